@@ -1,0 +1,60 @@
+// A dimension of a shape: a number, or a polynomial over named unknowns that stand for every value from 1 on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace taso {
+
+struct DimExpression;
+
+/// Small, trivially copyable, canonical: two dimensions are equal exactly if their polynomials are.
+/// Symbolic forms are interned for the life of the program; arithmetic that overflows throws ShapeError.
+class Dim {
+ public:
+  constexpr Dim(std::int64_t value = 0) : value_(value) {}  // NOLINT: numbers are dimensions
+  static Dim symbol(std::string_view name);
+
+  bool is_static() const { return expression_ == nullptr; }
+  /// The number; the dimension must be static.
+  std::int64_t value() const;
+  std::optional<std::int64_t> known() const {
+    return is_static() ? std::optional(value_) : std::nullopt;
+  }
+  /// The number that results when every unknown has the value that `binding` gives it.
+  std::int64_t evaluate(const std::function<std::int64_t(std::string_view)>& binding) const;
+  /// The names of the unknowns in it, sorted, once each.
+  std::vector<std::string> symbols() const;
+  /// "3", "N", "2*N*T + 1", "floor((H + 1)/2)"; a name that is not an identifier is quoted.
+  std::string text() const;
+
+  bool operator==(const Dim&) const = default;
+  std::size_t hash() const;
+
+ private:
+  friend struct DimArithmetic;
+  static Dim of(const DimExpression* expression) {
+    Dim dim;
+    dim.expression_ = expression;
+    return dim;
+  }
+  std::int64_t value_ = 0;
+  const DimExpression* expression_ = nullptr;  // interned; null for a number
+};
+
+Dim operator+(Dim a, Dim b);
+Dim operator-(Dim a, Dim b);
+Dim operator*(Dim a, Dim b);
+/// Rounds down; the divisor must be positive. Exact quotients of polynomials are simplified.
+Dim floor_div(Dim a, Dim b);
+/// Rounds up.
+Dim ceil_div(Dim a, Dim b);
+/// The quotient if it is exact for every value of the unknowns, as far as we can tell.
+std::optional<Dim> exact_div(Dim a, Dim b);
+
+}  // namespace taso

@@ -1,0 +1,9 @@
+// The one place that names ONNX's generated protobuf header, with warnings of foreign code kept out of our builds.
+#pragma once
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wshadow"
+#include <onnx/onnx_pb.h>
+#pragma GCC diagnostic pop

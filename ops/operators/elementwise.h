@@ -1,0 +1,47 @@
+// What the element-wise operators share: they broadcast, and do one thing to each element.
+#pragma once
+
+#include "ops/tensor.h"
+#include "ops/work.h"
+
+namespace taso::op {
+
+/// Base of operators f(x), element by element. `Derived` gives `apply(x)` and `flops`.
+template <class Derived>
+struct Unary {
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  Shape infer(std::span<const Shape> in) const { return in[0]; }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    return map_elements(in[0], [this](const S& x) { return static_cast<const Derived*>(this)->template apply<S>(x); });
+  }
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, Derived::flops); }
+  bool operator==(const Unary&) const = default;
+};
+
+/// Base of operators f(a, b) with broadcasting. `Derived` gives `apply(a, b)` and `flops`.
+template <class Derived>
+struct Binary {
+  static constexpr std::size_t min_inputs = 2, max_inputs = 2;
+  Shape infer(std::span<const Shape> in) const { return broadcast(in[0], in[1]); }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    return zip_elements(in[0], in[1], [this](const S& a, const S& b) {
+      return static_cast<const Derived*>(this)->template apply<S>(a, b);
+    });
+  }
+  Work work(std::span<const Shape> in) const {
+    const Shape out[] = {infer(in)};
+    return streaming_work(in, out, Derived::flops);
+  }
+  bool operator==(const Binary&) const = default;
+};
+
+/// For operators without attributes.
+struct NoFields {
+  template <class Self, class F>
+  static void fields(Self&, F&&) {}
+  bool operator==(const NoFields&) const = default;
+};
+
+}  // namespace taso::op

@@ -1,0 +1,19 @@
+#include "ops/work.h"
+
+namespace taso {
+
+double size_estimate(const Shape& shape) {
+  double product = 1;
+  for (const Dim& dim : shape) product *= static_cast<double>(dim.evaluate([](std::string_view) { return 1; }));
+  return product;
+}
+
+Work streaming_work(std::span<const Shape> inputs, std::span<const Shape> outputs, double flops_per_element) {
+  Work work;
+  for (const Shape& shape : inputs) work.read += size_estimate(shape);
+  for (const Shape& shape : outputs) work.written += size_estimate(shape);
+  work.flops = work.written * flops_per_element;
+  return work;
+}
+
+}  // namespace taso
