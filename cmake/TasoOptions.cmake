@@ -1,0 +1,48 @@
+# The switches of the build, and the compiler flags that every target of ours gets.
+
+option(TASO_WERROR "Treat warnings as errors. Our presets turn it on; a packager's compiler may know newer warnings" OFF)
+option(TASO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
+option(TASO_Z3 "Build what verifies, where Z3 is found" ON)
+option(TASO_CUDA "Build the CUDA module, where a toolkit is found" ON)
+option(TASO_COVERAGE "Count which lines run" OFF)
+option(TASO_FUZZ "Build the libFuzzer targets (clang only)" OFF)
+set(TASO_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+set(TASO_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPU architectures that the CUDA module is compiled for")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET default)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release, RelWithDebInfo or MinSizeRel" FORCE)
+endif()
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  # The build folder has the shape of an installation, so that programs find their module and data the same way in both.
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endif()
+
+if(TASO_SANITIZE)
+  add_compile_options(-fsanitize=${TASO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TASO_SANITIZE})
+endif()
+if(TASO_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()
+if(TASO_FUZZ)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    add_compile_options(-fsanitize=fuzzer-no-link)
+    add_link_options(-fsanitize=fuzzer-no-link)
+  else()
+    message(STATUS "taso: libFuzzer needs clang; the fuzz targets are skipped")
+    set(TASO_FUZZ OFF)
+  endif()
+endif()
+
+# -ffp-contract=off: arm64 compilers fuse a*b+c by default, and results must not depend on the machine.
+function(taso_compile_options target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${TASO_WERROR}>:-Werror> -ffp-contract=off)
+endfunction()

@@ -1,0 +1,32 @@
+"""What every Python test may ask for: where the sources and the programs are."""
+
+import os
+import pathlib
+
+import pytest
+
+SOURCE = pathlib.Path(os.environ.get("TASO_SOURCE_FOLDER", pathlib.Path(__file__).resolve().parent.parent))
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "full: a long campaign, run by scripts/test --full")
+
+
+@pytest.fixture(scope="session")
+def source_folder():
+    return SOURCE
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The folder with taso-opt and its like."""
+    folder = pathlib.Path(os.environ.get("TASO_PROGRAMS", SOURCE / "build" / "dev" / "bin"))
+    assert folder.is_dir(), f"{folder} does not exist: build first, or set TASO_PROGRAMS"
+    return folder
+
+
+@pytest.fixture(scope="session")
+def taso_opt(programs):
+    program = programs / "taso-opt"
+    assert program.is_file(), f"{program} does not exist: build first"
+    return program
