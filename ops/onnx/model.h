@@ -1,6 +1,7 @@
 // An ONNX model with its file: reading, validating and writing it without touching what nobody changed.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,6 +15,18 @@ class TensorProto;
 namespace taso {
 
 class Array;
+
+struct SaveOptions {
+  enum class Weights {
+    automatic,  ///< external stays external, embedded stays embedded unless the file would exceed 2 GB
+    embedded,   ///< everything in one file
+    external,   ///< every initializer of `smallest_external` bytes and more in `<path>.data`
+  };
+  Weights weights = Weights::automatic;
+  std::size_t smallest_external = 1024;
+  /// What a protobuf message may have; lower only in tests.
+  std::size_t largest_file = 0x7fffffff;
+};
 
 class Model {
  public:
@@ -36,13 +49,21 @@ class Model {
   /// that is missing, short or outside the folder, … Sorts nodes that are out of order. Throws InputError.
   void validate();
 
-  /// Writes to a temporary file, syncs, renames; weights beyond `external_threshold` bytes in all, or weights that were
-  /// external before, go to one file `<path>.data`. Throws EnvironmentError; leaves nothing behind then.
-  void save(const std::filesystem::path& path) const;
+  /// Writes to a temporary file, syncs, renames. Weights that were external before, and initializers when the file would
+  /// become too large, go to one file `<path>.data`, aligned to 64 bytes, from 4096 bytes on to pages of 4096. The same
+  /// model gives the same bytes. Throws EnvironmentError; leaves nothing behind then.
+  /// The message is changed while this runs, and back at the end: no two threads may save one model. When the external
+  /// weights that this model was loaded with are themselves replaced, load the model anew to go on.
+  void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
+
+  /// The message's bytes, always the same for the same model; external weights are not part of it. Throws InputError when
+  /// they exceed what a protobuf message may have.
+  std::string serialise() const;
 
  private:
   std::unique_ptr<onnx::ModelProto> proto_;
   std::filesystem::path folder_;
+  std::string source_;  // begins the messages, "" if the model came from memory
 };
 
 /// The data of an initializer or constant, wherever it is stored; a view of the message where possible (the message must

@@ -1,0 +1,157 @@
+#include "ops/onnx/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ops/error.h"
+
+namespace taso {
+namespace {
+
+constexpr std::size_t chunk = 1 << 20;
+/// The kernel copies at most about 2 GB at a time.
+constexpr std::uint64_t largest_copy = std::uint64_t{1} << 30;
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  const auto folder = path.parent_path();
+  return folder.empty() ? std::filesystem::path(".") : folder;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+  struct stat status{};
+  existed_ = ::stat(path_.c_str(), &status) == 0;
+  if (existed_ && S_ISDIR(status.st_mode)) fail("write", EISDIR);
+  // A device or pipe would be replaced by a file.
+  if (existed_ && !S_ISREG(status.st_mode))
+    throw EnvironmentError(fmt::format("cannot write {}: not a regular file", path_.string()));
+  if (!path_.has_filename()) fail("write", EISDIR);
+  std::random_device random;
+  for (int attempt = 0; attempt < 100 && descriptor_ < 0; ++attempt) {
+    temporary_ = folder_of(path_) / fmt::format(".taso-{:08x}{:08x}.tmp", random(), random());
+    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST) {
+      const int error = errno;
+      fail("write", error);
+    }
+  }
+  if (descriptor_ < 0) fail("write", EEXIST);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!renamed_) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(const std::string& doing, int error) const {
+  throw EnvironmentError(fmt::format("cannot {} {}: {}", doing, path_.string(), std::strerror(error)));
+}
+
+void AtomicFile::write(const void* data, std::size_t size) {
+  const auto* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t count = ::write(descriptor_, bytes, std::min<std::size_t>(size, largest_copy));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) fail("write", count < 0 ? errno : ENOSPC);
+    bytes += count;
+    size -= static_cast<std::size_t>(count);
+  }
+}
+
+void AtomicFile::write_at(std::uint64_t offset, const void* data, std::size_t size) {
+  const auto* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t count =
+        ::pwrite(descriptor_, bytes, std::min<std::size_t>(size, largest_copy), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) fail("write", count < 0 ? errno : ENOSPC);
+    bytes += count;
+    offset += static_cast<std::uint64_t>(count);
+    size -= static_cast<std::size_t>(count);
+  }
+}
+
+void AtomicFile::resize(std::uint64_t size) {
+  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail("write", errno);
+}
+
+void AtomicFile::copy(int source, std::uint64_t from, std::uint64_t length, std::uint64_t to) {
+  const std::uint64_t end = from + length;
+  for (std::uint64_t at = from; at < end;) {
+    std::uint64_t data = at;
+    std::uint64_t hole = end;
+    const off_t found = ::lseek(source, static_cast<off_t>(at), SEEK_DATA);
+    if (found < 0 && errno == ENXIO) return;  // nothing but a hole up to the end of the file
+    if (found >= 0) {                         // otherwise the file system knows of no holes: all of it is data
+      data = static_cast<std::uint64_t>(found);
+      if (data >= end) return;
+      const off_t next = ::lseek(source, found, SEEK_HOLE);
+      if (next > found) hole = std::min(end, static_cast<std::uint64_t>(next));
+    }
+    copy_extent(source, data, hole - data, to + (data - from));
+    at = hole;
+  }
+}
+
+void AtomicFile::copy_extent(int source, std::uint64_t from, std::uint64_t length, std::uint64_t to) {
+  bool in_kernel = true;
+  std::vector<char> buffer;
+  while (length > 0) {
+    ssize_t count = -1;
+    if (in_kernel) {
+      auto in = static_cast<off_t>(from);
+      auto out = static_cast<off_t>(to);
+      count = ::copy_file_range(source, &in, descriptor_, &out, std::min(length, largest_copy), 0);
+      if (count < 0 && errno == EINTR) continue;
+      // Some pairs of file systems cannot do it, some old kernels answer 0: go on by hand, which tells real errors.
+      if (count <= 0) {
+        in_kernel = false;
+        continue;
+      }
+    } else {
+      buffer.resize(chunk);
+      count = ::pread(source, buffer.data(), std::min<std::uint64_t>(length, chunk), static_cast<off_t>(from));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) fail("copy weights to", errno);
+      if (count == 0)
+        throw InputError(fmt::format("external data became shorter while it was copied to {}", path_.string()));
+      write_at(to, buffer.data(), static_cast<std::size_t>(count));
+    }
+    from += static_cast<std::uint64_t>(count);
+    to += static_cast<std::uint64_t>(count);
+    length -= static_cast<std::uint64_t>(count);
+  }
+}
+
+void AtomicFile::sync() {
+  if (::fsync(descriptor_) != 0) fail("write", errno);
+}
+
+void AtomicFile::rename() {
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", errno);
+  renamed_ = true;
+  // Where a folder cannot be opened or synced, the name is as safe as the file system makes it.
+  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);
+    ::close(folder);
+  }
+}
+
+void AtomicFile::undo() noexcept {
+  if (renamed_ && !existed_) ::unlink(path_.c_str());
+}
+
+}  // namespace taso

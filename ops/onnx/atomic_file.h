@@ -1,0 +1,51 @@
+// A file that appears under its name complete or not at all: written beside it, synced, then renamed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace taso {
+
+class AtomicFile {
+ public:
+  /// Creates a temporary file in the folder of `path`. Throws EnvironmentError, also when `path` exists and is no regular
+  /// file.
+  explicit AtomicFile(std::filesystem::path path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  /// Removes the temporary file, unless it has got its name.
+  ~AtomicFile();
+
+  int descriptor() const { return descriptor_; }
+  const std::filesystem::path& path() const { return path_; }
+
+  /// Appends.
+  void write(const void* data, std::size_t size);
+  void write_at(std::uint64_t offset, const void* data, std::size_t size);
+  /// Makes it `size` bytes long; what was not written is a hole.
+  void resize(std::uint64_t size);
+  /// Copies bytes of another file; holes of the source stay holes and no more than a buffer is in memory. The target range
+  /// must not have been written before.
+  void copy(int source, std::uint64_t from, std::uint64_t length, std::uint64_t to);
+
+  /// Until the bytes are on the disk.
+  void sync();
+  /// Gives it the name; with sync() before, a crash leaves the old file or the new one. The folder is synced too.
+  void rename();
+  /// Takes a renamed file away again if there was none of that name before.
+  void undo() noexcept;
+
+ private:
+  [[noreturn]] void fail(const std::string& doing, int error) const;
+  void copy_extent(int source, std::uint64_t from, std::uint64_t length, std::uint64_t to);
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+  bool existed_ = false;
+  bool renamed_ = false;
+};
+
+}  // namespace taso

@@ -1,0 +1,141 @@
+#include "ops/onnx/model.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+
+#include "ops/error.h"
+#include "ops/onnx/external_data.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/validate.h"
+
+namespace taso {
+namespace {
+
+constexpr std::size_t largest_message = INT_MAX;
+/// Messages within messages: protobuf's own default, some thirty subgraphs deep. Parsing, destroying and serialising
+/// recurse that deep and no deeper.
+constexpr int deepest_nesting = 100;
+
+/// The bytes of a file, mapped; those of a pipe and its like are refused.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path) {
+    const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat status{};
+    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) throw InputError(std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) throw InputError("is a folder, not an ONNX model");
+    if (!S_ISREG(status.st_mode)) throw InputError("is not a regular file");
+    if (status.st_size == 0) throw InputError("is empty");
+    size_ = static_cast<std::size_t>(status.st_size);
+    if (size_ > largest_message)
+      throw InputError(
+          fmt::format("has {} bytes, but a protobuf message ends at 2 GB; larger models keep their weights in "
+                      "external data",
+                      size_));
+    void* base = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (base == MAP_FAILED) throw InputError(fmt::format("cannot be read: {}", std::strerror(errno)));
+    data_ = static_cast<const char*>(base);
+    ::madvise(base, size_, MADV_SEQUENTIAL);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile() { ::munmap(const_cast<char*>(data_), size_); }
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+bool looks_like_text(std::string_view bytes) {
+  const std::string_view start = bytes.substr(0, 512);
+  return std::all_of(start.begin(), start.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 ? byte != 0x7f : byte == '\n' || byte == '\r' || byte == '\t' || byte == '\f';
+  });
+}
+
+std::unique_ptr<onnx::ModelProto> parse_message(std::string_view bytes) {
+  if (bytes.empty()) throw InputError("is empty");
+  if (bytes.size() > largest_message)
+    throw InputError("is longer than 2 GB, where a protobuf message ends; larger models keep their weights in external "
+                     "data");
+  auto proto = std::make_unique<onnx::ModelProto>();
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
+  stream.SetTotalBytesLimit(INT_MAX);
+  stream.SetRecursionLimit(deepest_nesting);
+  const bool parsed = proto->ParsePartialFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+  // Some text happens to parse, as nothing but fields that nobody knows.
+  if (parsed && (proto->has_graph() || proto->has_ir_version() || proto->opset_import_size() > 0)) return proto;
+  if (looks_like_text(bytes)) throw InputError("is text, not an ONNX model in protobuf's binary form");
+  throw InputError(parsed ? "is not an ONNX model: it has neither a graph nor a version"
+                          : "is not an ONNX model, or is cut off or damaged: protobuf cannot parse it");
+}
+
+}  // namespace
+
+Model::Model(onnx::ModelProto proto, std::filesystem::path folder)
+    : proto_(std::make_unique<onnx::ModelProto>(std::move(proto))), folder_(std::move(folder)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Model Model::load(const std::filesystem::path& path) {
+  try {
+    const MappedFile file(path);
+    Model model(onnx::ModelProto(), path.parent_path());
+    model.proto_ = parse_message(file.bytes());
+    model.source_ = path.string();
+    return model;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
+Model Model::parse(std::string_view bytes, std::filesystem::path folder) {
+  try {
+    Model model(onnx::ModelProto(), std::move(folder));
+    model.proto_ = parse_message(bytes);
+    return model;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("the model {}", error.what()));
+  }
+}
+
+Model Model::copy() const {
+  Model model(*proto_, folder_);
+  model.source_ = source_;
+  return model;
+}
+
+void Model::validate() {
+  try {
+    taso::validate(*proto_, folder_);
+  } catch (const InputError& error) {
+    if (source_.empty()) throw;
+    throw InputError(fmt::format("{}: {}", source_, error.what()));
+  }
+}
+
+std::string Model::serialise() const {
+  const std::size_t size = proto_->ByteSizeLong();
+  if (size > largest_message)
+    throw InputError(fmt::format("the model has {} bytes, but a protobuf message ends at 2 GB", size));
+  // ONNX has no map fields, so the order of everything is fixed.
+  std::string bytes(size, '\0');
+  proto_->SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(bytes.data()));
+  return bytes;
+}
+
+}  // namespace taso
