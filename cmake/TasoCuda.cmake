@@ -1,0 +1,62 @@
+# The CUDA side: a module that programs load at run time, so that they start where CUDA is missing.
+
+set(taso_cuda_built FALSE)
+if(NOT TASO_CUDA)
+  return()
+endif()
+if(TASO_SANITIZE OR TASO_COVERAGE OR TASO_FUZZ)
+  message(STATUS "taso: the CUDA module is left out of instrumented builds")
+  return()
+endif()
+
+# Toolkits are often installed without being on the PATH.
+find_program(TASO_NVCC nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda /opt/cuda PATH_SUFFIXES bin)
+mark_as_advanced(TASO_NVCC)
+if(TASO_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  set(CMAKE_CUDA_COMPILER ${TASO_NVCC})
+endif()
+# Named, for `native` fails on a machine without a GPU.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES ${TASO_CUDA_ARCHITECTURES})
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+  find_package(CUDAToolkit)
+endif()
+if(NOT CMAKE_CUDA_COMPILER OR NOT CUDAToolkit_FOUND)
+  message(STATUS "taso: no CUDA toolkit, so no CUDA module")
+  return()
+endif()
+enable_language(CUDA)
+
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS cost/cuda/*.cu cost/cuda/*.cpp)
+add_library(taso_cuda MODULE ${cuda_sources})
+# CMake 3.25 does not know that nvcc speaks C++20: no standard is asked of it, the flag is spelled out instead.
+foreach(property IN ITEMS CXX_STANDARD CXX_STANDARD_REQUIRED CXX_EXTENSIONS)
+  set_property(TARGET taso_cuda PROPERTY ${property})
+endforeach()
+set_target_properties(taso_cuda PROPERTIES
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/taso
+  CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
+  INSTALL_RPATH_USE_LINK_PATH ON)
+target_include_directories(taso_cuda PRIVATE ${PROJECT_SOURCE_DIR})
+target_compile_options(taso_cuda PRIVATE
+  -std=c++20 $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
+  $<$<AND:$<BOOL:${TASO_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Xcompiler=-Werror>)
+target_link_libraries(taso_cuda PRIVATE CUDA::cudart_static)
+if(TARGET CUDA::cublas)
+  target_compile_definitions(taso_cuda PRIVATE TASO_HAS_CUBLAS)
+  target_link_libraries(taso_cuda PRIVATE CUDA::cublas)
+endif()
+find_path(TASO_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(TASO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_TARGET_DIR}/lib)
+mark_as_advanced(TASO_CUDNN_INCLUDE_DIR TASO_CUDNN_LIBRARY)
+if(TASO_CUDNN_INCLUDE_DIR AND TASO_CUDNN_LIBRARY)
+  target_compile_definitions(taso_cuda PRIVATE TASO_HAS_CUDNN)
+  target_include_directories(taso_cuda SYSTEM PRIVATE ${TASO_CUDNN_INCLUDE_DIR})
+  target_link_libraries(taso_cuda PRIVATE ${TASO_CUDNN_LIBRARY})
+else()
+  message(STATUS "taso: no cuDNN, so the CUDA module does without it")
+endif()
+set(taso_cuda_built TRUE)

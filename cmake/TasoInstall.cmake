@@ -1,0 +1,59 @@
+# Installation: libraries, headers, programs, the CUDA module, data, and what find_package(taso) needs.
+include(CMakePackageConfigHelpers)
+
+get_property(libraries GLOBAL PROPERTY TASO_LIBRARIES)
+get_property(folders GLOBAL PROPERTY TASO_FOLDERS)
+get_property(programs GLOBAL PROPERTY TASO_PROGRAMS)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/taso)
+
+install(TARGETS ${libraries} EXPORT tasoTargets)
+foreach(folder IN LISTS folders)
+  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/taso FILES_MATCHING PATTERN "*.h"
+          PATTERN "cuda" EXCLUDE)
+endforeach()
+if(programs)
+  # Relative, so that a moved installation still runs where the libraries are shared.
+  file(RELATIVE_PATH library_path ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(${programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${library_path}")
+  install(TARGETS ${programs})
+endif()
+if(taso_cuda_built)
+  install(TARGETS taso_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/taso)
+endif()
+
+# Data. The build folder gets links in the same places, so that programs look for data in one way only.
+set(data_folders rules examples cost/prices)
+foreach(source IN LISTS data_folders)
+  if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${source})
+    continue()
+  endif()
+  cmake_path(GET source FILENAME name)
+  install(DIRECTORY ${source}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/taso/${name}
+          FILES_MATCHING REGEX "\\.(rules|prices|onnx|json)$")
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/taso)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR}/share/taso/${name} SYMBOLIC)
+endforeach()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Where the files above end, for programs run from elsewhere.
+if(TARGET taso_cost)
+  set_source_files_properties(cost/device.cpp PROPERTIES COMPILE_DEFINITIONS
+    "TASO_LIBRARY_FOLDER=\"${CMAKE_INSTALL_FULL_LIBDIR}\";TASO_LIBRARY_SUBFOLDER=\"${CMAKE_INSTALL_LIBDIR}\"")
+endif()
+if(TARGET taso_cli)
+  set_source_files_properties(cli/data_files.cpp PROPERTIES COMPILE_DEFINITIONS
+    "TASO_DATA_FOLDER=\"${CMAKE_INSTALL_FULL_DATADIR}/taso\"")
+endif()
+
+if(TARGET taso_verifier)
+  set(taso_needs_z3 TRUE)
+else()
+  set(taso_needs_z3 FALSE)
+endif()
+install(EXPORT tasoTargets NAMESPACE taso:: DESTINATION ${package_folder})
+configure_package_config_file(cmake/tasoConfig.cmake.in ${PROJECT_BINARY_DIR}/tasoConfig.cmake
+                              INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tasoConfig.cmake ${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake
+              cmake/FindOpenBlas.cmake cmake/FindXxHash.cmake cmake/FindZ3.cmake
+        DESTINATION ${package_folder})

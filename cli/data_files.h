@@ -1,0 +1,13 @@
+// Where a program finds the files it ships with: rules, prices, examples.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+namespace taso {
+
+/// The file or folder `relative` (such as "rules/shipped.rules") below $TASO_DATA, below share/taso of the installation or
+/// build folder that the program runs from, or below the folder it was configured to be installed to; the first that exists.
+std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& relative);
+
+}  // namespace taso
