@@ -11,8 +11,15 @@ namespace taso::host {
 using Family = std::span<const std::pair<std::string_view, HostFunction>>;
 
 Family logic();     // comparisons, booleans, Where, Cast
-Family movement();  // Shape, Gather, Expand, Tile, …
+Family movement();  // Shape, Expand, Transpose, Slice, …
+Family padding();   // Pad, CenterCropPad
+Family rearrangement();  // DepthToSpace, ReverseSequence, Trilu, …
+Family creation();       // Range, ConstantOfShape, EyeLike
+Family indexing();       // Gather*, Compress, NonZero, Unique, OneHot
+Family scattering();     // Scatter*, TensorScatter
 
-inline std::vector<Family> families() { return {logic(), movement()}; }
+inline std::vector<Family> families() { return {
+    logic(), movement(), padding(), rearrangement(), creation(), indexing(), scattering(),
+}; }
 
 }  // namespace taso::host
