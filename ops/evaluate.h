@@ -1,4 +1,4 @@
-// The definition of evaluate(), for scalars beyond those that ops/evaluate.cpp instantiates.
+// The definition of evaluate(), for scalars beyond those that ops/evaluate_*.cpp instantiate.
 #pragma once
 
 #include "ops/operator.h"

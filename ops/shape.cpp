@@ -9,7 +9,9 @@
 
 namespace taso {
 
-Shape shape_of(const Extents& extents) { return Shape(extents.begin(), extents.end()); }
+Shape shape_of(const Extents& extents) {
+  return Shape(extents.begin(), extents.end());
+}
 
 bool is_static(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.is_static(); });
@@ -21,6 +23,12 @@ std::optional<Extents> static_extents(const Shape& shape) {
   extents.reserve(shape.size());
   for (const Dim& dim : shape) extents.push_back(dim.value());
   return extents;
+}
+
+Extents extents_of(const Shape& shape) {
+  auto extents = static_extents(shape);
+  if (!extents) throw ShapeError(fmt::format("a dimension of {} has no value", text_of(shape)));
+  return *std::move(extents);
 }
 
 Dim count(const Shape& shape) {
@@ -42,7 +50,9 @@ std::string text_of(const Shape& shape) {
   return text + "]";
 }
 
-std::string text_of(const Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+std::string text_of(const Extents& extents) {
+  return fmt::format("[{}]", fmt::join(extents, ", "));
+}
 
 std::string text_of(const Type& type) {
   return std::string(name_of(type.element)) + (type.shape ? text_of(*type.shape) : "[?]");
@@ -69,7 +79,9 @@ Shape broadcast(std::span<const Shape> shapes) {
   return result;
 }
 
-Extents broadcast(const Extents& a, const Extents& b) { return *static_extents(broadcast(shape_of(a), shape_of(b))); }
+Extents broadcast(const Extents& a, const Extents& b) {
+  return *static_extents(broadcast(shape_of(a), shape_of(b)));
+}
 
 std::vector<std::int64_t> strides_of(const Extents& extents) {
   std::vector<std::int64_t> strides(extents.size(), 1);

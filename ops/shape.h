@@ -19,6 +19,8 @@ using Extents = std::vector<std::int64_t>;
 Shape shape_of(const Extents& extents);
 std::optional<Extents> static_extents(const Shape& shape);
 bool is_static(const Shape& shape);
+/// The dimensions as numbers; throws ShapeError if one is unknown.
+Extents extents_of(const Shape& shape);
 
 /// The number of elements; throws ShapeError when it overflows.
 std::int64_t count(const Extents& extents);
@@ -28,8 +30,8 @@ Dim count(const Shape& shape);
 std::string text_of(const Shape& shape);
 std::string text_of(const Extents& extents);
 
-/// The common shape of operands that are combined element by element; throws ShapeError if there is none for every value
-/// of the unknowns.
+/// The common shape of operands that are combined element by element; throws ShapeError if there is none for every
+/// value of the unknowns.
 Shape broadcast(std::span<const Shape> shapes);
 Shape broadcast(const Shape& a, const Shape& b);
 Extents broadcast(const Extents& a, const Extents& b);

@@ -18,7 +18,8 @@ struct Tensor {
 
   Tensor() = default;
   /// Filled with `fill`; S may have no default value (Z3 expressions have none).
-  Tensor(Extents shape, const S& fill) : extents(std::move(shape)), data(static_cast<std::size_t>(count(extents)), fill) {}
+  Tensor(Extents shape, const S& fill)
+      : extents(std::move(shape)), data(static_cast<std::size_t>(count(extents)), fill) {}
   Tensor(Extents shape, std::vector<S> values) : extents(std::move(shape)), data(std::move(values)) {
     check(static_cast<std::int64_t>(data.size()) == count(extents), "as many values as the shape has elements");
   }
@@ -88,6 +89,26 @@ Tensor<S> zip_elements(const Tensor<S>& a, const Tensor<S>& b, F&& f) {
     data.push_back(f(a[flat_index(index, a_strides)], b[flat_index(index, b_strides)]));
   });
   return Tensor<S>(extents, std::move(data));
+}
+
+/// The tensor of shape `extents` whose element at an index is x's element at offset + index * strides.
+template <class S>
+Tensor<S> read(const Tensor<S>& x, Extents extents, const std::vector<std::int64_t>& strides, std::int64_t offset = 0) {
+  std::vector<S> data;
+  data.reserve(static_cast<std::size_t>(count(extents)));
+  for_each_index(extents, [&](const Extents& index) { data.push_back(x[offset + flat_index(index, strides)]); });
+  return Tensor<S>(std::move(extents), std::move(data));
+}
+
+/// x at position `before` of a tensor of shape `extents` that is `fill` everywhere else.
+template <class S>
+Tensor<S> place(const Tensor<S>& x, Extents extents, const Extents& before, const S& fill) {
+  Tensor<S> result(std::move(extents), fill);
+  const auto strides = strides_of(result.extents);
+  const std::int64_t offset = flat_index(before, strides);
+  std::int64_t position = 0;
+  for_each_index(x.extents, [&](const Extents& index) { result[offset + flat_index(index, strides)] = x[position++]; });
+  return result;
 }
 
 }  // namespace taso

@@ -1,10 +1,16 @@
 #include "ops/work.h"
 
+#include <algorithm>
+
 namespace taso {
 
 double size_estimate(const Shape& shape) {
   double product = 1;
-  for (const Dim& dim : shape) product *= static_cast<double>(dim.evaluate([](std::string_view) { return 1; }));
+  for (const Dim& dim : shape) {
+    // A kernel may not fit into a dimension of 1: such an estimate is not less than one window.
+    const std::int64_t least = dim.is_static() ? 0 : 1;
+    product *= static_cast<double>(std::max(least, dim.evaluate([](std::string_view) { return 1; })));
+  }
   return product;
 }
 

@@ -1,19 +1,27 @@
 // What the element-wise operators share: they broadcast, and do one thing to each element.
 #pragma once
 
+#include "ops/operators/fit.h"
 #include "ops/tensor.h"
 #include "ops/work.h"
 
 namespace taso::op {
 
-/// Base of operators f(x), element by element. `Derived` gives `apply(x)` and `flops`.
+/// f(x), where `op` says in `apply` what f does to one element.
+template <Scalar S, class Op>
+Tensor<S> apply_to_each(const Op& op, const Tensor<S>& x) {
+  return map_elements(x, [&op](const S& element) { return op.template apply<S>(element); });
+}
+
+/// Base of operators f(x), element by element, that have no attributes: `Derived` gives `apply(x)` and `flops`. With
+/// attributes there is no base, so that the operator can be written as op::Clip{.low = 0}.
 template <class Derived>
 struct Unary {
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   Shape infer(std::span<const Shape> in) const { return in[0]; }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    return map_elements(in[0], [this](const S& x) { return static_cast<const Derived*>(this)->template apply<S>(x); });
+    return apply_to_each(static_cast<const Derived&>(*this), in[0]);
   }
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, Derived::flops); }
   bool operator==(const Unary&) const = default;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-
 #include "ops/operators/elementwise.h"
 
 namespace taso::op {
@@ -23,19 +21,14 @@ struct Split {
   Shapes infer(std::span<const Shape> in) const;
   template <Scalar S>
   std::vector<Tensor<S>> evaluate(Tensors<S> in) const {
-    const Tensor<S>& x = in[0];
-    const Shapes shapes = infer(shapes_of(in));
+    const auto strides = strides_of(in[0].extents);
     std::vector<Tensor<S>> parts;
-    std::int64_t begin = 0;
-    for (const Shape& shape : shapes) {
-      const Extents extents = *static_extents(shape);
-      const auto strides = strides_of(x.extents);
-      std::vector<S> data;
-      for_each_index(extents, [&](const Extents& index) {
-        data.push_back(x[flat_index(index, strides) + begin * strides[static_cast<std::size_t>(axis)]]);
-      });
-      begin += extents[static_cast<std::size_t>(axis)];
-      parts.emplace_back(extents, std::move(data));
+    std::int64_t offset = 0;
+    for (const Shape& shape : infer(shapes_of(in))) {
+      Extents extents = extents_of(shape);
+      const std::int64_t length = extents[static_cast<std::size_t>(axis)];
+      parts.push_back(read(in[0], std::move(extents), strides, offset));
+      offset += length * strides[static_cast<std::size_t>(axis)];
     }
     return parts;
   }
