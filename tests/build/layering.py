@@ -1,0 +1,78 @@
+"""Reads the includes of every source and names those that go against the layers.
+
+    python3 tests/build/layering.py [FOLDER]
+
+ops < {rules, cost} < {generator, verifier, search} < cli: a file includes its own folder and those below it. Heavy
+libraries stay behind their walls, and a file that names fixed-width integers reaches <cstdint> through includes of its own
+(g++ 13 and later no longer bring it along).
+"""
+
+import pathlib
+import re
+import sys
+
+BELOW = {
+    "ops": set(),
+    "rules": {"ops"},
+    "cost": {"ops"},
+    "generator": {"ops", "rules", "cost"},
+    "verifier": {"ops", "rules", "cost"},
+    "search": {"ops", "rules", "cost"},
+    "cli": {"ops", "rules", "cost", "generator", "verifier", "search"},
+}
+# A header of these may be included below these folders only.
+WALLS = [
+    (re.compile(r"google/protobuf/|onnx/onnx|onnx/proto|.*\.pb\.h$"), ["ops/onnx/"]),
+    (re.compile(r"z3(\+\+|_[a-z]+)?\.h$"), ["verifier/"]),
+    (re.compile(r"cuda(_[a-z0-9_]+)?\.h$|cudnn.*\.h$|cublas.*\.h$|nvml\.h$"), ["cost/cuda/"]),
+    (re.compile(r"CLI/|spdlog/"), ["cli/"]),
+]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+FIXED_WIDTH = re.compile(r"\bu?int(8|16|32|64)_t\b")
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc"}
+
+
+def sources(root):
+    for folder in BELOW:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in SUFFIXES:
+                yield path.relative_to(root).as_posix(), folder, path
+
+
+def violations(root):
+    root = pathlib.Path(root)
+    texts = {name: path.read_text() for name, _, path in sources(root)}
+    includes = {name: INCLUDE.findall(text) for name, text in texts.items()}
+
+    def reaches_cstdint(name, seen):
+        seen.add(name)
+        return any(
+            header in ("cstdint", "stdint.h", "cinttypes") if quote == "<" else
+            header in includes and header not in seen and reaches_cstdint(header, seen)
+            for quote, header in includes[name]
+        )
+
+    found = []
+    for name, folder, _ in sources(root):
+        for quote, header in includes[name]:
+            for pattern, homes in WALLS:
+                # Our own folders may be called like a library's (ops/onnx/onnx_…): walls are about foreign headers.
+                if header not in texts and pattern.match(header) and not any(name.startswith(home) for home in homes):
+                    found.append(f"{name}: <{header}> belongs to {' and '.join(homes)}")
+            if quote != '"':
+                continue
+            top = header.split("/")[0]
+            if top not in BELOW:
+                found.append(f'{name}: "{header}" is not relative to the root')
+            elif top != folder and top not in BELOW[folder]:
+                found.append(f'{name}: {folder} may not include "{header}"')
+        if FIXED_WIDTH.search(COMMENT.sub("", texts[name])) and not reaches_cstdint(name, set()):
+            found.append(f"{name}: uses fixed-width integers without <cstdint>")
+    return found
+
+
+if __name__ == "__main__":
+    lines = violations(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
+    print("\n".join(lines) or "every include keeps to the layers")
+    sys.exit(1 if lines else 0)
