@@ -46,7 +46,8 @@ class Model {
   const std::filesystem::path& folder() const { return folder_; }
 
   /// Refuses what no runtime could run: no opset, cycles, missing operands, wrong or short initializers, external data
-  /// that is missing, short or outside the folder, … Sorts nodes that are out of order. Throws InputError.
+  /// that is missing, short or outside the folder, … Sorts nodes that are out of order, and of constants defined
+  /// twice keeps the last, as runtimes do; changes nothing else. Throws InputError.
   void validate();
 
   /// Writes to a temporary file, syncs, renames. Weights that were external before, and initializers when the file

@@ -14,6 +14,7 @@
 #include "ops/onnx/model_tensors.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/tensor_data.h"
+#include "ops/onnx/validate_constants.h"
 #include "ops/onnx/validate_order.h"
 #include "ops/onnx/validate_types.h"
 
@@ -68,6 +69,7 @@ class Validator {
  private:
   void graph(onnx::GraphProto& graph, const Scope* outer, int depth, Captured& captured) {
     if (depth > deepest_subgraph) throw InputError("subgraphs are nested too deeply");
+    drop_overridden_constants(graph);
     const bool outermost = outer == nullptr;
     Scope scope;
     scope.outer = outer;
@@ -94,13 +96,10 @@ class Validator {
   static void initializers(const onnx::GraphProto& graph,
                            const std::unordered_map<std::string_view, const onnx::ValueInfoProto*>& inputs,
                            Scope& scope) {
-    std::unordered_map<std::string_view, const onnx::TensorProto*> known;
+    std::unordered_set<std::string_view> known;
     for (const auto& tensor : graph.initializer()) {
       if (tensor.name().empty()) continue;  // useless, but harmless
-      const auto [first, is_new] = known.emplace(tensor.name(), &tensor);
-      // Runtimes take one of them; it is all the same only if they are the same.
-      if (!is_new && first->second->SerializeAsString() != tensor.SerializeAsString())
-        throw InputError(fmt::format("two initializers are named {}", in_quotes(tensor.name())));
+      known.insert(tensor.name());
       if (const auto input = inputs.find(tensor.name()); input != inputs.end()) check_fits(tensor, *input->second);
       scope.values[tensor.name()] = {tensor.data_type(), by_no_node};
     }
@@ -108,8 +107,7 @@ class Validator {
       check_sparse(tensor);
       const std::string& name = tensor.values().name();
       if (name.empty()) continue;
-      if (!known.emplace(name, &tensor.values()).second)
-        throw InputError(fmt::format("two initializers are named {}", in_quotes(name)));
+      if (!known.insert(name).second) throw InputError(fmt::format("two initializers are named {}", in_quotes(name)));
       scope.values[name] = {tensor.values().data_type(), by_no_node};
     }
   }
