@@ -19,10 +19,14 @@ Family indexing();       // Gather*, Compress, NonZero, Unique, OneHot
 Family scattering();     // Scatter*, TensorScatter
 Family pooling();
 Family normalisation();
+Family resizing();     // Resize, Upsample
+Family sampling();     // GridSample, AffineGrid
+Family convolution();  // ConvTranspose, QLinearConv, Col2Im, …
 
 inline std::vector<Family> families() {
   return {
-      logic(), movement(), padding(), rearrangement(), creation(), indexing(), scattering(), pooling(), normalisation(),
+      logic(),      movement(), padding(),       rearrangement(), creation(), indexing(),
+      scattering(), pooling(),  normalisation(), resizing(),      sampling(), convolution(),
   };
 }
 

@@ -21,7 +21,7 @@ std::vector<std::int64_t> read(const HostCall& call, std::string_view name, std:
 
 }  // namespace
 
-Window read_window(const HostCall& call, Extents input, Extents kernel, bool ceil_mode) {
+Window read_steps(const HostCall& call, Extents input, Extents kernel) {
   const std::size_t rank = input.size();
   require(call, kernel.size() == rank, "the kernel must have one extent per spatial dimension");
   for (const std::int64_t extent : kernel)
@@ -33,6 +33,12 @@ Window read_window(const HostCall& call, Extents input, Extents kernel, bool cei
   const std::vector<std::int64_t> pads = read(call, "pads", 2 * rank, 0, -largest);
   window.begin.assign(pads.begin(), pads.begin() + sign(rank));
   window.end.assign(pads.begin() + sign(rank), pads.end());
+  return window;
+}
+
+Window read_window(const HostCall& call, Extents input, Extents kernel, bool ceil_mode) {
+  Window window = read_steps(call, std::move(input), std::move(kernel));
+  const std::size_t rank = window.input.size();
   const std::string auto_pad = call.attributes.text("auto_pad", "NOTSET");
   const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   require(call, same || auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad.empty(), "unknown auto_pad");

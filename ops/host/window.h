@@ -10,6 +10,8 @@ struct Window {
   std::vector<std::int64_t> strides, dilations, begin, end;
 };
 
+/// Reads strides, dilations and pads only; the output is left empty and auto_pad to the caller.
+Window read_steps(const HostCall& call, Extents input, Extents kernel);
 /// Reads kernel_shape's companions (strides, dilations, pads, auto_pad) and works out the output's extents.
 Window read_window(const HostCall& call, Extents input, Extents kernel, bool ceil_mode);
 
