@@ -212,9 +212,13 @@ Dim operator-(Dim a, Dim b) { return a + Dim(-1) * b; }
 
 Dim operator*(Dim a, Dim b) {
   if (a.is_static() && b.is_static()) return checked_mul(a.value(), b.value());
+  // Products of sums grow exponentially: (a + b)(c + d)(e + f)… would take the machine's memory.
+  constexpr std::size_t most_terms = 4096;
+  const Terms left_terms = DimArithmetic::terms(a), right_terms = DimArithmetic::terms(b);
+  if (left_terms.size() * right_terms.size() > most_terms) throw ShapeError("dimension is too complicated");
   Terms product;
-  for (const auto& [left, x] : DimArithmetic::terms(a))
-    for (const auto& [right, y] : DimArithmetic::terms(b)) {
+  for (const auto& [left, x] : left_terms)
+    for (const auto& [right, y] : right_terms) {
       Monomial both;
       std::merge(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both), ByText{});
       add_term(product, both, checked_mul(x, y));
