@@ -76,7 +76,7 @@ DeviceReport find_devices(const std::filesystem::path& module) {
     return {std::nullopt, fmt::format("{} belongs to another version of this program", module.string())};
   }
   DeviceInfo info{cuda_version(probe.runtime), cuda_version(probe.driver), cudnn_version(probe.cudnn),
-                  cublas_version(probe.cublas), {}};
+                  cublas_version(probe.cublas)};
   for (int device = 0; device < probe.device_count; ++device) info.devices.emplace_back(probe.device_names[device]);
   return {std::move(info), first_line(probe.trouble)};
 }

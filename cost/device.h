@@ -15,7 +15,7 @@ struct DeviceInfo {
   std::string driver;
   std::string cudnn;
   std::string cublas;
-  std::vector<std::string> devices;
+  std::vector<std::string> devices = {};
 };
 
 struct DeviceReport {

@@ -19,7 +19,8 @@ __global__ void write_answer(int* answer) { *answer = 42; }
 /// A device can be there and still not run code compiled for other architectures, so a kernel is the only sure answer.
 cudaError_t run_a_kernel() {
   int* on_device = nullptr;
-  if (cudaError_t error = cudaMalloc(reinterpret_cast<void**>(&on_device), sizeof(int)); error != cudaSuccess) return error;
+  if (cudaError_t error = cudaMalloc(reinterpret_cast<void**>(&on_device), sizeof(int)); error != cudaSuccess)
+    return error;
   write_answer<<<1, 1>>>(on_device);
   cudaError_t error = cudaGetLastError();
   int answer = 0;

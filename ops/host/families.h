@@ -10,16 +10,24 @@ namespace taso::host {
 
 using Family = std::span<const std::pair<std::string_view, HostFunction>>;
 
-Family logic();     // comparisons, booleans, Where, Cast
-Family movement();  // Shape, Expand, Transpose, Slice, …
-Family padding();   // Pad, CenterCropPad
+Family logic();          // comparisons, booleans, Where, Cast
+Family movement();       // Shape, Expand, Transpose, Slice, …
+Family padding();        // Pad, CenterCropPad
 Family rearrangement();  // DepthToSpace, ReverseSequence, Trilu, …
 Family creation();       // Range, ConstantOfShape, EyeLike
 Family indexing();       // Gather*, Compress, NonZero, Unique, OneHot
 Family scattering();     // Scatter*, TensorScatter
+Family pooling();
+Family normalisation();
+Family resizing();     // Resize, Upsample
+Family sampling();     // GridSample, AffineGrid
+Family convolution();  // ConvTranspose, QLinearConv, Col2Im, …
 
-inline std::vector<Family> families() { return {
-    logic(), movement(), padding(), rearrangement(), creation(), indexing(), scattering(),
-}; }
+inline std::vector<Family> families() {
+  return {
+      logic(),      movement(), padding(),       rearrangement(), creation(), indexing(),
+      scattering(), pooling(),  normalisation(), resizing(),      sampling(), convolution(),
+  };
+}
 
 }  // namespace taso::host

@@ -31,7 +31,7 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 }  // namespace
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  struct stat status{};
+  struct stat status {};
   existed_ = ::stat(path_.c_str(), &status) == 0;
   if (existed_ && S_ISDIR(status.st_mode)) fail("write", EISDIR);
   // A device or pipe would be replaced by a file.

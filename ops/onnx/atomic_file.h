@@ -10,8 +10,8 @@ namespace taso {
 
 class AtomicFile {
  public:
-  /// Creates a temporary file in the folder of `path`. Throws EnvironmentError, also when `path` exists and is no regular
-  /// file.
+  /// Creates a temporary file in the folder of `path`. Throws EnvironmentError, also when `path` exists and is no
+  /// regular file.
   explicit AtomicFile(std::filesystem::path path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -26,8 +26,8 @@ class AtomicFile {
   void write_at(std::uint64_t offset, const void* data, std::size_t size);
   /// Makes it `size` bytes long; what was not written is a hole.
   void resize(std::uint64_t size);
-  /// Copies bytes of another file; holes of the source stay holes and no more than a buffer is in memory. The target range
-  /// must not have been written before.
+  /// Copies bytes of another file; holes of the source stay holes and no more than a buffer is in memory. The target
+  /// range must not have been written before.
   void copy(int source, std::uint64_t from, std::uint64_t length, std::uint64_t to);
 
   /// Until the bytes are on the disk.

@@ -11,8 +11,8 @@
 #include <limits>
 #include <string>
 #include <system_error>
-#include <vector>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -73,7 +73,8 @@ OpenFile open_inside(const onnx::TensorProto& tensor, const std::filesystem::pat
   const std::string shown = in_quotes(location);
   if (given.is_absolute()) refuse(tensor, fmt::format("location {} is absolute", shown));
   const std::filesystem::path normal = given.lexically_normal();
-  if (normal.empty() || *normal.begin() == "..") refuse(tensor, fmt::format("location {} leaves the model's folder", shown));
+  if (normal.empty() || *normal.begin() == "..")
+    refuse(tensor, fmt::format("location {} leaves the model's folder", shown));
   if (!normal.has_filename() || normal == ".") refuse(tensor, fmt::format("location {} names no file", shown));
 
   const std::filesystem::path base = folder.empty() ? std::filesystem::path(".") : folder;
@@ -85,7 +86,7 @@ OpenFile open_inside(const onnx::TensorProto& tensor, const std::filesystem::pat
     const int flags = last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;
     const int next = ::openat(current.get(), part->c_str(), flags | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0) {
-      struct stat status{};
+      struct stat status {};
       if (::fstatat(current.get(), part->c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode))
         refuse(tensor, fmt::format("location {} is a link or leads through one", shown));
       refuse(tensor, fmt::format("file {}: {}", shown, std::strerror(errno)));
@@ -119,7 +120,7 @@ ExternalFile open_external(const onnx::TensorProto& tensor, const std::filesyste
                            std::optional<std::uint64_t> bytes) {
   const Fields fields = parse_fields(tensor);
   ExternalFile found{open_inside(tensor, folder, fields.location), {}};
-  struct stat status{};
+  struct stat status {};
   if (::fstat(found.file.get(), &status) != 0) refuse(tensor, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) refuse(tensor, fmt::format("{} is not a regular file", in_quotes(fields.location)));
   const auto size = static_cast<std::uint64_t>(status.st_size);
@@ -129,8 +130,8 @@ ExternalFile open_external(const onnx::TensorProto& tensor, const std::filesyste
   if (bytes && length != *bytes)
     refuse(tensor, fmt::format("length is {} bytes where the dimensions need {}", length, *bytes));
   if (offset > size || length > rest)
-    refuse(tensor, fmt::format("file {} has {} bytes, too few for {} bytes at offset {}", in_quotes(fields.location), size,
-                               length, offset));
+    refuse(tensor, fmt::format("file {} has {} bytes, too few for {} bytes at offset {}", in_quotes(fields.location),
+                               size, length, offset));
   found.region = {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino), offset, length};
   return found;
 }
@@ -142,8 +143,7 @@ MappedBytes map_external(const ExternalFile& source) {
     auto buffer = std::make_shared<std::vector<std::max_align_t>>(length / sizeof(std::max_align_t) + 1);
     auto* bytes = reinterpret_cast<std::byte*>(buffer->data());
     for (std::size_t done = 0; done < length;) {
-      const ssize_t count =
-          ::pread(source.file.get(), bytes + done, length - done, static_cast<off_t>(offset + done));
+      const ssize_t count = ::pread(source.file.get(), bytes + done, length - done, static_cast<off_t>(offset + done));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) throw InputError(fmt::format("external data cannot be read: {}", std::strerror(errno)));
       done += static_cast<std::size_t>(count);
@@ -152,13 +152,12 @@ MappedBytes map_external(const ExternalFile& source) {
   }
   const std::uint64_t start = offset - offset % static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t mapped = length + static_cast<std::size_t>(offset - start);
-  void* base = ::mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, source.file.get(),
-                      static_cast<off_t>(start));
+  void* base =
+      ::mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, source.file.get(), static_cast<off_t>(start));
   if (base == MAP_FAILED)
     throw EnvironmentError(fmt::format("external data cannot be mapped: {}", std::strerror(errno)));
-  std::shared_ptr<const void> owner(base, [mapped](const void* address) {
-    ::munmap(const_cast<void*>(address), mapped);
-  });
+  std::shared_ptr<const void> owner(base,
+                                    [mapped](const void* address) { ::munmap(const_cast<void*>(address), mapped); });
   return {static_cast<const std::byte*>(base) + (offset - start), std::move(owner)};
 }
 

@@ -41,9 +41,9 @@ struct ExternalFile {
   ExternalRegion region;
 };
 
-/// Opens the file of an external tensor and checks that the bytes are there. The location has to be relative, stay inside
-/// `folder`, and neither be nor pass through a link; `bytes` is what the dimensions ask for, where that is known. Throws
-/// InputError.
+/// Opens the file of an external tensor and checks that the bytes are there. The location has to be relative, stay
+/// inside `folder`, and neither be nor pass through a link; `bytes` is what the dimensions ask for, where that is
+/// known. Throws InputError.
 ExternalFile open_external(const onnx::TensorProto& tensor, const std::filesystem::path& folder,
                            std::optional<std::uint64_t> bytes);
 

@@ -31,7 +31,7 @@ class MappedFile {
  public:
   explicit MappedFile(const std::filesystem::path& path) {
     const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    struct stat status{};
+    struct stat status {};
     if (file.get() < 0 || ::fstat(file.get(), &status) != 0) throw InputError(std::strerror(errno));
     if (S_ISDIR(status.st_mode)) throw InputError("is a folder, not an ONNX model");
     if (!S_ISREG(status.st_mode)) throw InputError("is not a regular file");
@@ -68,8 +68,9 @@ bool looks_like_text(std::string_view bytes) {
 std::unique_ptr<onnx::ModelProto> parse_message(std::string_view bytes) {
   if (bytes.empty()) throw InputError("is empty");
   if (bytes.size() > largest_message)
-    throw InputError("is longer than 2 GB, where a protobuf message ends; larger models keep their weights in external "
-                     "data");
+    throw InputError(
+        "is longer than 2 GB, where a protobuf message ends; larger models keep their weights in external "
+        "data");
   auto proto = std::make_unique<onnx::ModelProto>();
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                                 static_cast<int>(bytes.size()));

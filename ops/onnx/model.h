@@ -46,18 +46,19 @@ class Model {
   const std::filesystem::path& folder() const { return folder_; }
 
   /// Refuses what no runtime could run: no opset, cycles, missing operands, wrong or short initializers, external data
-  /// that is missing, short or outside the folder, … Sorts nodes that are out of order. Throws InputError.
+  /// that is missing, short or outside the folder, … Sorts nodes that are out of order, and of constants defined
+  /// twice keeps the last, as runtimes do; changes nothing else. Throws InputError.
   void validate();
 
-  /// Writes to a temporary file, syncs, renames. Weights that were external before, and initializers when the file would
-  /// become too large, go to one file `<path>.data`, aligned to 64 bytes, from 4096 bytes on to pages of 4096. The same
-  /// model gives the same bytes. Throws EnvironmentError; leaves nothing behind then.
-  /// The message is changed while this runs, and back at the end: no two threads may save one model. When the external
-  /// weights that this model was loaded with are themselves replaced, load the model anew to go on.
+  /// Writes to a temporary file, syncs, renames. Weights that were external before, and initializers when the file
+  /// would become too large, go to one file `<path>.data`, aligned to 64 bytes, from 4096 bytes on to pages of 4096.
+  /// The same model gives the same bytes. Throws EnvironmentError; leaves nothing behind then. The message is changed
+  /// while this runs, and back at the end: no two threads may save one model. When the external weights that this model
+  /// was loaded with are themselves replaced, load the model anew to go on.
   void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
-  /// The message's bytes, always the same for the same model; external weights are not part of it. Throws InputError when
-  /// they exceed what a protobuf message may have.
+  /// The message's bytes, always the same for the same model; external weights are not part of it. Throws InputError
+  /// when they exceed what a protobuf message may have.
   std::string serialise() const;
 
  private:
@@ -66,8 +67,8 @@ class Model {
   std::string source_;  // begins the messages, "" if the model came from memory
 };
 
-/// The data of an initializer or constant, wherever it is stored; a view of the message where possible (the message must
-/// outlive it). Throws InputError.
+/// The data of an initializer or constant, wherever it is stored; a view of the message where possible (the message
+/// must outlive it). Throws InputError.
 Array read_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
 /// The message for an array, with raw data.
 onnx::TensorProto write_tensor(const Array& array, std::string_view name);

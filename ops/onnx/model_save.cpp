@@ -167,8 +167,8 @@ bool can_move(const onnx::TensorProto& tensor, std::size_t smallest) {
 void Model::save(const std::filesystem::path& path, const SaveOptions& options) const {
   using Weights = SaveOptions::Weights;
   const bool embed = options.weights == Weights::embedded;
-  const bool move_out = options.weights == Weights::external ||
-                        (!embed && proto_->ByteSizeLong() > options.largest_file);
+  const bool move_out =
+      options.weights == Weights::external || (!embed && proto_->ByteSizeLong() > options.largest_file);
   TensorChanges changes;
   std::unique_ptr<DataFile> data;
   AtomicFile file(path);

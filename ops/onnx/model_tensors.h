@@ -10,8 +10,8 @@ class TensorProto;
 
 namespace taso {
 
-/// Calls `visit` for every tensor: initializers, sparse ones, attributes, those of subgraphs, functions and training, in
-/// the order of the message. `initializer` tells the dense initializers.
+/// Calls `visit` for every tensor: initializers, sparse ones, attributes, those of subgraphs, functions and training,
+/// in the order of the message. `initializer` tells the dense initializers.
 void for_each_tensor(onnx::ModelProto& model,
                      const std::function<void(onnx::TensorProto& tensor, bool initializer)>& visit);
 

@@ -28,8 +28,8 @@ Extents extents_of(const onnx::TensorProto& tensor);
 /// How many bytes the elements take in raw form; nothing for strings and unknown types. Throws InputError.
 std::optional<std::uint64_t> raw_bytes_of(const onnx::TensorProto& tensor);
 
-/// Refuses a tensor whose dimensions are wrong or whose data does not fit them; for external data looks at the file's size
-/// only. Throws InputError.
+/// Refuses a tensor whose dimensions are wrong or whose data does not fit them; for external data looks at the file's
+/// size only. Throws InputError.
 void check_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
 
 }  // namespace taso

@@ -1,0 +1,54 @@
+#include "ops/onnx/cleanup.h"
+
+#include "ops/onnx/cleanup_passes.h"
+#include "ops/onnx/proto.h"
+
+namespace taso {
+namespace {
+
+struct Pass {
+  CleanupPass about;
+  std::size_t (*run)(const cleanup::Context&);
+};
+
+constexpr Pass passes[] = {
+    {{"identity", "Identity and inference Dropout"}, cleanup::identity},
+    {{"no-op", "Reshape, Transpose, Cast, Slice, Pad and others that change nothing"}, cleanup::no_op},
+    {{"shape-arithmetic", "computations on shapes that are known"}, cleanup::shape_arithmetic},
+    {{"constant-folding", "nodes whose operands are all constant, if the file does not grow"}, cleanup::constant_folding},
+    {{"common-subexpressions", "nodes that compute the same"}, cleanup::common_subexpressions},
+    {{"batch-norm", "batch normalisation after a convolution or Gemm"}, cleanup::batch_norm},
+    {{"dead-code", "nodes and weights that nothing uses"}, cleanup::dead_code},
+};
+
+/// Every round removes something; this only guards against a pass that would undo another.
+constexpr int most_rounds = 100;
+
+}  // namespace
+
+std::vector<CleanupPass> cleanup_passes() {
+  std::vector<CleanupPass> all;
+  for (const Pass& pass : passes) all.push_back(pass.about);
+  return all;
+}
+
+std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options) {
+  std::vector<CleanupCount> counts;
+  for (const Pass& pass : passes) counts.push_back({pass.about.name, 0});
+  // The graphs of a training model refer to one another by name in ways that the main graph does not show.
+  if (edit.model().training_info_size() > 0) return counts;
+  Imported imported = import_model(edit.view());
+  for (int round = 0, quiet = 0; round < most_rounds && quiet < static_cast<int>(counts.size()); ++round)
+    for (std::size_t i = 0; i < counts.size() && quiet < static_cast<int>(counts.size()); ++i) {
+      ++quiet;
+      if (options.disabled.contains(counts[i].pass)) continue;
+      const std::size_t count = passes[i].run({edit, imported, options});
+      if (count == 0) continue;
+      counts[i].count += count;
+      quiet = 0;
+      imported = import_model(edit.view());
+    }
+  return counts;
+}
+
+}  // namespace taso

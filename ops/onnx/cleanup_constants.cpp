@@ -1,0 +1,149 @@
+// Passes that compute ahead what is known.
+#include <algorithm>
+#include <array>
+
+#include "ops/onnx/attributes.h"
+#include "ops/onnx/cleanup_passes.h"
+#include "ops/onnx/node_body.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_data.h"
+
+namespace taso::cleanup {
+namespace {
+
+template <std::size_t N>
+bool one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Their results tell a runtime where to compute in integers, or take more room than what they are made of.
+bool stays(std::string_view op_type) {
+  static constexpr std::array<std::string_view, 4> quantised = {"QuantizeLinear", "DequantizeLinear",
+                                                                "DynamicQuantizeLinear", "Constant"};
+  return one_of(quantised, op_type) || op_type.starts_with("QLinear");
+}
+
+bool repeats_itself(std::string_view op_type) {
+  static constexpr std::array<std::string_view, 7> names = {"ConstantOfShape", "Expand", "Tile", "Range",
+                                                            "OneHot",          "EyeLike", "Upsample"};
+  return one_of(names, op_type);
+}
+
+/// Results that merely repeat a few numbers are computed ahead only up to this many bytes.
+constexpr std::size_t repetition_limit = 64;
+/// Constants are computed by the operators' plain meaning, the same on every machine; this bounds the time.
+constexpr double flops_limit = 1e8;
+
+std::optional<std::size_t> bytes_of(const Type& type) {
+  if (!type.shape || type.element == ElementType::undefined) return std::nullopt;
+  const auto extents = static_extents(*type.shape);
+  if (!extents) return std::nullopt;
+  try {
+    return static_cast<std::size_t>(count(*extents)) * size_of(type.element);
+  } catch (const ShapeError&) {
+    return std::nullopt;
+  }
+}
+
+/// The bytes of constants that nobody but this node uses.
+std::size_t freed_bytes(const GraphEdit& edit, const onnx::NodeProto& node) {
+  std::size_t bytes = 0;
+  std::set<std::string> seen;
+  for (const std::string& input : node.input()) {
+    if (input.empty() || !seen.insert(input).second) continue;
+    const auto here = static_cast<std::size_t>(std::count(node.input().begin(), node.input().end(), input));
+    if (edit.uses(input) == here) bytes += raw_bytes_of(*edit.constant(input)).value_or(0);
+  }
+  return bytes;
+}
+
+double flops_of(const Value& value) {
+  if (value.node->as_operator() == nullptr) return 0;
+  Shapes shapes;
+  for (const Value& operand : value.node->inputs()) shapes.push_back(operand.shape());
+  return work_of(*value.node->as_operator(), shapes).flops;
+}
+
+bool worth_folding(const Context& context, const onnx::NodeProto& node) {
+  std::size_t results = 0;
+  for (const std::string& output : node.output()) {
+    if (output.empty()) continue;
+    const auto bytes = bytes_of(context.imported.facts.at(output).type);
+    if (!bytes) return false;
+    results += *bytes;
+    if (flops_of(context.imported.values.at(output)) > flops_limit) return false;
+  }
+  std::size_t operands = 0;
+  for (const std::string& input : node.input())
+    if (!input.empty()) operands += raw_bytes_of(*context.edit.constant(input)).value_or(0);
+  if (operands > context.options.memory_limit || results > context.options.memory_limit) return false;
+  if (repeats_itself(node.op_type())) return results <= repetition_limit;
+  return results <= context.options.fold_limit || results <= freed_bytes(context.edit, node);
+}
+
+void replace_by_constants(GraphEdit& edit, const onnx::NodeProto& node, const std::vector<Array>& results) {
+  const std::vector<std::string> outputs(node.output().begin(), node.output().end());
+  edit.remove(node);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i].empty() && edit.uses(outputs[i]) > 0) edit.add_constant(outputs[i], results[i]);
+}
+
+/// The result of a node if its contents are known numbers, although its operands are not constants.
+std::optional<Array> known_contents(const Fact& fact) {
+  if (!fact.content || !fact.type.shape || fact.type.shape->size() > 1) return std::nullopt;
+  if (fact.type.element != ElementType::int64 && fact.type.element != ElementType::int32) return std::nullopt;
+  const auto numbers = static_extents(*fact.content);
+  if (!numbers) return std::nullopt;
+  const Extents extents = fact.type.shape->empty() ? Extents{} : Extents{static_cast<std::int64_t>(numbers->size())};
+  if (count(extents) != static_cast<std::int64_t>(numbers->size())) return std::nullopt;
+  return Array::of<std::int64_t>(extents, *numbers).cast(fact.type.element);
+}
+
+}  // namespace
+
+std::size_t shape_arithmetic(const Context& context) {
+  std::size_t count = 0;
+  GraphEdit& edit = context.edit;
+  edit.for_each_node([&](const onnx::NodeProto& node) {
+    if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node.domain()))) return;
+    // Where all operands are constant it is constant folding's turn.
+    const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
+      return name.empty() || edit.constant(name) != nullptr;
+    });
+    if (constant || node.output_size() != 1 || edit.uses(node.output(0)) == 0) return;
+    const auto result = known_contents(context.imported.facts.at(node.output(0)));
+    if (!result) return;
+    replace_by_constants(edit, node, {*result});
+    ++count;
+  });
+  return count;
+}
+
+std::size_t constant_folding(const Context& context) {
+  std::size_t count = 0;
+  GraphEdit& edit = context.edit;
+  edit.for_each_node([&](const onnx::NodeProto& node) {
+    const std::int64_t opset = opset_of(edit.model(), node.domain());
+    if (stays(node.op_type()) || !is_deterministic(node, opset)) return;
+    const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
+      return name.empty() || (edit.constant(name) != nullptr && raw_bytes_of(*edit.constant(name)).has_value());
+    });
+    if (!constant || !worth_folding(context, node)) return;
+    std::vector<Array> results;
+    try {
+      std::vector<std::optional<Array>> operands;
+      for (const std::string& name : node.input()) {
+        operands.emplace_back();
+        if (!name.empty()) operands.back() = read_tensor(*edit.constant(name), edit.folder());
+      }
+      results = run_node(node, opset, edit.folder(), operands, {.threads = 1, .plain = true});
+    } catch (const InputError&) {
+      return;  // not computable here: left to the runtime
+    }
+    replace_by_constants(edit, node, results);
+    ++count;
+  });
+  return count;
+}
+
+}  // namespace taso::cleanup

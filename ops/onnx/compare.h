@@ -1,0 +1,49 @@
+// The numeric check: does the edited model compute what the original did, on random operands?
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "ops/array.h"
+#include "ops/onnx/view.h"
+
+namespace taso {
+
+struct CheckOptions {
+  unsigned samples = 1;                  ///< how many sets of random operands
+  std::uint64_t seed = 0;
+  std::map<std::string, Extents> shapes;  ///< of graph inputs, where the model leaves them open
+  std::map<std::string, Array> data;      ///< of graph inputs, instead of random numbers
+  std::optional<double> rtol, atol;       ///< instead of the tolerance of the element type
+  /// Whole models are run only while their external weights are at most this large; else every changed region by itself.
+  std::size_t memory_limit = std::size_t{128} << 20;
+  unsigned threads = 0;
+};
+
+struct CheckResult {
+  enum class Scope {
+    unchanged,  ///< the models are the same graph: nothing to run
+    whole,      ///< both models, from inputs to outputs
+    regions,    ///< every changed region, on random operands of its own
+  };
+  bool passed = false;
+  Scope scope = Scope::whole;
+  std::size_t compared = 0;     ///< tensors compared
+  double worst = 0;             ///< the largest difference, as a share of what the tolerance allows
+  std::string reason;           ///< why it failed; or why it was not the whole
+};
+
+/// Both views belong to one model file, the second possibly edited.
+CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options = {});
+
+/// Whether two arrays agree within a tolerance; adds to `worst`. Types and shapes must be equal; integers and booleans
+/// must be exactly so.
+struct Tolerance {
+  double rtol = 0, atol = 0;
+  static Tolerance of(ElementType type);
+};
+bool agrees(const Array& expected, const Array& actual, const Tolerance& tolerance, double& worst);
+
+}  // namespace taso

@@ -1,0 +1,177 @@
+#include "ops/onnx/import.h"
+
+#include <fmt/format.h>
+
+#include "ops/onnx/attributes.h"
+#include "ops/onnx/lowering.h"
+#include "ops/onnx/model.h"
+#include "ops/onnx/node_body.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_data.h"
+
+namespace taso {
+namespace {
+
+/// Constants of at most this many elements are looked into while importing; larger ones stay where they are.
+constexpr std::int64_t small_constant = 4096;
+
+class TensorWeight final : public Weight {
+ public:
+  TensorWeight(const onnx::TensorProto& tensor, std::filesystem::path folder)
+      : tensor_(&tensor), folder_(std::move(folder)) {}
+  Array load() const override { return read_tensor(*tensor_, folder_); }
+
+ private:
+  const onnx::TensorProto* tensor_;
+  std::filesystem::path folder_;
+};
+
+/// How far a declared type is believed. The declared dimensions of the model's inputs are a contract; those of values
+/// inside were written by some exporter, and only their rank and element type are taken over.
+enum class Trust { contract, hint };
+
+Type read_type(const onnx::TypeProto& proto, const std::string& name, Trust trust) {
+  if (!proto.has_tensor_type()) return {};
+  Type type;
+  type.element = element_type_from_onnx(proto.tensor_type().elem_type());
+  if (!proto.tensor_type().has_shape()) return type;
+  type.shape.emplace();
+  for (const auto& dim : proto.tensor_type().shape().dim()) {
+    if (trust == Trust::contract && dim.has_dim_value() && dim.dim_value() >= 0)
+      type.shape->push_back(Dim(dim.dim_value()));
+    else if (trust == Trust::contract && dim.has_dim_param() && !dim.dim_param().empty())
+      type.shape->push_back(Dim::symbol(dim.dim_param()));
+    else
+      type.shape->push_back(Dim::symbol(fmt::format("{}#{}", name, type.shape->size())));
+  }
+  return type;
+}
+
+class Importer {
+ public:
+  Importer(const ModelView& view, const ImportOptions& options) : view_(view), options_(options) {
+    result_.graph.pool = options.pool ? options.pool : std::make_shared<Pool>();
+  }
+
+  Imported run() {
+    read_inputs();
+    for (const auto& sparse : view_.model->graph().sparse_initializer())
+      set(sparse.values().name(), opaque_constant("sparse_initializer"), {});
+    for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info.type());
+    for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info.type());
+    for (const onnx::NodeProto* node : view_.nodes) read_node(*node);
+    for (const auto& output : view_.model->graph().output())
+      result_.graph.outputs.push_back(result_.values.at(output.name()));
+    return std::move(result_);
+  }
+
+ private:
+  Pool& pool() { return *result_.graph.pool; }
+  bool is_cut(const std::string& name) const { return options_.cut != nullptr && options_.cut->contains(name); }
+
+  void set(const std::string& name, Value value, Fact fact) {
+    fact.type = value.type();
+    if (is_cut(name) && !value.node->as_input()) {
+      value = pool().input("cut " + name, fact.type);
+      fact.constant.reset();
+    }
+    result_.values.insert_or_assign(name, value);
+    result_.facts.insert_or_assign(name, std::move(fact));
+  }
+
+  Value opaque_constant(std::string kind) {
+    return pool().add_opaque(Opaque{std::move(kind), 0, {Type{}}, nullptr}, {}).output();
+  }
+
+  void read_inputs() {
+    std::unordered_map<std::string, const onnx::TensorProto*> initializers;
+    for (const onnx::TensorProto* tensor : view_.initializers) initializers.emplace(tensor->name(), tensor);
+    for (const onnx::ValueInfoProto* info : view_.inputs) {
+      const onnx::ValueInfoProto& input = *info;
+      const auto initializer = initializers.find(input.name());
+      // Below IR 4 every initializer is listed as an input and is a constant all the same.
+      if (initializer != initializers.end() && view_.model->ir_version() < 4) continue;
+      if (initializer != initializers.end()) result_.defaults.emplace(input.name(), initializer->second);
+      const Value value = pool().input(input.name(), read_type(input.type(), input.name(), Trust::contract));
+      result_.graph.inputs.push_back(value);
+      set(input.name(), value, {});
+    }
+    for (const onnx::TensorProto* tensor : view_.initializers)
+      if (!result_.values.contains(tensor->name())) read_constant(tensor->name(), *tensor);
+  }
+
+  void read_constant(const std::string& name, const onnx::TensorProto& tensor) {
+    const ElementType element = element_type_from_onnx(tensor.data_type());
+    if (element == ElementType::undefined) return set(name, opaque_constant("constant"), {});
+    const Extents extents(tensor.dims().begin(), tensor.dims().end());
+    Fact fact{Type{element, shape_of(extents)}, std::nullopt, std::nullopt};
+    if (count(extents) <= small_constant) fact.constant = read_tensor(tensor, view_.folder);
+    // Constants are told apart by name; in a pool with two models, also by where their data is.
+    const std::string key = options_.pool ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : name;
+    const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
+    set(name, value, std::move(fact));
+  }
+
+  void read_node(const onnx::NodeProto& node) {
+    if (node.op_type() == "Constant" && is_default_domain(node.domain()) && node.output_size() == 1)
+      for (const auto& attribute : node.attribute())
+        if (attribute.name() == "value" && attribute.has_t()) return read_constant(node.output(0), attribute.t());
+
+    const std::int64_t opset = opset_of(*view_.model, node.domain());
+    const Attributes attributes = read_attributes(node, view_.folder);
+    std::vector<Value> operands;
+    std::vector<const Fact*> facts;
+    const auto add_operand = [&](const std::string& name) {
+      operands.push_back(name.empty() ? Value{} : result_.values.at(name));
+      facts.push_back(name.empty() ? nullptr : &result_.facts.at(name));
+    };
+    for (const std::string& name : node.input()) add_operand(name);
+    auto outputs = static_cast<std::size_t>(node.output_size());
+    while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
+
+    std::vector<Fact> inferred(outputs);
+    Lowered lowered;
+    if (is_default_domain(node.domain())) {
+      inferred = infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs});
+      inferred.resize(outputs);
+      lowered = lower({pool(), node.op_type(), opset, attributes, operands, facts, outputs});
+    }
+    if (!lowered) {
+      for (const std::string& name : captured_names(node)) add_operand(name);
+      lowered = add_opaque(node, opset, operands, inferred);
+    }
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (const std::string& name = node.output(static_cast<int>(i)); !name.empty())
+        set(name, (*lowered)[i], std::move(inferred[i]));
+  }
+
+  std::vector<Value> add_opaque(const onnx::NodeProto& node, std::int64_t opset, std::span<const Value> operands,
+                                const std::vector<Fact>& inferred) {
+    Opaque opaque{node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(), 0, {},
+                  make_body(node, opset, view_.folder)};
+    for (std::size_t i = 0; i < inferred.size(); ++i) {
+      Type type = inferred[i].type;
+      const std::string& name = node.output(static_cast<int>(i));
+      if (const auto hint = hints_.find(name); hint != hints_.end() && !type.shape) {
+        const Type declared = read_type(*hint->second, name, Trust::hint);
+        if (type.element == ElementType::undefined || type.element == declared.element) type = declared;
+      }
+      opaque.outputs.push_back(std::move(type));
+    }
+    const Node& result = pool().add_opaque(std::move(opaque), operands);
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < inferred.size(); ++i) values.push_back(result.output(i));
+    return values;
+  }
+
+  const ModelView& view_;
+  const ImportOptions& options_;
+  Imported result_;
+  std::unordered_map<std::string, const onnx::TypeProto*> hints_;
+};
+
+}  // namespace
+
+Imported import_model(const ModelView& view, const ImportOptions& options) { return Importer(view, options).run(); }
+
+}  // namespace taso

@@ -1,0 +1,115 @@
+#include <cmath>
+
+#include "ops/onnx/lowering.h"
+
+namespace taso::lowering {
+namespace {
+
+bool arithmetic(ElementType type) { return is_floating(type) || is_integer(type); }
+
+template <class Op>
+Lowered binary(const LoweringCall& call) {
+  if (!call.has(0) || !call.has(1) || !arithmetic(call.element(0))) return std::nullopt;
+  return one(call.apply(Op{}, {call.inputs[0], call.inputs[1]}));
+}
+
+Lowered power(const LoweringCall& call) {
+  return call.has(0) && is_floating(call.element(0)) ? binary<op::Pow>(call) : std::nullopt;
+}
+
+/// Sum, Max and Min take any number of operands; ours take two.
+template <class Op>
+Lowered variadic(const LoweringCall& call) {
+  if (!call.has(0) || !arithmetic(call.element(0))) return std::nullopt;
+  Value result = call.inputs[0];
+  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
+    if (!call.has(i)) return std::nullopt;
+    result = call.apply(Op{}, {result, call.inputs[i]});
+  }
+  return one(result);
+}
+
+template <class Op>
+Lowered unary(const LoweringCall& call) {
+  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
+  return one(call.apply(Op{}, {call.inputs[0]}));
+}
+
+Lowered relu(const LoweringCall& call) {
+  if (!call.has(0) || !arithmetic(call.element(0))) return std::nullopt;
+  return one(call.apply(op::Relu{}, {call.inputs[0]}));
+}
+
+Lowered leaky_relu(const LoweringCall& call) {
+  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
+  return one(call.apply(op::LeakyRelu{.alpha = call.attributes.number("alpha", static_cast<double>(0.01F))},
+                        {call.inputs[0]}));
+}
+
+/// Bounds are attributes before opset 11 and operands from then on; ours are constants.
+Lowered clip(const LoweringCall& call) {
+  // Bounds of 64-bit integers need not fit into a double: only floating values.
+  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
+  op::Clip clip;
+  if (call.opset < 11) {
+    clip.low = call.attributes.number("min", clip.low);
+    clip.high = call.attributes.number("max", clip.high);
+  } else {
+    for (const std::size_t i : {1U, 2U}) {
+      if (!call.has(i)) continue;
+      const auto bound = call.number(i);
+      if (!bound) return std::nullopt;
+      (i == 1 ? clip.low : clip.high) = *bound;
+    }
+  }
+  if (!(clip.low <= clip.high)) return std::nullopt;
+  return one(call.apply(clip, {call.inputs[0]}));
+}
+
+Lowered gelu(const LoweringCall& call) {
+  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
+  const std::string approximate = call.attributes.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") return std::nullopt;
+  return one(call.apply(op::Gelu{.tanh = approximate == "tanh"}, {call.inputs[0]}));
+}
+
+Lowered identity(const LoweringCall& call) { return call.has(0) ? one(call.inputs[0]) : std::nullopt; }
+
+/// At inference a dropout is the identity; the mask, if somebody wants it, is not modelled.
+Lowered dropout(const LoweringCall& call) {
+  if (!call.has(0) || call.outputs > 1) return std::nullopt;
+  if (call.opset >= 12 && call.has(2)) {
+    const auto training = call.number(2);
+    if (!training || *training != 0) return std::nullopt;
+  }
+  return one(call.inputs[0]);
+}
+
+Lowered cast(const LoweringCall& call) {
+  // Only the cast that does nothing; the numbers are those of ONNX's TensorProto.DataType.
+  static constexpr std::pair<std::int64_t, ElementType> types[] = {
+      {1, ElementType::float32}, {2, ElementType::uint8},   {3, ElementType::int8},     {4, ElementType::uint16},
+      {5, ElementType::int16},   {6, ElementType::int32},   {7, ElementType::int64},    {9, ElementType::boolean},
+      {10, ElementType::float16}, {11, ElementType::float64}, {12, ElementType::uint32}, {13, ElementType::uint64},
+      {16, ElementType::bfloat16}};
+  if (!call.has(0)) return std::nullopt;
+  const std::int64_t to = call.attributes.integer("to", 0);
+  for (const auto& [number, type] : types)
+    if (number == to && type == call.element(0)) return one(call.inputs[0]);
+  return std::nullopt;
+}
+
+constexpr std::pair<std::string_view, LowerFunction> table[] = {
+    {"Add", binary<op::Add>}, {"Sub", binary<op::Sub>},   {"Mul", binary<op::Mul>},         {"Div", binary<op::Div>},
+    {"Pow", power},           {"Sum", variadic<op::Add>}, {"Max", variadic<op::Max>},       {"Min", variadic<op::Min>},
+    {"Sqrt", unary<op::Sqrt>}, {"Exp", unary<op::Exp>},   {"Erf", unary<op::Erf>},          {"Relu", relu},
+    {"LeakyRelu", leaky_relu}, {"Sigmoid", unary<op::Sigmoid>}, {"Tanh", unary<op::Tanh>},  {"Clip", clip},
+    {"Gelu", gelu},           {"HardSwish", unary<op::HardSwish>}, {"Identity", identity},  {"Dropout", dropout},
+    {"Cast", cast},
+};
+
+}  // namespace
+
+Family elementwise() { return table; }
+
+}  // namespace taso::lowering

@@ -1,0 +1,104 @@
+#include "ops/onnx/node_body.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "ops/onnx/attributes.h"
+#include "ops/onnx/lowering.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/view.h"
+
+namespace taso {
+namespace {
+
+bool is_random(const onnx::NodeProto& node) {
+  static constexpr std::array<std::string_view, 6> names = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
+                                                            "RandomUniformLike", "Multinomial",      "Bernoulli"};
+  return std::find(names.begin(), names.end(), node.op_type()) != names.end();
+}
+
+class NodeBody final : public OpaqueBody {
+ public:
+  NodeBody(const onnx::NodeProto& node, std::int64_t opset, std::filesystem::path folder)
+      : node_(&node), opset_(opset), folder_(std::move(folder)) {}
+
+  std::string obstacle() const override { return obstacle_of(*node_, opset_); }
+  std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
+    return run_node(*node_, opset_, folder_, inputs);
+  }
+  bool same(const OpaqueBody& other) const override {
+    const auto* node = dynamic_cast<const NodeBody*>(&other);
+    return node != nullptr && node->opset_ == opset_ && node->node_->op_type() == node_->op_type() &&
+           node->node_->domain() == node_->domain() && attribute_bytes(*node->node_) == attribute_bytes(*node_);
+  }
+
+ private:
+  const onnx::NodeProto* node_;
+  std::int64_t opset_;
+  std::filesystem::path folder_;
+};
+
+/// The node as a graph of our operators, now that the operands are numbers.
+std::optional<Graph> lower_for(const LoweringCall& prototype, const std::vector<std::optional<Array>>& inputs,
+                               std::shared_ptr<Pool> pool, std::vector<Fact>& facts) {
+  LoweringCall call = prototype;
+  Graph graph{std::move(pool), {}, {}};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    call.inputs.emplace_back();
+    call.facts.push_back(nullptr);
+    if (!inputs[i]) continue;
+    facts[i] = Fact{Type{inputs[i]->type(), shape_of(inputs[i]->extents())}, std::nullopt, inputs[i]};
+    call.inputs[i] = graph.pool->input(std::to_string(i), facts[i].type);
+    call.facts[i] = &facts[i];
+    graph.inputs.push_back(call.inputs[i]);
+  }
+  const Lowered lowered = lower(call);
+  if (!lowered) return std::nullopt;
+  graph.outputs = *lowered;
+  return graph;
+}
+
+}  // namespace
+
+std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset) {
+  if (!is_default_domain(node.domain())) return fmt::format("operator of domain '{}'", node.domain());
+  if (opset < 7) return "opset before 7";
+  if (has_subgraph(node)) return "control flow";
+  if (is_random(node)) return "random operator";
+  if (is_lowered(node.op_type()) || find_host_function(node.domain(), node.op_type()) != nullptr) return "";
+  return "operator not covered";
+}
+
+bool is_deterministic(const onnx::NodeProto& node, std::int64_t opset) { return obstacle_of(node, opset).empty(); }
+
+std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
+                            const std::vector<std::optional<Array>>& inputs, const InterpreterOptions& options) {
+  if (const std::string obstacle = obstacle_of(node, opset); !obstacle.empty())
+    throw InputError(fmt::format("{} cannot be run: {}", node.op_type(), obstacle));
+  const Attributes attributes = read_attributes(node, folder);
+  auto outputs = static_cast<std::size_t>(node.output_size());
+  while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
+  const auto pool = std::make_shared<Pool>();
+  std::vector<Fact> facts(inputs.size());
+  const LoweringCall call{*pool, node.op_type(), opset, attributes, {}, {}, outputs};
+  if (const auto graph = lower_for(call, inputs, pool, facts)) {
+    std::vector<Array> operands;
+    for (const auto& input : inputs)
+      if (input) operands.push_back(*input);
+    return interpret(*graph, operands, options);
+  }
+  const HostFunction function = find_host_function(node.domain(), node.op_type());
+  if (function == nullptr) throw InputError(fmt::format("{} cannot be run on these operands", node.op_type()));
+  std::vector<Array> results = function(HostCall{node.op_type(), opset, attributes, inputs, outputs});
+  check(results.size() >= outputs, "a host function gives every output that is asked for");
+  return results;
+}
+
+std::shared_ptr<const OpaqueBody> make_body(const onnx::NodeProto& node, std::int64_t opset,
+                                            std::filesystem::path folder) {
+  return std::make_shared<NodeBody>(node, opset, std::move(folder));
+}
+
+}  // namespace taso

@@ -1,0 +1,29 @@
+// ONNX nodes that run as they are: through our operators if their operands turn out to fit, else as host functions.
+#pragma once
+
+#include <filesystem>
+
+#include "ops/graph.h"
+#include "ops/interpreter.h"
+
+namespace onnx {
+class NodeProto;
+}
+
+namespace taso {
+
+/// Why a node of this model cannot be run here, whatever its operands; empty if it can.
+std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset);
+/// Whether equal operands give equal results, so that two such nodes may become one: never for random operators,
+/// unknown ones, or those with subgraphs.
+bool is_deterministic(const onnx::NodeProto& node, std::int64_t opset);
+
+/// The results of one node. Throws InputError when it cannot be run on these operands.
+std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
+                            const std::vector<std::optional<Array>>& inputs, const InterpreterOptions& options = {});
+
+/// The node must outlive the body.
+std::shared_ptr<const OpaqueBody> make_body(const onnx::NodeProto& node, std::int64_t opset,
+                                            std::filesystem::path folder);
+
+}  // namespace taso

@@ -1,0 +1,32 @@
+// What a model declares of its values' types, and which operators want their operands alike.
+#pragma once
+
+#include <string_view>
+
+namespace onnx {
+class SparseTensorProto;
+class TensorProto;
+class ValueInfoProto;
+}  // namespace onnx
+
+namespace taso {
+
+/// TensorProto.DataType of a declared tensor; 0 if it is none or of no known type.
+int declared_element(const onnx::ValueInfoProto& value);
+
+/// Refuses a declaration without a type (where one is required) or whose tensors have no element type. Throws
+/// InputError.
+void check_declaration(const onnx::ValueInfoProto& value, std::string_view what, bool required);
+
+/// Refuses an initializer that does not fit what the input of its name declares. A negative dimension there is unknown,
+/// as some exporters write it. Throws InputError.
+void check_fits(const onnx::TensorProto& tensor, const onnx::ValueInfoProto& input);
+
+/// Refuses a sparse tensor whose indices and values do not belong together; their data is looked at elsewhere. Throws
+/// InputError.
+void check_sparse(const onnx::SparseTensorProto& tensor);
+
+/// Whether an operator of ONNX's own domain wants one element type for all of its operands.
+bool operands_are_alike(std::string_view op_type);
+
+}  // namespace taso

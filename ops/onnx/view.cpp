@@ -1,0 +1,62 @@
+#include "ops/onnx/view.h"
+
+#include <unordered_set>
+
+#include "ops/onnx/model.h"
+#include "ops/onnx/proto.h"
+
+namespace taso {
+namespace {
+
+using Names = std::unordered_set<std::string>;
+
+/// Depth is bounded by protobuf's own limit on nesting when the model was parsed.
+void collect_captured(const onnx::GraphProto& graph, Names scope, Names& seen, std::vector<std::string>& captured) {
+  for (const auto& input : graph.input()) scope.insert(input.name());
+  for (const auto& tensor : graph.initializer()) scope.insert(tensor.name());
+  for (const auto& tensor : graph.sparse_initializer()) scope.insert(tensor.values().name());
+  for (const auto& node : graph.node())
+    for (const auto& output : node.output()) scope.insert(output);
+  const auto use = [&](const std::string& name) {
+    if (!name.empty() && !scope.contains(name) && seen.insert(name).second) captured.push_back(name);
+  };
+  for (const auto& node : graph.node()) {
+    for (const auto& input : node.input()) use(input);
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) collect_captured(attribute.g(), scope, seen, captured);
+      for (const auto& inner : attribute.graphs()) collect_captured(inner, scope, seen, captured);
+    }
+  }
+  for (const auto& output : graph.output()) use(output.name());
+}
+
+}  // namespace
+
+ModelView view_of(const Model& model) {
+  ModelView view{&model.proto(), model.folder(), {}, {}, {}};
+  for (const auto& input : model.proto().graph().input()) view.inputs.push_back(&input);
+  for (const auto& node : model.proto().graph().node()) view.nodes.push_back(&node);
+  for (const auto& tensor : model.proto().graph().initializer()) view.initializers.push_back(&tensor);
+  return view;
+}
+
+bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+std::int64_t opset_of(const onnx::ModelProto& model, std::string_view domain) {
+  for (const auto& opset : model.opset_import())
+    if (opset.domain() == domain || (is_default_domain(domain) && is_default_domain(opset.domain())))
+      return opset.version();
+  return 0;
+}
+
+std::vector<std::string> captured_names(const onnx::NodeProto& node) {
+  std::vector<std::string> captured;
+  Names seen;
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) collect_captured(attribute.g(), {}, seen, captured);
+    for (const auto& inner : attribute.graphs()) collect_captured(inner, {}, seen, captured);
+  }
+  return captured;
+}
+
+}  // namespace taso

@@ -1,0 +1,37 @@
+// A model as import sees it: the nodes and weights that count, which may be those of the file or edited ones.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace onnx {
+class ModelProto;
+class NodeProto;
+class TensorProto;
+class ValueInfoProto;
+}  // namespace onnx
+
+namespace taso {
+
+class Model;
+
+/// Everything pointed to belongs to somebody else, and must outlive the view and what is imported from it.
+struct ModelView {
+  const onnx::ModelProto* model = nullptr;
+  std::filesystem::path folder;
+  std::vector<const onnx::ValueInfoProto*> inputs;
+  std::vector<const onnx::NodeProto*> nodes;  ///< producers before consumers
+  std::vector<const onnx::TensorProto*> initializers;
+};
+
+ModelView view_of(const Model& model);
+
+/// The version of a domain that the model imports; 0 if it imports none. "" and "ai.onnx" are one.
+std::int64_t opset_of(const onnx::ModelProto& model, std::string_view domain);
+bool is_default_domain(std::string_view domain);
+
+/// Names that the node's subgraphs take from the scope around it, in order of first use.
+std::vector<std::string> captured_names(const onnx::NodeProto& node);
+
+}  // namespace taso

@@ -1,0 +1,73 @@
+"""cmake --install gives a tree that another project builds against, and that still works after it is moved."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+
+def run(*command, **options):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, f"{command}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def cache():
+    folder = pathlib.Path(os.environ.get("TASO_BUILD_FOLDER", ""))
+    text = (folder / "CMakeCache.txt").read_text()
+    values = dict(re.findall(r"^([A-Za-z0-9_]+):[A-Z]+=(.*)$", text, re.MULTILINE))
+    if values.get("TASO_SANITIZE") or values.get("TASO_COVERAGE") == "ON":
+        pytest.skip("an instrumented build is not for installing")
+    return {"folder": folder, **values}
+
+
+@pytest.fixture(scope="module")
+def prefix(cache, tmp_path_factory):
+    # A space, for installations have them.
+    folder = tmp_path_factory.mktemp("install") / "the prefix"
+    run(cache["CMAKE_COMMAND"], "--install", cache["folder"], "--prefix", folder)
+    return folder
+
+
+def test_headers_keep_their_folders(prefix):
+    assert (prefix / "include/taso/ops/graph.h").is_file()
+    assert (prefix / "include/taso/cost/device.h").is_file()
+    assert not list(prefix.rglob("*.cpp")), "sources were installed"
+    assert not (prefix / "include/taso/cost/cuda").exists()
+
+
+def test_no_path_of_the_build_is_installed(prefix, cache, source_folder):
+    for file in prefix.rglob("*"):
+        if file.suffix in {".cmake", ".h"}:
+            text = file.read_text()
+            assert str(source_folder) not in text and str(cache["folder"]) not in text, file
+
+
+def test_data_is_installed(prefix):
+    assert (prefix / "share/taso/examples/small_convnet.onnx").is_file()
+
+
+def test_another_project_builds_against_it(prefix, cache, source_folder, tmp_path):
+    shutil.copytree(source_folder / "tests/build/consumer", tmp_path / "consumer")
+    run(cache["CMAKE_COMMAND"], "-S", tmp_path / "consumer", "-B", tmp_path / "out", "-G", cache["CMAKE_GENERATOR"],
+        f"-DCMAKE_PREFIX_PATH={prefix}", f"-DCMAKE_CXX_COMPILER={cache['CMAKE_CXX_COMPILER']}")
+    run(cache["CMAKE_COMMAND"], "--build", tmp_path / "out")
+    assert "no CUDA (the CUDA module cannot be loaded" in run(tmp_path / "out/consumer")
+
+
+def test_programs_run_and_still_do_when_moved(prefix, tmp_path):
+    programs = sorted(path.name for path in (prefix / "bin").glob("taso-*"))
+    assert "taso-opt" in programs
+    moved = tmp_path / "moved elsewhere"
+    shutil.copytree(prefix, moved, symlinks=True)
+    for place in (prefix, moved):
+        for program in programs:
+            assert run(place / "bin" / program, "--version", cwd="/")
+        run(place / "bin/taso-opt", place / "share/taso/examples/small_convnet.onnx", "-o", tmp_path / "out.onnx",
+            "--budget", "0", "--force")
+        assert (tmp_path / "out.onnx").stat().st_size > 0
+        (tmp_path / "out.onnx").unlink()

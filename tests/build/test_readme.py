@@ -1,0 +1,58 @@
+"""What the README shows is there: its commands run, its folders exist, its output has the shape that taso-opt prints."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def readme(source_folder):
+    return (source_folder / "README.md").read_text()
+
+
+def blocks(readme):
+    return re.findall(r"^```[a-z]*\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+
+
+def test_every_script_named_is_there_and_runs(readme, source_folder):
+    names = set(re.findall(r"\bscripts/[a-z-]+", readme))
+    assert {"scripts/demo", "scripts/test"} <= names
+    for name in names:
+        assert os.access(source_folder / name, os.X_OK), f"{name} is shown and is not there"
+        subprocess.run(["bash", "-n", source_folder / name], check=True)
+
+
+def test_every_file_linked_is_there(readme, source_folder):
+    for target in re.findall(r"\]\(([^)#:]+)\)", readme):
+        assert (source_folder / target).exists(), target
+
+
+def test_the_folder_map_is_complete(readme, source_folder):
+    shown = set(re.findall(r"^\| `([a-z]+)/` \|", readme, re.MULTILINE))
+    ignored = {"build", "shared"}
+    there = {
+        path.name
+        for path in source_folder.iterdir()
+        if path.is_dir() and not path.name.startswith(".") and path.name not in ignored
+        and not path.name.startswith("build") and any(file.is_file() for file in path.rglob("*"))
+    }
+    assert shown == there
+
+
+def words(text):
+    """The text without what changes from run to run: numbers, and the space that aligns them."""
+    return [re.sub(r"[\d.,]+", "#", re.sub(r"\s+", " ", line.strip())) for line in text.splitlines() if line.strip()]
+
+
+def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt, tmp_path):
+    shown = next((block for block in blocks(readme) if "taso-opt examples/" in block), None)
+    assert shown, "the README shows no run of taso-opt"
+    command, *expected = [line for line in shown.splitlines() if line.strip()]
+    arguments = command.split("taso-opt ", 1)[1].split()
+    arguments[arguments.index("-o") + 1] = str(tmp_path / "out.onnx")
+    done = subprocess.run([taso_opt, *arguments], cwd=source_folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    here = (done.stdout + done.stderr).replace(str(tmp_path / "out.onnx"), "build/small_convnet.onnx")
+    assert words(here) == words("\n".join(expected))
