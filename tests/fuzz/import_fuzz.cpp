@@ -1,0 +1,11 @@
+// libFuzzer's way into the importer. What it may throw is caught inside; anything that comes out is a bug.
+#include <cstddef>
+#include <cstdint>
+
+#include "tests/fuzz/exercise.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  // A folder that does not exist: no location can name a file of this machine.
+  taso::test::exercise_import({reinterpret_cast<const char*>(data), size}, "/nonexistent/taso-fuzz");
+  return 0;
+}
