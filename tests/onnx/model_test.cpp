@@ -194,8 +194,7 @@ TEST_CASE("a chain of a hundred thousand nodes in reverse is sorted without deep
   constexpr int length = 100'000;
   declare(*graph.add_input(), "v0", {2});
   declare(*graph.add_output(), "v" + std::to_string(length), {2});
-  for (int i = length; i > 0; --i)
-    add_node(graph, "Relu", {"v" + std::to_string(i - 1)}, {"v" + std::to_string(i)});
+  for (int i = length; i > 0; --i) add_node(graph, "Relu", {"v" + std::to_string(i - 1)}, {"v" + std::to_string(i)});
   Model model(std::move(proto), {});
   model.validate();
   CHECK(model.proto().graph().node(0).output(0) == "v1");

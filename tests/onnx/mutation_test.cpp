@@ -17,7 +17,7 @@ class Mutator {
   std::size_t below(std::size_t end) { return end == 0 ? 0 : static_cast<std::size_t>(random_() % end); }
 
   std::string mutate(std::string bytes, const std::string& other) {
-    for (std::size_t rounds = 1 + below(4); rounds > 0; --rounds) {
+    for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) {
       const std::size_t at = below(bytes.size());
       const std::size_t length = 1 + below(std::min<std::size_t>(16, bytes.size() - at));
       switch (below(7)) {
