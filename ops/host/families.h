@@ -19,14 +19,19 @@ Family indexing();       // Gather*, Compress, NonZero, Unique, OneHot
 Family scattering();     // Scatter*, TensorScatter
 Family pooling();
 Family normalisation();
-Family resizing();     // Resize, Upsample
-Family sampling();     // GridSample, AffineGrid
-Family convolution();  // ConvTranspose, QLinearConv, Col2Im, …
+Family resizing();           // Resize, Upsample
+Family sampling();           // GridSample, AffineGrid
+Family convolution();        // ConvTranspose, QLinearConv, Col2Im, …
+Family recurrent();          // RNN, GRU, LSTM
+Family attending();          // Attention, RotaryEmbedding, …
+Family detection();          // NonMaxSuppression, RoiAlign, MaxRoiPool
+Family signal_processing();  // DFT, STFT, windows
 
 inline std::vector<Family> families() {
   return {
-      logic(),      movement(), padding(),       rearrangement(), creation(), indexing(),
-      scattering(), pooling(),  normalisation(), resizing(),      sampling(), convolution(),
+      logic(),      movement(),  padding(),       rearrangement(),     creation(), indexing(),
+      scattering(), pooling(),   normalisation(), resizing(),          sampling(), convolution(),
+      recurrent(),  attending(), detection(),     signal_processing(),
   };
 }
 
