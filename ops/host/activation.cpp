@@ -66,7 +66,7 @@ std::vector<Array> swish(const HostCall& call) {
 
 std::vector<Array> gelu(const HostCall& call) {
   const std::string approximate = call.attributes.text("approximate", "none");
-  expect(approximate == "none" || approximate == "tanh", call, "is exact or approximated by tanh");
+  require(call, approximate == "none" || approximate == "tanh", "is exact or approximated by tanh");
   if (approximate == "none")
     return floating(call, [](auto tag) {
       using T = decltype(tag);
@@ -107,10 +107,10 @@ std::vector<Array> shrink(const HostCall& call) {
 }
 
 std::vector<Array> prelu(const HostCall& call) {
-  expect_same_type(call, 0, 2);
+  require_same_type(call, 0, 2);
   return through_float(call, [](const HostCall& wide) {
     const Array &in = wide.input(0), &slope = wide.input(1);
-    expect(broadcast(in.extents(), slope.extents()) == in.extents(), wide, "has a slope that does not broadcast to x");
+    require(wide, broadcast(in.extents(), slope.extents()) == in.extents(), "has a slope that does not broadcast to x");
     return with_number(wide, in.type(), [&](auto tag) -> std::vector<Array> {
       using T = decltype(tag);
       return {zip<T, T, T>(in, slope, [](T x, T a) { return x < T{0} ? wrapping_multiply(a, x) : x; })};
@@ -126,7 +126,8 @@ T bound(const HostCall& call, std::size_t index, std::string_view attribute, T o
   }
   if (!call.has(index)) return otherwise;
   const Array& operand = call.input(index);
-  expect(operand.type() == element_type_of<T> && operand.size() == 1, call, "takes bounds of one element, of x's type");
+  require(call, operand.type() == element_type_of<T> && operand.size() == 1,
+          "takes bounds of one element, of x's type");
   return operand.values<T>()[0];
 }
 
@@ -148,9 +149,9 @@ std::vector<Array> dropout(const HostCall& call) {
   const Array& in = call.input(0);
   if (call.opset >= 12 && call.has(2)) {
     const Array& training = call.input(2);
-    expect(training.type() == ElementType::boolean && training.size() == 1, call, "takes a boolean training_mode");
+    require(call, training.type() == ElementType::boolean && training.size() == 1, "takes a boolean training_mode");
     const bool never_drops = call.has(1) && call.input(1).size() == 1 && call.input(1).doubles()[0] == 0;
-    expect(never_drops || !training.values<bool>()[0], call, "is random in training mode");
+    require(call, never_drops || !training.values<bool>()[0], "is random in training mode");
   }
   if (call.outputs < 2) return {in};
   Array mask(ElementType::boolean, in.extents());
@@ -167,7 +168,7 @@ std::vector<Array> along_axis(const HostCall& call, Line line) {
     const bool flattens = wide.opset < 13;
     std::int64_t axis_attribute = wide.attributes.integer("axis", flattens ? 1 : -1);
     if (flattens && axis_attribute == static_cast<std::int64_t>(in.rank())) axis_attribute = -1;
-    const std::size_t axis = resolve_axis(wide, axis_attribute, in.rank());
+    const std::size_t axis = axis_in(wide, axis_attribute, in.rank());
     AxisView view(in.extents(), axis);
     if (flattens && in.size() > 0) {
       view.length *= view.inner;

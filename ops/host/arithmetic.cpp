@@ -53,7 +53,7 @@ constexpr auto floored_remainder = [](auto a, auto b) {
 
 template <auto function>
 std::vector<Array> binary(const HostCall& call) {
-  expect_same_type(call, 0, 2);
+  require_same_type(call, 0, 2);
   return through_float(call, [](const HostCall& wide) {
     return with_number(wide, wide.input(0).type(), [&](auto tag) -> std::vector<Array> {
       using T = decltype(tag);
@@ -68,8 +68,8 @@ std::vector<Array> modulo(const HostCall& call) {
 
 template <auto function>
 std::vector<Array> variadic(const HostCall& call) {
-  expect(!call.inputs.empty(), call, "takes at least one operand");
-  expect_same_type(call, 0, call.inputs.size());
+  require(call, !call.inputs.empty(), "takes at least one operand");
+  require_same_type(call, 0, call.inputs.size());
   return through_float(call, [](const HostCall& wide) {
     return with_number(wide, wide.input(0).type(), [&](auto tag) -> std::vector<Array> {
       using T = decltype(tag);
@@ -82,8 +82,8 @@ std::vector<Array> variadic(const HostCall& call) {
 }
 
 std::vector<Array> mean(const HostCall& call) {
-  expect(!call.inputs.empty(), call, "takes at least one operand");
-  expect_same_type(call, 0, call.inputs.size());
+  require(call, !call.inputs.empty(), "takes at least one operand");
+  require_same_type(call, 0, call.inputs.size());
   return through_float(call, [](const HostCall& wide) {
     return with_floating(wide, wide.input(0).type(), [&](auto tag) -> std::vector<Array> {
       using T = decltype(tag);
@@ -139,7 +139,7 @@ Array power_of(const HostCall& call, const Array& base, const Array& exponent) {
 
 std::vector<Array> power(const HostCall& call) {
   const Array &base = call.input(0), &exponent = call.input(1);
-  expect(exponent.type() != ElementType::boolean, call, "takes a numeric exponent");
+  require(call, exponent.type() != ElementType::boolean, "takes a numeric exponent");
   const auto widened = [](const Array& array) {
     return is_half(array.type()) ? array.cast(ElementType::float32) : array;
   };

@@ -18,13 +18,13 @@ Product plan_of(const HostCall& call, const Array& left, const Array& right) {
   Product product;
   product.a = left.extents();
   product.b = right.extents();
-  expect(!product.a.empty() && !product.b.empty(), call, "takes no scalars");
+  require(call, !product.a.empty() && !product.b.empty(), "takes no scalars");
   if (left.rank() == 1) product.a.insert(product.a.begin(), 1);
   if (right.rank() == 1) product.b.push_back(1);
   product.rows = product.a[product.a.size() - 2];
   product.inner = product.a.back();
   product.columns = product.b.back();
-  expect(product.b[product.b.size() - 2] == product.inner, call, "has operands whose inner dimensions differ");
+  require(call, product.b[product.b.size() - 2] == product.inner, "has operands whose inner dimensions differ");
   product.batch =
       broadcast(Extents(product.a.begin(), product.a.end() - 2), Extents(product.b.begin(), product.b.end() - 2));
   product.result = product.batch;
@@ -48,7 +48,7 @@ void multiply(const T* a, const T* b, T* c, const Product& product) {
 }
 
 std::vector<Array> matmul(const HostCall& call) {
-  expect_same_type(call, 0, 2);
+  require_same_type(call, 0, 2);
   return through_float(call, [](const HostCall& wide) {
     return std::vector<Array>{matrix_product(wide, wide.input(0), wide.input(1))};
   });
@@ -77,10 +77,10 @@ Array scaled(const Array& array, double factor) {
 }
 
 std::vector<Array> gemm(const HostCall& call) {
-  expect_same_type(call, 0, 3);
+  require_same_type(call, 0, 3);
   return through_float(call, [](const HostCall& wide) {
     Array a = wide.input(0), b = wide.input(1);
-    expect(a.rank() == 2 && b.rank() == 2, wide, "multiplies matrices");
+    require(wide, a.rank() == 2 && b.rank() == 2, "multiplies matrices");
     if (wide.attributes.integer("transA", 0) != 0) a = transposed(a);
     if (wide.attributes.integer("transB", 0) != 0) b = transposed(b);
     const Array product = matrix_product(wide, a, b);
@@ -89,8 +89,8 @@ std::vector<Array> gemm(const HostCall& call) {
       const Array left = scaled<T>(product, wide.attributes.number("alpha", 1));
       if (!wide.has(2)) return {left};
       const Array& bias = wide.input(2);
-      expect(broadcast(product.extents(), bias.extents()) == product.extents(), wide,
-             "has a C that does not broadcast");
+      require(wide, broadcast(product.extents(), bias.extents()) == product.extents(),
+              "has a C that does not broadcast");
       return {zip<T, T, T>(left, scaled<T>(bias, wide.attributes.number("beta", 1)),
                            [](T x, T y) { return wrapping_add(x, y); })};
     });
@@ -120,8 +120,8 @@ double determinant(std::vector<double> matrix, std::size_t n) {
 
 std::vector<Array> det(const HostCall& call) {
   const Array& in = call.input(0);
-  expect(is_floating(in.type()), call, "takes floating-point operands");
-  expect(in.rank() >= 2 && in.extents().back() == in.extents()[in.rank() - 2], call, "takes square matrices");
+  require(call, is_floating(in.type()), "takes floating-point operands");
+  require(call, in.rank() >= 2 && in.extents().back() == in.extents()[in.rank() - 2], "takes square matrices");
   const auto n = static_cast<std::size_t>(in.extents().back());
   Array result(ElementType::float64, Extents(in.extents().begin(), in.extents().end() - 2));
   const std::vector<double> values = in.doubles();
@@ -136,7 +136,7 @@ std::vector<Array> det(const HostCall& call) {
 }  // namespace
 
 Array matrix_product(const HostCall& call, const Array& a, const Array& b) {
-  expect(a.type() == b.type(), call, "takes operands of one element type");
+  require(call, a.type() == b.type(), "takes operands of one element type");
   const Product product = plan_of(call, a, b);
   Array result(a.type(), product.result);
   if (result.size() == 0) return result;

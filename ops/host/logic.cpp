@@ -15,7 +15,7 @@ Array reinterpreted(const Array& array, ElementType type) {
 }
 
 std::vector<Array> cast(const HostCall& call) {
-  return {call.input(0).cast(element_type_numbered(call.attributes.integer("to", 0)))};
+  return {call.input(0).cast(type_coded(call, call.attributes.integer("to", 0)))};
 }
 
 std::vector<Array> cast_like(const HostCall& call) {
@@ -23,9 +23,9 @@ std::vector<Array> cast_like(const HostCall& call) {
 }
 
 std::vector<Array> bit_cast(const HostCall& call) {
-  const ElementType to = element_type_numbered(call.attributes.integer("to", 0));
+  const ElementType to = type_coded(call, call.attributes.integer("to", 0));
   const Array& in = call.input(0);
-  expect(size_of(to) == size_of(in.type()), call, "takes types of the same width");
+  require(call, size_of(to) == size_of(in.type()), "takes types of the same width");
   if (to != ElementType::boolean) return {reinterpreted(in, to)};
   // Any bits but 0 and 1 would be no boolean.
   return {in.cast(ElementType::boolean)};
@@ -52,10 +52,10 @@ void choose(const Array& condition, const Array& yes, const Array& no, Array& re
 }
 
 std::vector<Array> where(const HostCall& call) {
-  expect(call.inputs.size() == 3, call, "takes three operands");
+  require(call, call.inputs.size() == 3, "takes three operands");
   const Array &condition = call.input(0), &yes = call.input(1), &no = call.input(2);
-  expect(condition.type() == ElementType::boolean, call, "takes a boolean condition");
-  expect_same_type(call, 1, 3);
+  require(call, condition.type() == ElementType::boolean, "takes a boolean condition");
+  require_same_type(call, 1, 3);
   Array result(yes.type(), broadcast_operands(call));
   switch (size_of(yes.type())) {
     case 1:
@@ -76,7 +76,7 @@ std::vector<Array> where(const HostCall& call) {
 
 template <class Compare>
 std::vector<Array> compare(const HostCall& call) {
-  expect_same_type(call, 0, 2);
+  require_same_type(call, 0, 2);
   return through_float(call, [](const HostCall& wide) -> std::vector<Array> {
     const Array &a = wide.input(0), &b = wide.input(1);
     if (a.type() == ElementType::boolean) return {zip<bool, bool, bool>(a, b, Compare{})};
@@ -94,18 +94,18 @@ struct Xor {
 template <class Combine>
 std::vector<Array> combine(const HostCall& call) {
   const Array &a = call.input(0), &b = call.input(1);
-  expect(a.type() == ElementType::boolean && b.type() == ElementType::boolean, call, "takes boolean operands");
+  require(call, a.type() == ElementType::boolean && b.type() == ElementType::boolean, "takes boolean operands");
   return {zip<bool, bool, bool>(a, b, Combine{})};
 }
 
 std::vector<Array> negate(const HostCall& call) {
-  expect(call.input(0).type() == ElementType::boolean, call, "takes a boolean operand");
+  require(call, call.input(0).type() == ElementType::boolean, "takes a boolean operand");
   return {map<bool, bool>(call.input(0), std::logical_not<>{})};
 }
 
 template <class Combine>
 std::vector<Array> bitwise(const HostCall& call) {
-  expect_same_type(call, 0, 2);
+  require_same_type(call, 0, 2);
   return with_integer(call, call.input(0).type(), [&](auto tag) -> std::vector<Array> {
     using T = decltype(tag);
     return {zip<T, T, T>(call.input(0), call.input(1), [](T a, T b) { return static_cast<T>(Combine{}(a, b)); })};
@@ -120,9 +120,9 @@ std::vector<Array> bitwise_not(const HostCall& call) {
 }
 
 std::vector<Array> bit_shift(const HostCall& call) {
-  expect_same_type(call, 0, 2);
+  require_same_type(call, 0, 2);
   const std::string direction = call.attributes.text("direction", "");
-  expect(direction == "LEFT" || direction == "RIGHT", call, "shifts LEFT or RIGHT");
+  require(call, direction == "LEFT" || direction == "RIGHT", "shifts LEFT or RIGHT");
   const bool left = direction == "LEFT";
   return with_integer(call, call.input(0).type(), [&](auto tag) -> std::vector<Array> {
     using T = decltype(tag);

@@ -6,27 +6,12 @@
 #include <array>
 #include <type_traits>
 
-#include "ops/host/host.h"
+#include "ops/host/operand.h"
 
 namespace taso::host {
 
-/// The type behind a number of TensorProto.DataType; throws InputError for those that we do not model.
-ElementType element_type_numbered(std::int64_t data_type);
-
-[[noreturn]] void refuse(const HostCall& call, std::string_view why);
-inline void expect(bool holds, const HostCall& call, std::string_view why) {
-  if (!holds) [[unlikely]]
-    refuse(call, why);
-}
 /// Throws InputError unless the operands, as far as they are there, share one element type.
-void expect_same_type(const HostCall& call, std::size_t first, std::size_t last);
-
-/// `axis` counted from the front; throws InputError outside [-rank, rank).
-std::size_t resolve_axis(const HostCall& call, std::int64_t axis, std::size_t rank);
-/// The only element of an integer operand.
-std::int64_t integer_operand(const HostCall& call, std::size_t index);
-/// All elements of an integer operand.
-std::vector<std::int64_t> integer_operands(const HostCall& call, std::size_t index);
+void require_same_type(const HostCall& call, std::size_t first, std::size_t last);
 
 inline bool is_half(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16;

@@ -10,15 +10,15 @@ namespace {
 // Log-probabilities [N, C, d…] against classes [N, d…].
 template <class T>
 Array negative_log_likelihood(const HostCall& call, const Array& scores, const Array& target) {
-  expect(scores.rank() >= 2, call, "takes scores of rank 2 and more");
+  require(call, scores.rank() >= 2, "takes scores of rank 2 and more");
   Extents expected = scores.extents();
   expected.erase(expected.begin() + 1);
-  expect(target.extents() == expected, call, "has a target whose shape does not fit the scores");
+  require(call, target.extents() == expected, "has a target whose shape does not fit the scores");
   const AxisView view(scores.extents(), 1);
   if (call.has(2)) {
     const Array& weight = call.input(2);
-    expect(weight.type() == scores.type() && weight.rank() == 1 && weight.size() == view.length, call,
-           "takes one weight per class");
+    require(call, weight.type() == scores.type() && weight.rank() == 1 && weight.size() == view.length,
+            "takes one weight per class");
   }
   const T* const weights = call.has(2) ? call.input(2).values<T>().data() : nullptr;
   const bool ignores = call.attributes.has("ignore_index");
@@ -31,7 +31,7 @@ Array negative_log_likelihood(const HostCall& call, const Array& scores, const A
   for (std::size_t i = 0; i < classes.size(); ++i) {
     to[i] = 0;
     if (ignores && classes[i] == ignored) continue;
-    expect(classes[i] >= 0 && classes[i] < view.length, call, "has a target that is no class");
+    require(call, classes[i] >= 0 && classes[i] < view.length, "has a target that is no class");
     const T weight = weights == nullptr ? T{1} : weights[classes[i]];
     const auto position = static_cast<std::int64_t>(i);
     const std::int64_t at = (position / view.inner * view.length + classes[i]) * view.inner + position % view.inner;
@@ -42,13 +42,13 @@ Array negative_log_likelihood(const HostCall& call, const Array& scores, const A
   const std::string reduction = call.attributes.text("reduction", "mean");
   if (reduction == "none") return losses;
   if (reduction == "sum") return Array::scalar(static_cast<T>(sum));
-  expect(reduction == "mean", call, "reduces by none, sum or mean");
+  require(call, reduction == "mean", "reduces by none, sum or mean");
   return Array::scalar(static_cast<T>(sum / weight_sum));
 }
 
 template <class T>
 Array log_softmax(const HostCall& call, const Array& scores) {
-  expect(scores.rank() >= 2, call, "takes scores of rank 2 and more");
+  require(call, scores.rank() >= 2, "takes scores of rank 2 and more");
   const AxisView view(scores.extents(), 1);
   Array result(scores.type(), scores.extents());
   const T* const from = scores.values<T>().data();
@@ -68,12 +68,12 @@ Array log_softmax(const HostCall& call, const Array& scores) {
   return result;
 }
 
-void expect_classes(const HostCall& call) {
-  expect(is_integer(call.input(1).type()), call, "takes integer targets");
+void require_classes(const HostCall& call) {
+  require(call, is_integer(call.input(1).type()), "takes integer targets");
 }
 
 std::vector<Array> negative_log_likelihood_loss(const HostCall& call) {
-  expect_classes(call);
+  require_classes(call);
   return through_float(call, [](const HostCall& wide) {
     return with_floating(wide, wide.input(0).type(), [&](auto tag) -> std::vector<Array> {
       return {negative_log_likelihood<decltype(tag)>(wide, wide.input(0), wide.input(1))};
@@ -82,7 +82,7 @@ std::vector<Array> negative_log_likelihood_loss(const HostCall& call) {
 }
 
 std::vector<Array> softmax_cross_entropy_loss(const HostCall& call) {
-  expect_classes(call);
+  require_classes(call);
   return through_float(call, [](const HostCall& wide) {
     return with_floating(wide, wide.input(0).type(), [&](auto tag) -> std::vector<Array> {
       using T = decltype(tag);

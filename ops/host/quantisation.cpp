@@ -11,18 +11,18 @@ namespace {
 // A scale or zero point in a shape that broadcasts to x: one for all, one per slice of an axis, or one per block of it.
 Array spread(const HostCall& call, const Array& parameter, const Extents& extents) {
   if (parameter.size() == 1) return parameter.reshaped({});
-  const std::size_t axis = resolve_axis(call, call.attributes.integer("axis", 1), extents.size());
+  const std::size_t axis = axis_in(call, call.attributes.integer("axis", 1), extents.size());
   const std::int64_t block = call.attributes.integer("block_size", 0);
   if (block == 0) {
-    expect(parameter.rank() == 1 && parameter.size() == extents[axis], call, "takes one scale per slice of its axis");
+    require(call, parameter.rank() == 1 && parameter.size() == extents[axis], "takes one scale per slice of its axis");
     Extents shape(extents.size(), 1);
     shape[axis] = extents[axis];
     return parameter.reshaped(shape);
   }
-  expect(block > 0 && parameter.rank() == extents.size(), call, "takes one scale per block");
+  require(call, block > 0 && parameter.rank() == extents.size(), "takes one scale per block");
   for (std::size_t d = 0; d < extents.size(); ++d) {
     const std::int64_t blocks = d == axis ? extents[d] / block + (extents[d] % block != 0) : extents[d];
-    expect(parameter.extents()[d] == blocks, call, "takes one scale per block");
+    require(call, parameter.extents()[d] == blocks, "takes one scale per block");
   }
   Array result(parameter.type(), extents);
   const AxisView view(extents, axis);
@@ -70,25 +70,25 @@ Array quantised(const HostCall& call, const Array& quotient, const Array& zero_p
   }
 }
 
-void expect_zero_point_like_scale(const HostCall& call, const Array& scale, const Array& zero_point) {
-  expect(zero_point.extents() == scale.extents() || (zero_point.size() == 1 && scale.size() == 1), call,
-         "takes a zero point of the scale's shape");
+void require_zero_point_like_scale(const HostCall& call, const Array& scale, const Array& zero_point) {
+  require(call, zero_point.extents() == scale.extents() || (zero_point.size() == 1 && scale.size() == 1),
+          "takes a zero point of the scale's shape");
 }
 
 std::vector<Array> quantize_linear(const HostCall& call) {
   const Array &x = call.input(0), &scale = call.input(1);
-  expect(is_floating(scale.type()), call, "takes a floating-point scale");
+  require(call, is_floating(scale.type()), "takes a floating-point scale");
   ElementType type = ElementType::uint8;
   if (const std::int64_t wanted = call.attributes.integer("output_dtype", 0); wanted != 0)
-    type = element_type_numbered(wanted);
+    type = type_coded(call, wanted);
   Array zero_point = Array::scalar(std::int64_t{0}).cast(type);
   if (call.has(2)) {
-    expect_zero_point_like_scale(call, scale, call.input(2));
+    require_zero_point_like_scale(call, scale, call.input(2));
     zero_point = spread(call, call.input(2), x.extents());
   }
   ElementType precision = scale.type();
   if (const std::int64_t wanted = call.attributes.integer("precision", 0); wanted != 0)
-    precision = element_type_numbered(wanted);
+    precision = type_coded(call, wanted);
   const Array spread_scale = spread(call, scale, x.extents());
   Array quotient = zip<float, float, float>(x.cast(ElementType::float32), spread_scale.cast(ElementType::float32),
                                             [](float value, float by) { return value / by; });
@@ -98,12 +98,12 @@ std::vector<Array> quantize_linear(const HostCall& call) {
 
 std::vector<Array> dequantize_linear(const HostCall& call) {
   const Array &x = call.input(0), &scale = call.input(1);
-  expect(is_integer(x.type()) && size_of(x.type()) <= 4, call, "takes integers of at most 32 bits");
-  expect(is_floating(scale.type()), call, "takes a floating-point scale");
+  require(call, is_integer(x.type()) && size_of(x.type()) <= 4, "takes integers of at most 32 bits");
+  require(call, is_floating(scale.type()), "takes a floating-point scale");
   Array moved = x.cast(ElementType::int64);
   if (call.has(2)) {
-    expect(call.input(2).type() == x.type(), call, "takes a zero point of x's type");
-    expect_zero_point_like_scale(call, scale, call.input(2));
+    require(call, call.input(2).type() == x.type(), "takes a zero point of x's type");
+    require_zero_point_like_scale(call, scale, call.input(2));
     moved = zip<std::int64_t, std::int64_t, std::int64_t>(
         moved, spread(call, call.input(2), x.extents()).cast(ElementType::int64), std::minus<>{});
   }
@@ -112,13 +112,13 @@ std::vector<Array> dequantize_linear(const HostCall& call) {
       moved, factor, [](std::int64_t value, float by) { return static_cast<float>(value) * by; });
   ElementType type = scale.type();
   if (const std::int64_t wanted = call.attributes.integer("output_dtype", 0); wanted != 0)
-    type = element_type_numbered(wanted);
+    type = type_coded(call, wanted);
   return {result.cast(type)};
 }
 
 std::vector<Array> dynamic_quantize_linear(const HostCall& call) {
   const Array& x = call.input(0);
-  expect(x.type() == ElementType::float32, call, "takes float32");
+  require(call, x.type() == ElementType::float32, "takes float32");
   float low = 0, high = 0;  // zero is always among the values that can be represented
   for (const float value : x.values<float>()) {
     low = std::min(low, value);
@@ -140,20 +140,20 @@ Array per_column(const Array& parameter) {
 }
 
 Array centred(const HostCall& call, const Array& matrix, const Array& zero_point) {
-  expect(zero_point.type() == matrix.type(), call, "takes a zero point of its operand's type");
-  expect(broadcast(matrix.extents(), zero_point.extents()) == matrix.extents(), call,
-         "has a zero point that does not fit");
+  require(call, zero_point.type() == matrix.type(), "takes a zero point of its operand's type");
+  require(call, broadcast(matrix.extents(), zero_point.extents()) == matrix.extents(),
+          "has a zero point that does not fit");
   return zip<std::int32_t, std::int32_t, std::int32_t>(matrix.cast(ElementType::int32),
                                                        zero_point.cast(ElementType::int32), std::minus<>{});
 }
 
-void expect_bytes(const HostCall& call, const Array& matrix) {
-  expect(matrix.type() == ElementType::int8 || matrix.type() == ElementType::uint8, call, "multiplies 8-bit integers");
+void require_bytes(const HostCall& call, const Array& matrix) {
+  require(call, matrix.type() == ElementType::int8 || matrix.type() == ElementType::uint8, "multiplies 8-bit integers");
 }
 
 std::vector<Array> matmul_integer(const HostCall& call) {
-  expect_bytes(call, call.input(0));
-  expect_bytes(call, call.input(1));
+  require_bytes(call, call.input(0));
+  require_bytes(call, call.input(1));
   const Array a =
       call.has(2) ? centred(call, call.input(0), per_row(call.input(2))) : call.input(0).cast(ElementType::int32);
   const Array b =
@@ -162,20 +162,20 @@ std::vector<Array> matmul_integer(const HostCall& call) {
 }
 
 std::vector<Array> qlinear_matmul(const HostCall& call) {
-  expect_bytes(call, call.input(0));
-  expect_bytes(call, call.input(3));
+  require_bytes(call, call.input(0));
+  require_bytes(call, call.input(3));
   for (const std::size_t scale : {1, 4, 6})
-    expect(is_floating(call.input(scale).type()), call, "takes floating-point scales");
+    require(call, is_floating(call.input(scale).type()), "takes floating-point scales");
   const Array product = matrix_product(call, centred(call, call.input(0), per_row(call.input(2))),
                                        centred(call, call.input(3), per_column(call.input(5))));
   const auto scale = [&](std::size_t index) { return call.input(index).cast(ElementType::float32); };
   const Array factor =
       zip<float, float, float>(zip<float, float, float>(per_row(scale(1)), per_column(scale(4)), std::multiplies<>{}),
                                per_row(scale(6)), std::divides<>{});
-  expect(broadcast(product.extents(), factor.extents()) == product.extents(), call, "has scales that do not fit");
+  require(call, broadcast(product.extents(), factor.extents()) == product.extents(), "has scales that do not fit");
   const Array zero_point = per_row(call.input(7));
-  expect(broadcast(product.extents(), zero_point.extents()) == product.extents(), call,
-         "has a zero point that does not fit");
+  require(call, broadcast(product.extents(), zero_point.extents()) == product.extents(),
+          "has a zero point that does not fit");
   return {quantised(call, zip<float, float, float>(product.cast(ElementType::float32), factor, std::multiplies<>{}),
                     zero_point)};
 }

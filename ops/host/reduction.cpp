@@ -17,7 +17,7 @@ struct Plan {
 // Axes moved from the attributes to the operands in opset 18, for ReduceSum in 13.
 std::optional<std::vector<std::int64_t>> axes_of(const HostCall& call) {
   if (call.opset >= (call.op_type == "ReduceSum" ? 13 : 18))
-    return call.has(1) ? std::optional(integer_operands(call, 1)) : std::nullopt;
+    return call.has(1) ? std::optional(indices_of(call, 1)) : std::nullopt;
   return call.attributes.has("axes") ? std::optional(call.attributes.integers("axes")) : std::nullopt;
 }
 
@@ -28,7 +28,7 @@ Plan plan_of(const HostCall& call) {
   const bool nothing = none_given && call.attributes.integer("noop_with_empty_axes", 0) != 0;
   std::vector<bool> reduced(extents.size(), none_given && !nothing);
   if (!none_given)
-    for (const std::int64_t axis : *axes) reduced[resolve_axis(call, axis, extents.size())] = true;
+    for (const std::int64_t axis : *axes) reduced[axis_in(call, axis, extents.size())] = true;
   const bool keeps = call.attributes.integer("keepdims", 1) != 0;
   Plan plan;
   for (std::size_t i = 0; i < extents.size(); ++i) {
@@ -200,9 +200,9 @@ std::vector<Array> position(const HostCall& call) {
   const bool last = call.attributes.integer("select_last_index", 0) != 0;
   return through_float(call, [&](const HostCall& wide) {
     const Array& in = wide.input(0);
-    const std::size_t axis = resolve_axis(wide, wide.attributes.integer("axis", 0), in.rank());
+    const std::size_t axis = axis_in(wide, wide.attributes.integer("axis", 0), in.rank());
     Extents extents = in.extents();
-    expect(extents[axis] > 0, wide, "has no element along its axis");
+    require(wide, extents[axis] > 0, "has no element along its axis");
     const AxisView view(in.extents(), axis);
     extents[axis] = 1;
     if (wide.attributes.integer("keepdims", 1) == 0) extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -233,10 +233,10 @@ template <bool multiplies>
 std::vector<Array> cumulative(const HostCall& call) {
   const bool exclusive = call.attributes.integer("exclusive", 0) != 0;
   const bool reverse = call.attributes.integer("reverse", 0) != 0;
-  const std::int64_t given = integer_operand(call, 1);
+  const std::int64_t given = integer_of(call, 1);
   return through_float(call, [&](const HostCall& wide) {
     const Array& in = wide.input(0);
-    const std::size_t axis = resolve_axis(wide, given, in.rank());
+    const std::size_t axis = axis_in(wide, given, in.rank());
     const AxisView view(in.extents(), axis);
     return with_number(wide, in.type(), [&](auto tag) -> std::vector<Array> {
       using T = decltype(tag);

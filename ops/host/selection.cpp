@@ -9,12 +9,12 @@ namespace {
 
 std::vector<Array> top(const HostCall& call) {
   const bool largest = call.opset < 11 || call.attributes.integer("largest", 1) != 0;
-  const std::int64_t wanted = call.opset < 10 ? call.attributes.integer("k", -1) : integer_operand(call, 1);
+  const std::int64_t wanted = call.opset < 10 ? call.attributes.integer("k", -1) : integer_of(call, 1);
   return through_float(call, [&](const HostCall& wide) {
     const Array& in = wide.input(0);
-    const std::size_t axis = resolve_axis(wide, wide.attributes.integer("axis", -1), in.rank());
+    const std::size_t axis = axis_in(wide, wide.attributes.integer("axis", -1), in.rank());
     const AxisView view(in.extents(), axis);
-    expect(wanted >= 0 && wanted <= in.extents()[axis], wide, "takes no more elements than there are along the axis");
+    require(wide, wanted >= 0 && wanted <= in.extents()[axis], "takes no more elements than there are along the axis");
     Extents extents = in.extents();
     extents[axis] = wanted;
     Array values(in.type(), extents), positions(ElementType::int64, extents);

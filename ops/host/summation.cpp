@@ -46,12 +46,12 @@ Labels labels_of(const HostCall& call, const std::string& term, std::size_t cove
   bool seen = false;
   for (std::size_t i = 0; i < term.size(); ++i) {
     if (term.compare(i, ellipsis.size(), ellipsis) == 0) {
-      expect(!seen, call, "has two ellipses in one term");
+      require(call, !seen, "has two ellipses in one term");
       seen = true;
       for (std::size_t k = covered; k > 0; --k) labels.push_back(-static_cast<Label>(k));
       i += ellipsis.size() - 1;
     } else {
-      expect(is_letter(term[i]), call, "has an equation that does not parse");
+      require(call, is_letter(term[i]), "has an equation that does not parse");
       labels.push_back(term[i]);
     }
   }
@@ -71,7 +71,7 @@ struct Problem {
 
 Problem read(const HostCall& call) {
   const Equation equation = parse(call);
-  expect(equation.operands.size() == call.inputs.size(), call, "has an equation for another number of operands");
+  require(call, equation.operands.size() == call.inputs.size(), "has an equation for another number of operands");
   Problem problem;
   std::size_t widest = 0;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
@@ -79,23 +79,23 @@ Problem read(const HostCall& call) {
     const Array& array = call.input(i);
     const bool has_ellipsis = term.find(ellipsis) != std::string::npos;
     const std::size_t letters = term.size() - (has_ellipsis ? ellipsis.size() : 0);
-    expect(letters <= array.rank() && (has_ellipsis || letters == array.rank()), call, "has a term of another rank");
+    require(call, letters <= array.rank() && (has_ellipsis || letters == array.rank()), "has a term of another rank");
     const std::size_t covered = array.rank() - letters;
     widest = std::max(widest, covered);
     problem.operands.push_back({array, labels_of(call, term, covered)});
     for (std::size_t d = 0; d < array.rank(); ++d) {
       std::int64_t& extent = problem.extents.try_emplace(problem.operands.back().labels[d], 1).first->second;
       const std::int64_t own = array.extents()[d];
-      expect(extent == own || extent == 1 || own == 1, call, "has an axis of two different lengths");
+      require(call, extent == own || extent == 1 || own == 1, "has an axis of two different lengths");
       if (own != 1) extent = own;
     }
   }
   if (equation.result) {
     problem.result = labels_of(call, *equation.result, widest);
     for (std::size_t i = 0; i < problem.result.size(); ++i) {
-      expect(problem.extents.count(problem.result[i]) == 1, call, "has a result axis that no operand has");
-      expect(std::count(problem.result.begin(), problem.result.end(), problem.result[i]) == 1, call,
-             "repeats an axis in its result");
+      require(call, problem.extents.count(problem.result[i]) == 1, "has a result axis that no operand has");
+      require(call, std::count(problem.result.begin(), problem.result.end(), problem.result[i]) == 1,
+              "repeats an axis in its result");
     }
     return problem;
   }
@@ -146,8 +146,8 @@ Operand contract(const Operand& a, const Operand& b, const Labels& kept, const s
 }
 
 std::vector<Array> einsum(const HostCall& call) {
-  expect(!call.inputs.empty(), call, "takes at least one operand");
-  expect_same_type(call, 0, call.inputs.size());
+  require(call, !call.inputs.empty(), "takes at least one operand");
+  require_same_type(call, 0, call.inputs.size());
   return through_float(call, [](const HostCall& wide) {
     const Problem problem = read(wide);
     return with_number(wide, wide.input(0).type(), [&](auto tag) -> std::vector<Array> {

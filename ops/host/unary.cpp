@@ -43,7 +43,7 @@ constexpr auto negative = [](auto x) {
   else
     return wrapping_subtract(T{0}, x);
 };
-constexpr auto sign = [](auto x) {
+constexpr auto signum = [](auto x) {
   using T = decltype(x);
   if constexpr (std::is_floating_point_v<T>)
     if (x != x) return x;
@@ -110,7 +110,7 @@ Family unary() {
       {"Relu", numeric<relu>},
       {"Round", floating<round_half_even>},
       {"Sigmoid", floating<sigmoid>},
-      {"Sign", numeric<sign>},
+      {"Sign", numeric<signum>},
       {"Sin", floating<sine>},
       {"Sinh", floating<hyperbolic_sine>},
       {"Softplus", floating<softplus>},
