@@ -49,8 +49,8 @@ Type read_type(const onnx::TypeProto& proto, const std::string& name, Trust trus
 
 class Importer {
  public:
-  Importer(const ModelView& view, const ImportOptions& options) : view_(view), options_(options) {
-    result_.graph.pool = options.pool ? options.pool : std::make_shared<Pool>();
+  Importer(const ModelView& view, SharedImport* shared) : view_(view), shared_(shared) {
+    result_.graph.pool = shared ? shared->pool : std::make_shared<Pool>();
   }
 
   Imported run() {
@@ -67,16 +67,18 @@ class Importer {
 
  private:
   Pool& pool() { return *result_.graph.pool; }
-  bool is_cut(const std::string& name) const { return options_.cut != nullptr && options_.cut->contains(name); }
-
   void set(const std::string& name, Value value, Fact fact) {
     fact.type = value.type();
-    if (is_cut(name) && !value.node->as_input()) {
-      value = pool().input("cut " + name, fact.type);
-      fact.constant.reset();
-    }
+    if (shared_ != nullptr) value = stand_in(name, value);
     result_.values.insert_or_assign(name, value);
     result_.facts.insert_or_assign(name, std::move(fact));
+  }
+
+  /// For a value that is cut, the input that stands for it; the same for a value that equals one.
+  Value stand_in(const std::string& name, const Value& value) {
+    if (const auto known = shared_->stand_in.find(value); known != shared_->stand_in.end()) return known->second;
+    if (!shared_->cut.contains(name) || value.node->as_input() != nullptr) return value;
+    return shared_->stand_in.emplace(value, pool().input("cut " + name, value.type())).first->second;
   }
 
   Value opaque_constant(std::string kind) {
@@ -107,7 +109,7 @@ class Importer {
     Fact fact{Type{element, shape_of(extents)}, std::nullopt, std::nullopt};
     if (count(extents) <= small_constant) fact.constant = read_tensor(tensor, view_.folder);
     // Constants are told apart by name; in a pool with two models, also by where their data is.
-    const std::string key = options_.pool ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : name;
+    const std::string key = shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : name;
     const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
     set(name, value, std::move(fact));
   }
@@ -158,20 +160,28 @@ class Importer {
       }
       opaque.outputs.push_back(std::move(type));
     }
+    std::string key;
+    if (shared_ != nullptr && is_deterministic(node, opset)) {
+      key = opaque.kind + '\0' + std::to_string(opaque.outputs.size()) + '\0' + attribute_bytes(node);
+      for (const Value& operand : operands)
+        key += operand ? fmt::format("\1{}.{}", operand.node->id(), operand.output) : "\1-";
+      if (const auto known = shared_->opaque.find(key); known != shared_->opaque.end()) return known->second;
+    }
     const Node& result = pool().add_opaque(std::move(opaque), operands);
     std::vector<Value> values;
     for (std::size_t i = 0; i < inferred.size(); ++i) values.push_back(result.output(i));
+    if (!key.empty()) shared_->opaque.emplace(std::move(key), values);
     return values;
   }
 
   const ModelView& view_;
-  const ImportOptions& options_;
+  SharedImport* shared_;
   Imported result_;
   std::unordered_map<std::string, const onnx::TypeProto*> hints_;
 };
 
 }  // namespace
 
-Imported import_model(const ModelView& view, const ImportOptions& options) { return Importer(view, options).run(); }
+Imported import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
 
 }  // namespace taso

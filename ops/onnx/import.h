@@ -10,11 +10,15 @@
 
 namespace taso {
 
-struct ImportOptions {
-  /// Where the nodes go; a pool of its own if null. Two models imported into one pool share what they have in common.
-  std::shared_ptr<Pool> pool;
-  /// Values that become inputs of the graph, whatever computes them in the model.
-  const std::unordered_set<std::string>* cut = nullptr;
+/// What two models that are to be compared have in common: imported with one of these, equal parts become equal values.
+struct SharedImport {
+  std::shared_ptr<Pool> pool = std::make_shared<Pool>();
+  /// Values that become inputs of the graph, whatever computes them in the models.
+  std::unordered_set<std::string> cut;
+  /// Deterministic nodes that we do not model, by what they do and take; only here are such nodes ever merged.
+  std::unordered_map<std::string, std::vector<Value>> opaque;
+  /// What stands for a value that was cut, wherever else it is computed.
+  std::unordered_map<Value, Value, HashValue> stand_in;
 };
 
 struct Imported {
@@ -27,6 +31,6 @@ struct Imported {
 };
 
 /// Every model can be imported: what our operators do not cover is opaque.
-Imported import_model(const ModelView& view, const ImportOptions& options = {});
+Imported import_model(const ModelView& view, SharedImport* shared = nullptr);
 
 }  // namespace taso

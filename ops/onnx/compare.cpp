@@ -1,0 +1,337 @@
+#include "ops/onnx/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "ops/interpreter.h"
+#include "ops/onnx/attributes.h"
+#include "ops/onnx/external_data.h"
+#include "ops/onnx/import.h"
+#include "ops/onnx/model.h"
+#include "ops/onnx/node_body.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_data.h"
+
+namespace taso {
+namespace {
+
+/// A pair of values that must be equal, one of each model, and what to call it.
+struct Obligation {
+  std::string name;
+  Value expected, actual;
+};
+
+/// Sizes to try for dimensions that the model leaves open; the first with which the original runs is taken.
+constexpr std::int64_t open_sizes[] = {2, 1, 3, 16, 64, 224};
+
+std::uint64_t hash_name(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+Array random_array(const Type& type, const Extents& extents, std::int64_t range, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  if (is_floating(type.element)) {
+    std::normal_distribution<double> normal;
+    Array values(ElementType::float64, extents);
+    for (double& value : values.mutable_values<double>()) value = normal(random);
+    return values.cast(type.element);
+  }
+  Array values(ElementType::int64, extents);
+  const auto top = static_cast<std::uint64_t>(std::max<std::int64_t>(range, 1));
+  for (std::int64_t& value : values.mutable_values<std::int64_t>()) value = static_cast<std::int64_t>(random() % top);
+  return values.cast(type.element);
+}
+
+/// The largest number that an integer input may hold, from what it selects: the length of the axis that it indexes.
+std::int64_t index_range(const Graph& graph, const Value& input) {
+  static constexpr std::int64_t otherwise = 2;
+  std::set<const Node*> reached{input.node};
+  std::int64_t range = std::numeric_limits<std::int64_t>::max();
+  for (const Node* node : graph.nodes()) {
+    const auto operands = node->inputs();
+    const Opaque* opaque = node->as_opaque();
+    const bool gathers = opaque != nullptr && (opaque->kind == "Gather" || opaque->kind == "GatherElements");
+    if (gathers && operands.size() > 1 && operands[1] && reached.contains(operands[1].node)) {
+      if (operands[0].type().shape)
+        for (const Dim& dim : *operands[0].type().shape) range = std::min(range, dim.known().value_or(otherwise));
+      continue;
+    }
+    // An index passes through what only moves or converts it.
+    const bool passes = (opaque != nullptr && opaque->kind == "Cast") ||
+                        (node->as_operator() != nullptr && std::holds_alternative<op::Reshape>(*node->as_operator()));
+    if (passes && !operands.empty() && reached.contains(operands[0].node)) reached.insert(node);
+  }
+  return range == std::numeric_limits<std::int64_t>::max() ? otherwise : range;
+}
+
+class Comparison {
+ public:
+  Comparison(const ModelView& before, const ModelView& after, const CheckOptions& options)
+      : before_(before), after_(after), options_(options) {}
+
+  CheckResult run() {
+    if (same_nodes()) return {true, CheckResult::Scope::unchanged, 0, 0, ""};
+    CheckResult result;
+    std::string why_not_whole = obstacle_to_whole();
+    if (why_not_whole.empty()) {
+      try {
+        result = run_whole();
+        // A rounding error may turn an integer or a decision over: then every region has to stand for itself.
+        if (result.passed || !integers_differ_) return result;
+        why_not_whole = result.reason;
+      } catch (const InputError& error) {
+        why_not_whole = error.what();
+      }
+    }
+    result = run_regions();
+    if (result.passed) result.reason = why_not_whole;
+    return result;
+  }
+
+ private:
+  bool same_nodes() const {
+    return before_.nodes == after_.nodes && before_.initializers == after_.initializers;
+  }
+
+  std::string obstacle_to_whole() const {
+    std::uint64_t external = 0;
+    for (const onnx::TensorProto* tensor : before_.initializers)
+      if (is_external(*tensor)) external += raw_bytes_of(*tensor).value_or(0);
+    if (external > options_.memory_limit) return fmt::format("{} bytes of external weights", external);
+    for (const onnx::NodeProto* node : before_.nodes)
+      if (const auto obstacle = obstacle_of(*node, opset_of(*before_.model, node->domain())); !obstacle.empty())
+        return fmt::format("{}: {}", node->op_type(), obstacle);
+    return "";
+  }
+
+  CheckResult run_whole() {
+    SharedImport shared;
+    const Imported before = import_model(before_, &shared);
+    const Imported after = import_model(after_, &shared);
+    defaults_ = before.defaults;
+    std::vector<Obligation> obligations;
+    const auto& outputs = before_.model->graph().output();
+    for (int i = 0; i < outputs.size(); ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      obligations.push_back({outputs[i].name(), before.graph.outputs[index], after.graph.outputs[index]});
+    }
+    return discharge(shared.pool, before.graph, obligations, CheckResult::Scope::whole);
+  }
+
+  /// Assume and guarantee: nodes that nobody touched compute the same from the same operands, so their results are taken
+  /// as random inputs of both sides, and what is left to show is that every touched node agrees with what it replaced.
+  CheckResult run_regions() {
+    std::unordered_set<const onnx::NodeProto*> untouched(before_.nodes.begin(), before_.nodes.end());
+    std::unordered_map<std::string, const onnx::NodeProto*> producers;
+    for (const onnx::NodeProto* node : before_.nodes)
+      for (const std::string& output : node->output()) producers.emplace(output, node);
+
+    SharedImport shared;
+    std::vector<std::pair<std::string, std::string>> pairs;  // names: in the original, in the edited model
+    for (const onnx::NodeProto* node : after_.nodes) {
+      const auto original = node->output_size() > 0 ? producers.find(node->output(0)) : producers.end();
+      const bool kept = untouched.contains(node) && is_cuttable(*node);
+      const bool rewired = original != producers.end() && is_rewired(*original->second, *node);
+      if (rewired) {
+        const onnx::NodeProto& old = *original->second;
+        for (int i = 0; i < node->input_size(); ++i) pairs.emplace_back(old.input(i), node->input(i));
+        const auto old_captured = captured_names(old), captured = captured_names(*node);
+        for (std::size_t i = 0; i < captured.size(); ++i) pairs.emplace_back(old_captured.at(i), captured[i]);
+      }
+      for (const std::string& output : node->output()) {
+        if (output.empty()) continue;
+        if (kept || rewired)
+          shared.cut.insert(output);
+        else if (producers.contains(output))
+          pairs.emplace_back(output, output);
+      }
+    }
+    for (const onnx::TensorProto* tensor : after_.initializers)
+      if (producers.contains(tensor->name())) pairs.emplace_back(tensor->name(), tensor->name());
+
+    const Imported before = import_model(before_, &shared);
+    const Imported after = import_model(after_, &shared);
+    defaults_ = before.defaults;
+    std::vector<Obligation> obligations;
+    for (const auto& [old_name, name] : pairs)
+      if (!name.empty()) obligations.push_back({name, before.values.at(old_name), after.values.at(name)});
+    CheckResult result{true, CheckResult::Scope::regions, 0, 0, ""};
+    for (const Obligation& obligation : obligations) {
+      if (obligation.expected == obligation.actual) {
+        ++result.compared;
+        continue;
+      }
+      CheckResult one;
+      try {
+        one = discharge(shared.pool, before.graph, {obligation}, CheckResult::Scope::regions);
+      } catch (const InputError& error) {
+        one.reason = fmt::format("'{}' cannot be checked: {}", obligation.name, error.what());
+      }
+      result.compared += one.compared;
+      result.worst = std::max(result.worst, one.worst);
+      if (one.passed) continue;
+      result.passed = false;
+      result.reason = one.reason;
+      return result;
+    }
+    return result;
+  }
+
+  /// A constant is known, not arbitrary.
+  static bool is_cuttable(const onnx::NodeProto& node) { return node.op_type() != "Constant"; }
+
+  /// The same node but for the names of its operands.
+  static bool is_rewired(const onnx::NodeProto& old, const onnx::NodeProto& node) {
+    if (&old == &node || old.op_type() != node.op_type() || old.domain() != node.domain()) return false;
+    if (old.input_size() != node.input_size() || old.output_size() != node.output_size()) return false;
+    for (int i = 0; i < old.input_size(); ++i)
+      if (old.input(i).empty() != node.input(i).empty()) return false;
+    if (!std::equal(old.output().begin(), old.output().end(), node.output().begin())) return false;
+    if (has_subgraph(node)) return captured_names(old).size() == captured_names(node).size();
+    return attribute_bytes(old) == attribute_bytes(node);
+  }
+
+  /// Runs both sides on the same operands; those are drawn anew until the original runs.
+  CheckResult discharge(const std::shared_ptr<Pool>& pool, const Graph& signature,
+                        const std::vector<Obligation>& obligations, CheckResult::Scope scope) {
+    Graph graph{pool, {}, {}};
+    for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.expected);
+    const std::size_t half = graph.outputs.size();
+    for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.actual);
+    for (const Node* node : graph.nodes())
+      if (node->as_input() != nullptr) graph.inputs.push_back(node->output());
+
+    CheckResult result{true, scope, 0, 0, ""};
+    for (unsigned sample = 0; sample < std::max(options_.samples, 1U); ++sample) {
+      const std::vector<Array> outputs = run_somehow(graph, signature, sample);
+      for (std::size_t i = 0; i < half; ++i) {
+        const Array &expected = outputs[i], &actual = outputs[half + i];
+        Tolerance tolerance = Tolerance::of(expected.type());
+        if (options_.rtol) tolerance.rtol = *options_.rtol;
+        if (options_.atol) tolerance.atol = *options_.atol;
+        ++result.compared;
+        if (agrees(expected, actual, tolerance, result.worst)) continue;
+        result.passed = false;
+        integers_differ_ = !is_floating(expected.type());
+        result.reason = fmt::format("'{}' differs: {} of {} where the tolerance is 1", obligations[i].name, result.worst,
+                                    text_of(Type{expected.type(), shape_of(expected.extents())}));
+        return result;
+      }
+    }
+    return result;
+  }
+
+  std::vector<Array> run_somehow(const Graph& graph, const Graph& signature, unsigned sample) {
+    std::string reason;
+    for (const std::int64_t size : open_sizes) {
+      for (const bool zeros : {false, true}) {
+        try {
+          return interpret(graph, operands_for(graph, signature, sample, size, zeros), {.threads = options_.threads});
+        } catch (const InputError& error) {
+          if (reason.empty()) reason = error.what();
+        }
+      }
+      const bool open = std::any_of(graph.inputs.begin(), graph.inputs.end(), [](const Value& input) {
+        return input.type().shape && !is_static(*input.type().shape);
+      });
+      if (!open) break;
+    }
+    throw InputError(reason);
+  }
+
+  std::vector<Array> operands_for(const Graph& graph, const Graph& signature, unsigned sample, std::int64_t size,
+                                  bool zeros) {
+    std::map<std::string, std::int64_t, std::less<>> symbols;
+    for (const Value& input : signature.inputs) bind_symbols(input, symbols);
+    const auto binding = [&](std::string_view name) {
+      const auto bound = symbols.find(name);
+      return bound == symbols.end() ? size : bound->second;
+    };
+    std::vector<Array> operands;
+    for (const Value& input : graph.inputs) {
+      const std::string& name = input.node->as_input()->name;
+      const Type& type = input.type();
+      if (const auto given = options_.data.find(name); given != options_.data.end()) {
+        operands.push_back(given->second);
+        continue;
+      }
+      if (const auto fallback = defaults_.find(name); fallback != defaults_.end()) {
+        operands.push_back(read_tensor(*fallback->second, before_.folder));
+        continue;
+      }
+      if (type.element == ElementType::undefined || !type.shape)
+        throw InputError(fmt::format("the type of '{}' is not known", name));
+      Extents extents;
+      const auto fixed = options_.shapes.find(name);
+      for (const Dim& dim : *type.shape) extents.push_back(dim.evaluate(binding));
+      if (fixed != options_.shapes.end()) extents = fixed->second;
+      const std::int64_t range = is_floating(type.element) || zeros ? 1 : index_range(graph, input);
+      operands.push_back(random_array(type, extents, range, hash_name(name) + options_.seed * 1000003 + sample));
+    }
+    return operands;
+  }
+
+  /// Dimensions that the user's shapes and data fix.
+  void bind_symbols(const Value& input, std::map<std::string, std::int64_t, std::less<>>& symbols) const {
+    const std::string& name = input.node->as_input()->name;
+    Extents extents;
+    if (const auto shape = options_.shapes.find(name); shape != options_.shapes.end()) extents = shape->second;
+    if (const auto data = options_.data.find(name); data != options_.data.end()) extents = data->second.extents();
+    if (!input.type().shape || extents.size() != input.type().shape->size()) return;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      const Dim& dim = (*input.type().shape)[i];
+      const auto names = dim.symbols();
+      if (names.size() == 1 && dim == Dim::symbol(names.front())) symbols.emplace(names.front(), extents[i]);
+    }
+  }
+
+  const ModelView& before_;
+  const ModelView& after_;
+  const CheckOptions& options_;
+  std::unordered_map<std::string, const onnx::TensorProto*> defaults_;
+  bool integers_differ_ = false;
+};
+
+}  // namespace
+
+Tolerance Tolerance::of(ElementType type) {
+  switch (type) {
+    case ElementType::float64: return {1e-7, 1e-9};
+    case ElementType::float32: return {1e-3, 1e-5};
+    case ElementType::float16: return {1e-2, 1e-2};
+    case ElementType::bfloat16: return {5e-2, 5e-2};
+    default: return {0, 0};
+  }
+}
+
+bool agrees(const Array& expected, const Array& actual, const Tolerance& tolerance, double& worst) {
+  const auto fail = [&] { return worst = std::numeric_limits<double>::infinity(), false; };
+  if (expected.type() != actual.type() || expected.extents() != actual.extents()) return fail();
+  if (!is_floating(expected.type())) return identical(expected, actual) || fail();
+  const auto left = expected.doubles(), right = actual.doubles();
+  // Sums of large terms lose digits in proportion to the terms, not to the sum: the absolute part grows with the tensor.
+  double largest = 1;
+  for (const double value : left)
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  bool good = true;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i]))) continue;
+    const double allowed = tolerance.atol * largest + tolerance.rtol * std::abs(left[i]);
+    const double share = std::abs(left[i] - right[i]) / allowed;
+    if (!(share <= 1)) good = false;
+    worst = std::isnan(share) ? std::numeric_limits<double>::infinity() : std::max(worst, share);
+  }
+  return good;
+}
+
+CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options) {
+  return Comparison(before, after, options).run();
+}
+
+}  // namespace taso

@@ -1,0 +1,30 @@
+// Our operators in terms of ONNX: the nodes to write for one of them, at the opset that the model has.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "ops/graph.h"
+
+namespace onnx {
+class NodeProto;
+}
+
+namespace taso {
+
+/// Where emitted nodes go, and how they get names.
+class NodeSink {
+ public:
+  virtual ~NodeSink() = default;
+  virtual std::int64_t opset() const = 0;
+  virtual std::string fresh_name(const std::string& base) = 0;
+  virtual void add_node(std::unique_ptr<onnx::NodeProto> node) = 0;
+  /// The name of a constant with that data.
+  virtual std::string add_constant(const Array& data) = 0;
+};
+
+/// Writes the nodes for `op`; the results get the names `outputs`. Throws InputError if the opset has no way to say it.
+void emit(const Operator& op, std::span<const Type> input_types, std::span<const std::string> inputs,
+          std::span<const Type> output_types, std::span<const std::string> outputs, NodeSink& sink);
+
+}  // namespace taso

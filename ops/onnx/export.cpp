@@ -1,0 +1,242 @@
+#include "ops/onnx/export.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ops/onnx/emit.h"
+#include "ops/onnx/node_body.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_data.h"
+
+namespace taso {
+namespace {
+
+class EditSink final : public NodeSink {
+ public:
+  explicit EditSink(GraphEdit& edit) : edit_(edit), opset_(opset_of(edit.model(), "")) {}
+  std::int64_t opset() const override { return opset_; }
+  std::string fresh_name(const std::string& base) override { return edit_.fresh_name(base); }
+  void add_node(std::unique_ptr<onnx::NodeProto> node) override { edit_.add(std::move(node)); }
+  std::string add_constant(const Array& data) override {
+    const std::string name = edit_.fresh_name("constant");
+    edit_.add_constant(name, data);
+    return name;
+  }
+
+ private:
+  GraphEdit& edit_;
+  std::int64_t opset_;
+};
+
+/// Writes the operators of a graph into a sink, each once, given names for what is there already.
+class GraphWriter {
+ public:
+  using Names = std::unordered_map<Value, std::string, HashValue>;
+  GraphWriter(NodeSink& sink, Names names) : sink_(sink), names_(std::move(names)) {}
+
+  bool has(const Value& value) const { return names_.contains(value); }
+  const std::string& name(const Value& value) const { return names_.at(value); }
+  /// The name that a value is to get when it is written.
+  void reserve(const Value& value, const std::string& name) { reserved_.emplace(value, name); }
+
+  /// Writes what `value` needs, operands first, without recursion.
+  void write(const Value& value, const std::string& hint) {
+    std::vector<const Node*> stack{value.node};
+    if (has(value)) return;
+    while (!stack.empty()) {
+      const Node& node = *stack.back();
+      const std::size_t before = stack.size();
+      for (const Value& operand : node.inputs())
+        if (!has(operand)) stack.push_back(operand.node);
+      if (stack.size() != before) continue;
+      stack.pop_back();
+      if (!has(node.output())) write_node(node, hint);
+    }
+  }
+
+ private:
+  void write_node(const Node& node, const std::string& hint) {
+    const Operator* op = node.as_operator();
+    if (node.as_constant() != nullptr) {
+      const auto& weight = node.as_constant()->weight;
+      if (!weight) throw InputError(fmt::format("constant '{}' has no data", node.as_constant()->name));
+      names_.emplace(node.output(), sink_.add_constant(weight->load()));
+      return;
+    }
+    if (op == nullptr) throw InputError("an operator that we do not model cannot be written anew");
+    std::vector<Type> input_types;
+    std::vector<std::string> inputs, outputs;
+    for (const Value& operand : node.inputs()) {
+      input_types.push_back(operand.type());
+      inputs.push_back(name(operand));
+    }
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      const auto reserved = reserved_.find(node.output(i));
+      outputs.push_back(reserved != reserved_.end()
+                            ? reserved->second
+                            : sink_.fresh_name(fmt::format("{}/{}", hint, name_of(*op))));
+    }
+    emit(*op, input_types, inputs, node.outputs(), outputs, sink_);
+    for (std::size_t i = 0; i < outputs.size(); ++i) names_.emplace(node.output(i), outputs[i]);
+  }
+
+  NodeSink& sink_;
+  Names names_;
+  Names reserved_;
+};
+
+/// The nodes that the graph outputs need, by following operands backwards.
+std::unordered_set<const onnx::NodeProto*> needed_nodes(const GraphEdit& edit) {
+  std::unordered_set<const onnx::NodeProto*> needed;
+  std::vector<std::string> stack;
+  for (const auto& output : edit.model().graph().output()) stack.push_back(output.name());
+  while (!stack.empty()) {
+    const onnx::NodeProto* node = edit.producer(stack.back());
+    stack.pop_back();
+    if (node == nullptr || !needed.insert(node).second) continue;
+    stack.insert(stack.end(), node->input().begin(), node->input().end());
+    for (std::string& name : captured_names(*node)) stack.push_back(std::move(name));
+  }
+  return needed;
+}
+
+std::unique_ptr<onnx::NodeProto> identity_node(const std::string& input, const std::string& output) {
+  auto node = std::make_unique<onnx::NodeProto>();
+  node->set_op_type("Identity");
+  node->add_input(input);
+  node->add_output(output);
+  return node;
+}
+
+}  // namespace
+
+void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit) {
+  check(graph.pool == imported.graph.pool && graph.outputs.size() == imported.graph.outputs.size(),
+        "a graph of the same model");
+  const auto& outputs = edit.model().graph().output();
+  std::vector<int> changed;
+  for (int i = 0; i < outputs.size(); ++i)
+    if (!(graph.outputs[static_cast<std::size_t>(i)] == imported.graph.outputs[static_cast<std::size_t>(i)]))
+      changed.push_back(i);
+  if (changed.empty()) return;
+  const auto needed_before = needed_nodes(edit);
+
+  // A name that a changed output must have is taken from the old value, which may still be needed under another.
+  std::unordered_map<std::string, std::string> imported_as;  // the name that the import knew a renamed value by
+  for (const int i : changed) {
+    const std::string name = outputs[i].name();
+    const onnx::NodeProto* producer = edit.producer(name);
+    check(producer != nullptr, "a changed output is computed by a node");
+    const std::string old = edit.fresh_name(name + "/before");
+    edit.modify(*producer, [&](onnx::NodeProto& copy) {
+      for (auto& output : *copy.mutable_output())
+        if (output == name) output = old;
+    });
+    edit.replace_uses(name, old);
+    imported_as.emplace(old, name);
+  }
+
+  GraphWriter::Names names;
+  const ModelView view = edit.view();
+  const auto offer = [&](const std::string& name) {
+    const auto renamed = imported_as.find(name);
+    const auto value = imported.values.find(renamed == imported_as.end() ? name : renamed->second);
+    if (value != imported.values.end()) names.try_emplace(value->second, name);
+  };
+  for (const auto* input : view.inputs) offer(input->name());
+  for (const auto* tensor : view.initializers) offer(tensor->name());
+  for (const auto* node : view.nodes)
+    for (const std::string& output : node->output())
+      if (!output.empty()) offer(output);
+
+  EditSink sink(edit);
+  GraphWriter writer(sink, std::move(names));
+  for (const int i : changed) {
+    const Value& value = graph.outputs[static_cast<std::size_t>(i)];
+    if (!writer.has(value)) writer.reserve(value, outputs[i].name());
+  }
+  for (const int i : changed) {
+    const Value& value = graph.outputs[static_cast<std::size_t>(i)];
+    writer.write(value, outputs[i].name());
+    if (writer.name(value) != outputs[i].name()) edit.add(identity_node(writer.name(value), outputs[i].name()));
+  }
+
+  std::unordered_set<const onnx::NodeProto*> was_needed;
+  for (const onnx::NodeProto* node : needed_before) was_needed.insert(edit.current(*node));
+  const auto needed = needed_nodes(edit);
+  const ModelView written = edit.view();
+  for (auto node = written.nodes.rbegin(); node != written.nodes.rend(); ++node) {
+    // What nobody needed before either is left to the clean-ups.
+    if (needed.contains(*node) || !was_needed.contains(*node)) continue;
+    const bool used = std::any_of((*node)->output().begin(), (*node)->output().end(),
+                                  [&](const std::string& name) { return !name.empty() && edit.uses(name) > 0; });
+    if (!used) edit.remove(**node);
+  }
+}
+
+Model write_model(const Graph& graph, const WriteOptions& options) {
+  onnx::ModelProto proto;
+  proto.set_ir_version(options.ir_version);
+  proto.set_producer_name("taso");
+  auto& opset = *proto.add_opset_import();
+  opset.set_version(options.opset);
+  onnx::GraphProto& out = *proto.mutable_graph();
+  out.set_name("graph");
+
+  class ProtoSink final : public NodeSink {
+   public:
+    ProtoSink(onnx::GraphProto& target, std::int64_t version) : graph_(target), version_(version) {}
+    std::int64_t opset() const override { return version_; }
+    std::string fresh_name(const std::string& base) override {
+      std::string name = base;
+      for (int i = 1; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+      return name;
+    }
+    void add_node(std::unique_ptr<onnx::NodeProto> node) override { graph_.mutable_node()->AddAllocated(node.release()); }
+    std::string add_constant(const Array& data) override {
+      const std::string name = fresh_name("constant");
+      *graph_.add_initializer() = write_tensor(data, name);
+      return name;
+    }
+
+   private:
+    onnx::GraphProto& graph_;
+    std::int64_t version_;
+    std::unordered_set<std::string> names_;
+  } sink(out, options.opset);
+
+  const auto declare = [](onnx::ValueInfoProto& info, const std::string& name, const Type& type) {
+    info.set_name(name);
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(onnx_data_type(type.element));
+    for (const Dim& dim : *type.shape) {
+      auto& entry = *tensor.mutable_shape()->add_dim();
+      if (dim.is_static())
+        entry.set_dim_value(dim.value());
+      else
+        entry.set_dim_param(dim.text());
+    }
+    tensor.mutable_shape();
+  };
+  GraphWriter::Names names;
+  for (const Value& input : graph.inputs) {
+    names.emplace(input, sink.fresh_name(input.node->as_input()->name));
+    declare(*out.add_input(), names.at(input), input.type());
+  }
+  GraphWriter writer(sink, std::move(names));
+  std::vector<std::string> output_names;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    output_names.push_back(sink.fresh_name(fmt::format("output{}", i)));
+    if (!writer.has(graph.outputs[i])) writer.reserve(graph.outputs[i], output_names[i]);
+  }
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    writer.write(graph.outputs[i], "t");
+    if (writer.name(graph.outputs[i]) != output_names[i])
+      sink.add_node(identity_node(writer.name(graph.outputs[i]), output_names[i]));
+    declare(*out.add_output(), output_names[i], graph.outputs[i].type());
+  }
+  return Model(std::move(proto), {});
+}
+
+}  // namespace taso

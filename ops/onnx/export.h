@@ -1,0 +1,23 @@
+// From a graph of our operators back to ONNX: what the model has already is used as it stands, the rest is written anew.
+#pragma once
+
+#include "ops/onnx/edit.h"
+#include "ops/onnx/import.h"
+
+namespace taso {
+
+/// Changes the model so that it computes `graph`, which has the inputs and the number of outputs of `imported.graph` and
+/// lives in its pool. Nodes of the model whose values the graph still needs stay untouched, names and all; those that only
+/// the old graph needed go; new nodes get names made from the outputs or values that they lead to. Throws InputError when
+/// something cannot be said at the model's opset; the edit is then to be thrown away.
+void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit);
+
+struct WriteOptions {
+  std::int64_t opset = 17;
+  std::int64_t ir_version = 8;
+};
+/// A model made of a graph alone. Constants need data, and opaque nodes cannot be written. Values get the names of the text
+/// form. Throws InputError.
+Model write_model(const Graph& graph, const WriteOptions& options = {});
+
+}  // namespace taso
