@@ -229,12 +229,14 @@ Dim operator*(Dim a, Dim b) {
 std::optional<Dim> exact_div(Dim a, Dim b) {
   if (b == Dim(0)) return std::nullopt;
   if (b == Dim(1)) return a;
+  if (b == Dim(-1)) return Dim(-1) * a;  // checked, where the quotient of the least integer is not
   if (a == b) return Dim(1);
   if (a.is_static() && b.is_static())
     return a.value() % b.value() == 0 ? std::optional<Dim>(a.value() / b.value()) : std::nullopt;
   const Terms divisor = DimArithmetic::terms(b);
   // Long division by the leading term; the order of terms is by degree, so it ends.
   const auto& [lead, lead_coefficient] = *divisor.begin();
+  if (lead_coefficient < 0) return exact_div(Dim(-1) * a, Dim(-1) * b);
   Terms rest = DimArithmetic::terms(a);
   Dim quotient = 0;
   for (int step = 0; !rest.empty(); ++step) {

@@ -14,7 +14,9 @@ void for_each_type(auto&& visit) {
 }
 
 std::size_t combine(std::size_t seed, std::size_t value) {
-  return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29);
+  std::size_t mixed = seed * 0x9e3779b97f4a7c15u + value + 1;
+  mixed = (mixed ^ (mixed >> 32)) * 0xd6e8feb86659fd93u;
+  return mixed ^ (mixed >> 32);
 }
 
 std::size_t hash_field(const Dim& dim) { return dim.hash(); }
