@@ -45,9 +45,15 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   set(taso_false_warnings -Wno-restrict)
 endif()
+# g++'s -Wconversion leaves out changes of sign; clang's is to mean the same.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(taso_false_warnings -Wno-sign-conversion)
+endif()
 
 # -ffp-contract=off: arm64 compilers fuse a*b+c by default, and results must not depend on the machine.
+# -fmacro-prefix-map: messages name sources from the root on, wherever they were compiled.
 function(taso_compile_options target)
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Wconversion -Wshadow ${taso_false_warnings} $<$<BOOL:${TASO_WERROR}>:-Werror> -ffp-contract=off)
+    -Wall -Wextra -Wconversion -Wshadow ${taso_false_warnings} $<$<BOOL:${TASO_WERROR}>:-Werror> -ffp-contract=off
+    -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endfunction()

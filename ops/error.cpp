@@ -4,8 +4,8 @@
 
 namespace taso {
 
-void fail_check(std::string_view message, std::source_location where) {
-  throw InternalError(fmt::format("{} ({}:{})", message, where.file_name(), where.line()));
+void fail_check(std::string_view message, SourcePlace where) {
+  throw InternalError(fmt::format("{} ({}:{})", message, where.file, where.line));
 }
 
 }  // namespace taso

@@ -1,7 +1,6 @@
 // Three kinds of trouble, three types: the user's mistake, the environment's refusal, and our bug.
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,12 +27,21 @@ struct InternalError : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-[[noreturn]] void fail_check(std::string_view message, std::source_location where);
+/// A place in our sources: std::source_location, which clang 14 does not get from g++'s library.
+struct SourcePlace {
+  const char* file;
+  int line;
+  static constexpr SourcePlace current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+[[noreturn]] void fail_check(std::string_view message, SourcePlace where);
 
 /// Stays on in release builds.
-inline void check(bool holds, std::string_view message,
-                  std::source_location where = std::source_location::current()) {
-  if (!holds) [[unlikely]] fail_check(message, where);
+inline void check(bool holds, std::string_view message, SourcePlace where = SourcePlace::current()) {
+  if (!holds) [[unlikely]]
+    fail_check(message, where);
 }
 
 }  // namespace taso

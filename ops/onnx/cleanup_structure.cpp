@@ -91,15 +91,16 @@ std::size_t common_subexpressions(const Context& context) {
     const std::vector<std::string> outputs(node.output().begin(), node.output().end());
     const auto [known, fresh] = first.try_emplace(key, outputs);
     if (fresh) return;
+    const std::vector<std::string>& kept = known->second;
     const auto replaceable = [&](std::size_t i) {
       return outputs[i].empty() || (!context.edit.is_graph_output(outputs[i]) &&
-                                    context.edit.can_replace_uses(outputs[i], known->second[i]));
+                                    context.edit.can_replace_uses(outputs[i], kept[i]));
     };
     bool all = true;
     for (std::size_t i = 0; i < outputs.size(); ++i) all = all && replaceable(i);
     if (!all) return;
     for (std::size_t i = 0; i < outputs.size(); ++i)
-      if (!outputs[i].empty()) context.edit.replace_uses(outputs[i], known->second[i]);
+      if (!outputs[i].empty()) context.edit.replace_uses(outputs[i], kept[i]);
     context.edit.remove(node);
     ++count;
   });

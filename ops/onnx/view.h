@@ -1,6 +1,7 @@
 // A model as import sees it: the nodes and weights that count, which may be those of the file or edited ones.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <vector>
