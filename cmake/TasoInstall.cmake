@@ -55,5 +55,5 @@ configure_package_config_file(cmake/tasoConfig.cmake.in ${PROJECT_BINARY_DIR}/ta
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tasoConfig.cmake ${PROJECT_BINARY_DIR}/tasoConfigVersion.cmake
-              cmake/FindOpenBlas.cmake cmake/FindXxHash.cmake cmake/FindZ3.cmake
+              cmake/FindOpenBlas.cmake cmake/FindZ3.cmake
         DESTINATION ${package_folder})
