@@ -14,4 +14,7 @@ if(NOT python)
 endif()
 execute_process(
   COMMAND ${python} -m pytest -q -p no:cacheprovider -m "${MARK}" "${FILE}"
-  COMMAND_ERROR_IS_FATAL ANY)
+  RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "pytest ended with ${result}")
+endif()

@@ -262,7 +262,9 @@ Dim floor_div(Dim a, Dim b) {
   if (b.is_static()) {
     for (auto term = rest.begin(); term != rest.end();) {
       const std::int64_t quotient = floor_quotient(term->second, b.value());
-      const std::int64_t remainder = term->second - quotient * b.value();
+      // Not coefficient − quotient·divisor: near the smallest integer that product overflows.
+      std::int64_t remainder = term->second % b.value();
+      if (remainder < 0) remainder += b.value();
       if (quotient != 0) whole = whole + DimArithmetic::make(Terms{{term->first, quotient}});
       term->second = remainder;
       term = remainder == 0 ? rest.erase(term) : std::next(term);

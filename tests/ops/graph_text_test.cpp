@@ -201,9 +201,11 @@ TEST_CASE("random graphs read back as they print") {
 
 TEST_CASE("random graphs have every operator") {
   std::vector<std::size_t> seen(std::variant_size_v<Operator>);
-  for (std::uint64_t seed = 0; seed < 200; ++seed)
-    for (const Node* node : random_graph(seed).nodes())
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Graph graph = random_graph(seed);  // named: the nodes live as long as it does
+    for (const Node* node : graph.nodes())
       if (const Operator* op = node->as_operator()) ++seen[op->index()];
+  }
   for (const Operator& op : all_operators()) {
     INFO(name_of(op));
     CHECK(seen[op.index()] >= 5);
