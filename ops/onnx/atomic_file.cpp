@@ -28,7 +28,42 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return folder.empty() ? std::filesystem::path(".") : folder;
 }
 
+/// The temporary files there are, in a form that a signal handler can read: no allocation, no lock.
+class Registry {
+ public:
+  /// The place it got, -1 if there is none: then the file is only removed in the ordinary way.
+  int add(const std::filesystem::path& path) {
+    const std::string& name = path.native();
+    if (name.size() >= longest) return -1;
+    for (std::size_t i = 0; i < places; ++i) {
+      int expected = vacant;
+      if (!states_[i].compare_exchange_strong(expected, changing)) continue;
+      std::memcpy(names_[i], name.c_str(), name.size() + 1);
+      states_[i] = taken;
+      return static_cast<int>(i);
+    }
+    return -1;
+  }
+  void drop(int place) {
+    if (place >= 0) states_[static_cast<std::size_t>(place)] = vacant;
+  }
+  void remove_all() {
+    for (std::size_t i = 0; i < places; ++i)
+      if (states_[i] == taken) ::unlink(names_[i]);
+  }
+
+ private:
+  static constexpr std::size_t places = 16, longest = 4096;
+  enum State : int { vacant, changing, taken };
+  std::atomic<int> states_[places] = {};
+  char names_[places][longest] = {};
+};
+
+Registry registry;
+
 }  // namespace
+
+void remove_temporary_files() noexcept { registry.remove_all(); }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   struct stat status {};
@@ -41,11 +76,11 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   std::random_device random;
   for (int attempt = 0; attempt < 100 && descriptor_ < 0; ++attempt) {
     temporary_ = folder_of(path_) / fmt::format(".taso-{:08x}{:08x}.tmp", random(), random());
+    registered_ = registry.add(temporary_);
     descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor_ < 0 && errno != EEXIST) {
-      const int error = errno;
-      fail("write", error);
-    }
+    const int error = errno;
+    if (descriptor_ < 0) registry.drop(registered_);
+    if (descriptor_ < 0 && error != EEXIST) fail("write", error);
   }
   if (descriptor_ < 0) fail("write", EEXIST);
 }
@@ -53,6 +88,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!renamed_) ::unlink(temporary_.c_str());
+  registry.drop(registered_);
 }
 
 void AtomicFile::fail(const std::string& doing, int error) const {

@@ -44,8 +44,12 @@ class AtomicFile {
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   int descriptor_ = -1;
+  int registered_ = -1;
   bool existed_ = false;
   bool renamed_ = false;
 };
+
+/// Removes the temporary files of every AtomicFile there is; for the handler of a signal that ends the program.
+void remove_temporary_files() noexcept;
 
 }  // namespace taso

@@ -1,0 +1,92 @@
+#include "cli/console.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "ops/error.h"
+
+namespace taso {
+namespace {
+
+bool wants_color(Console::Color color) {
+  if (color != Console::Color::automatic) return color == Console::Color::always;
+  const char* refused = std::getenv("NO_COLOR");
+  if (refused != nullptr && *refused != '\0') return false;
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, int error) {
+  throw EnvironmentError(fmt::format("cannot write {}: {}", path.string(), std::strerror(error)));
+}
+
+}  // namespace
+
+Console::Console(Options options) : options_(std::move(options)), colored_(wants_color(options_.color)) {
+  if (!options_.log_file) return;
+  log_ = std::fopen(options_.log_file->c_str(), "ae");
+  if (log_ == nullptr) fail(*options_.log_file, errno);
+  errno = 0;
+  log(options_.program + " starts");
+  if (log_failed_) {
+    const int error = errno != 0 ? errno : ENOSPC;
+    std::fclose(log_);
+    log_ = nullptr;
+    fail(*options_.log_file, error);
+  }
+}
+
+Console::~Console() {
+  if (log_ != nullptr) std::fclose(log_);
+}
+
+void Console::say(Level level, std::string_view text) { show(level, text, text); }
+
+void Console::error(std::string_view text) {
+  show(Level::error, fmt::format("{}: error: {}", options_.program, text),
+       fmt::format("{}: {} {}", options_.program, paint("1;31", "error:"), text));
+}
+
+void Console::warning(std::string_view text) {
+  show(Level::warning, fmt::format("{}: warning: {}", options_.program, text),
+       fmt::format("{}: {} {}", options_.program, paint("1;33", "warning:"), text));
+}
+
+void Console::verdict(bool good, std::string_view word) {
+  show(Level::result, word, paint(good ? "1;32" : "1;31", word));
+}
+
+void Console::close() {
+  if (log_ == nullptr) return;
+  const bool closed = std::fclose(log_) == 0;
+  log_ = nullptr;
+  if (!closed || log_failed_)
+    throw EnvironmentError(fmt::format("cannot write {}: part of the log is lost", options_.log_file->string()));
+}
+
+void Console::show(Level level, std::string_view plain, std::string_view shown) {
+  log(plain);
+  // An error is always said.
+  if (level != Level::error && static_cast<int>(level) > options_.verbosity) return;
+  const std::string line = fmt::format("{}\n", shown);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void Console::log(std::string_view text) {
+  if (log_ == nullptr) return;
+  const std::string line = fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), text);
+  if (std::fwrite(line.data(), 1, line.size(), log_) != line.size() || std::fflush(log_) != 0) log_failed_ = true;
+}
+
+std::string Console::paint(std::string_view code, std::string_view text) const {
+  return colored_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+}  // namespace taso

@@ -1,0 +1,51 @@
+// What a program says to people: on stderr as much as was asked for, in the log file everything.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace taso {
+
+class Console {
+ public:
+  enum class Color { automatic, always, never };
+  enum class Level { error = -2, warning = -1, result = 0, detail = 1, trace = 2 };
+  struct Options {
+    std::string program;
+    int verbosity = 0;  ///< -v counts up, -q down
+    Color color = Color::automatic;
+    std::optional<std::filesystem::path> log_file;
+  };
+
+  /// Appends to the log file, and throws EnvironmentError when it cannot be written.
+  explicit Console(Options options);
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+  ~Console();
+
+  /// Lines of text; nothing that is of a level above the verbosity.
+  void say(Level level, std::string_view text);
+  /// "program: error: text"
+  void error(std::string_view text);
+  void warning(std::string_view text);
+  /// PASSED in green, FAILED in red; the log has it without colour.
+  void verdict(bool good, std::string_view word);
+
+  /// Throws EnvironmentError when something could not be written to the log file.
+  void close();
+
+ private:
+  void show(Level level, std::string_view plain, std::string_view shown);
+  void log(std::string_view text);
+  std::string paint(std::string_view code, std::string_view text) const;
+
+  Options options_;
+  bool colored_ = false;
+  std::FILE* log_ = nullptr;
+  bool log_failed_ = false;
+};
+
+}  // namespace taso

@@ -1,0 +1,48 @@
+#include "cli/ending.h"
+
+#include <filesystem>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "ops/error.h"
+
+namespace taso {
+
+Trouble trouble_of(std::exception_ptr exception) {
+  const auto trouble = [](Ending ending, std::string_view text) { return Trouble{ending, on_one_line(text)}; };
+  try {
+    std::rethrow_exception(std::move(exception));
+  } catch (const UsageError& error) {
+    return trouble(Ending::usage, error.what());
+  } catch (const InputError& error) {
+    return trouble(Ending::input, error.what());
+  } catch (const EnvironmentError& error) {
+    return trouble(Ending::environment, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return trouble(Ending::environment, error.what());
+  } catch (const std::bad_alloc&) {
+    return trouble(Ending::environment, "out of memory");
+  } catch (const std::exception& error) {
+    return trouble(Ending::bug, fmt::format("this is a bug in taso: {}", error.what()));
+  } catch (...) {
+    return trouble(Ending::bug, "this is a bug in taso: an exception of unknown type");
+  }
+}
+
+std::string on_one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == '\n' || byte == '\t') {
+      line += ' ';
+    } else if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+}  // namespace taso

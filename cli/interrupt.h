@@ -1,0 +1,11 @@
+// Ctrl-C ends the work, not the program: the first asks it to finish, the second ends it at once and leaves nothing behind.
+#pragma once
+
+namespace taso {
+
+/// From now on SIGINT only sets a flag, and a second one ends the program with exit 130; SIGTERM and SIGHUP end it too.
+/// Temporary files are removed in each case. What was ignored before stays ignored.
+void watch_for_interrupt();
+bool interrupted();
+
+}  // namespace taso

@@ -1,0 +1,63 @@
+// taso-opt: reads an ONNX model, cleans it up, checks the result against the original, and writes it.
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/console.h"
+#include "cli/ending.h"
+#include "cli/interrupt.h"
+#include "cli/opt_options.h"
+#include "cli/optimise.h"
+#include "cli/version.h"
+#include "ops/error.h"
+#include "ops/onnx/cleanup.h"
+
+namespace taso {
+namespace {
+
+/// Data that was asked for, on stdout.
+Ending print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw EnvironmentError("cannot write to the standard output");
+  return Ending::done;
+}
+
+std::string list_passes() {
+  std::string text;
+  for (const CleanupPass& pass : cleanup_passes()) text += fmt::format("{:<22}  {}\n", pass.name, pass.description);
+  return text;
+}
+
+Ending run(int argc, char** argv, std::optional<Console>& console) {
+  const OptCommand command = parse_opt_command(argc, argv);
+  switch (command.kind) {
+    case OptCommand::Kind::help: return print(command.help);
+    case OptCommand::Kind::version: return print(describe_versions("taso-opt"));
+    case OptCommand::Kind::list_passes: return print(list_passes());
+    case OptCommand::Kind::optimise: break;
+  }
+  watch_for_interrupt();
+  console.emplace(command.options.console);
+  const Ending ending = optimise(command.options, *console);
+  console->close();
+  return ending;
+}
+
+int end(int argc, char** argv) {
+  std::optional<Console> console;
+  try {
+    return static_cast<int>(run(argc, argv, console));
+  } catch (...) {
+    Trouble trouble = trouble_of(std::current_exception());
+    if (trouble.ending == Ending::usage) trouble.text += " (taso-opt --help lists the options)";
+    if (!console) console.emplace(Console::Options{"taso-opt", 0, Console::Color::automatic, {}});
+    console->error(trouble.text);
+    return static_cast<int>(trouble.ending);
+  }
+}
+
+}  // namespace
+}  // namespace taso
+
+int main(int argc, char** argv) { return taso::end(argc, argv); }

@@ -1,0 +1,170 @@
+#include "cli/opt_options.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/ending.h"
+#include "ops/onnx/cleanup.h"
+
+namespace taso {
+namespace {
+
+std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value > most)
+    throw UsageError(fmt::format("{} takes a whole number from 0 to {}, not '{}'", flag, most, text));
+  return value;
+}
+
+double tolerance(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || !std::isfinite(value) || value < 0)
+    throw UsageError(fmt::format("{} takes a number from 0 on, not '{}'", flag, text));
+  return value;
+}
+
+/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+struct Raw {
+  std::vector<std::string> positional;
+  std::string output, budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color;
+  std::vector<std::string> input_data, test_shapes, new_shapes, disabled;
+  bool external = false, embed = false, version = false, list_passes = false;
+  int verbose = 0, quiet = 0;
+};
+
+void declare(CLI::App& app, Raw& raw, OptOptions& options) {
+  // One value at a time: a flag must not swallow the model that follows it.
+  const auto many = [&](const std::string& flag, std::vector<std::string>& values, const std::string& about,
+                        const std::string& type) {
+    app.add_option(flag, values, about)->type_name(type)->expected(1)->allow_extra_args(false)->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeAll);
+  };
+  const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
+                       const std::string& group) {
+    app.add_option(flag, value, about)->type_name(type)->group(group);
+  };
+  app.add_option("model", raw.positional, "The model; a second file is the output")->type_name("FILE")->expected(0, 2);
+  one("-o,--output", raw.output, "Where the result goes", "FILE", "Options");
+  app.add_flag("--dry-run", options.dry_run, "Do everything but write the model");
+  app.add_flag("--force", options.force, "Let the output replace the input");
+  one("--budget", raw.budget, "Graphs that the search expands; 0, the default, means clean-ups only", "N", "Options");
+
+  const std::string checking = "The check";
+  one("--check", raw.check, "Compare both models on N sets of random inputs (1); 0 turns it off", "N", checking);
+  one("--rtol", raw.rtol, "Relative tolerance, instead of the element type's", "X", checking);
+  one("--atol", raw.atol, "Absolute tolerance, instead of the element type's", "X", checking);
+  one("--seed", raw.seed, "Of the random inputs (0)", "N", checking);
+  many("--input-data", raw.input_data, "Data for an input, instead of random numbers; may be repeated", "NAME:FILE.npy");
+  many("--test-input-shape", raw.test_shapes, "Shape of an input in the check; may be repeated", "NAME:1,3,224,224");
+  for (const char* flag : {"--input-data", "--test-input-shape"}) app.get_option(flag)->group(checking);
+
+  const std::string changing = "The model";
+  many("--overwrite-input-shape", raw.new_shapes,
+       "Shape that an input has from now on: unknown dimensions and the batch can be set; may be repeated",
+       "NAME:1,3,224,224");
+  many("--disable-pass", raw.disabled, "Leave a clean-up out; may be repeated", "NAME");
+  for (const char* flag : {"--overwrite-input-shape", "--disable-pass"}) app.get_option(flag)->group(changing);
+  one("--fold-limit", raw.fold_limit, "The largest constant that is computed ahead if the file grows by it (1024)",
+      "BYTES", changing);
+  app.add_flag("--external-data", raw.external, "Put the weights in a file OUTPUT.data")->group(changing);
+  app.add_flag("--embed", raw.embed, "Put all weights in the model file")->group(changing);
+
+  const std::string saying = "What it says";
+  one("--report", raw.report, "Write what was done, as JSON", "FILE", saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
+  one("--color", raw.color, "auto, always or never", "WHEN", saying);
+  one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", saying);
+  app.get_option("--jobs")->group("Options");
+  app.add_flag("--list-passes", raw.list_passes, "Print the clean-ups and end")->group(saying);
+  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+}
+
+Console::Color color_named(const std::string& text) {
+  if (text.empty() || text == "auto") return Console::Color::automatic;
+  if (text == "always") return Console::Color::always;
+  if (text == "never") return Console::Color::never;
+  throw UsageError(fmt::format("--color takes auto, always or never, not '{}'", text));
+}
+
+std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const CleanupPass& pass : cleanup_passes()) known.push_back(pass.name);
+  for (const auto& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError(fmt::format("there is no clean-up '{}'; there are {}", name, fmt::join(known, ", ")));
+  return {names.begin(), names.end()};
+}
+
+void resolve_files(const Raw& raw, OptOptions& options) {
+  if (raw.positional.empty()) throw UsageError("no model is given");
+  options.input = raw.positional.front();
+  if (!raw.output.empty() && raw.positional.size() > 1)
+    throw UsageError("the output is given twice, by -o and as second file");
+  if (raw.positional.size() > 1) options.output = raw.positional[1];
+  if (!raw.output.empty()) options.output = raw.output;
+  if (options.output.empty() && !options.dry_run) throw UsageError("no output is given: add -o FILE, or --dry-run");
+  if (!raw.report.empty()) options.report = raw.report;
+  if (!raw.log_file.empty()) options.console.log_file = raw.log_file;
+}
+
+void resolve(const Raw& raw, OptOptions& options) {
+  constexpr auto large = std::numeric_limits<std::uint64_t>::max();
+  resolve_files(raw, options);
+  if (!raw.budget.empty() && whole_number("--budget", raw.budget, large) > 0)
+    throw UsageError("--budget: the search is not part of this version; only 0 can be asked for");
+  if (!raw.check.empty()) options.samples = static_cast<unsigned>(whole_number("--check", raw.check, 1'000'000));
+  if (!raw.rtol.empty()) options.rtol = tolerance("--rtol", raw.rtol);
+  if (!raw.atol.empty()) options.atol = tolerance("--atol", raw.atol);
+  if (!raw.seed.empty()) options.seed = whole_number("--seed", raw.seed, large);
+  if (!raw.jobs.empty()) options.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
+  if (!raw.fold_limit.empty())
+    options.fold_limit = static_cast<std::size_t>(whole_number("--fold-limit", raw.fold_limit, std::size_t{1} << 40));
+  for (const auto& text : raw.test_shapes) options.test_shapes.push_back(parse_input_shape(text));
+  for (const auto& text : raw.new_shapes) options.new_shapes.push_back(parse_input_shape(text));
+  options.input_data = raw.input_data;
+  options.disabled_passes = known_passes(raw.disabled);
+  if (raw.external && raw.embed) throw UsageError("--external-data and --embed exclude one another");
+  if (raw.external) options.weights = SaveOptions::Weights::external;
+  if (raw.embed) options.weights = SaveOptions::Weights::embedded;
+}
+
+}  // namespace
+
+OptCommand parse_opt_command(int argc, const char* const* argv) {
+  OptCommand command;
+  Raw raw;
+  CLI::App app("Rewrites an ONNX model into a faster one that computes the same.", "taso-opt");
+  app.set_help_flag("-h,--help", "Print this and end");
+  declare(app, raw, command.options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    command.kind = OptCommand::Kind::help;
+    command.help = app.help();
+    return command;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  command.options.console.program = "taso-opt";
+  command.options.console.verbosity = raw.verbose - raw.quiet;
+  command.options.console.color = color_named(raw.color);
+  if (raw.version || raw.list_passes) {
+    command.kind = raw.version ? OptCommand::Kind::version : OptCommand::Kind::list_passes;
+    return command;
+  }
+  resolve(raw, command.options);
+  return command;
+}
+
+}  // namespace taso

@@ -1,0 +1,49 @@
+// The command line of taso-opt.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/input_shape.h"
+#include "ops/onnx/model.h"
+
+namespace taso {
+
+struct OptOptions {
+  std::filesystem::path input;
+  std::filesystem::path output;  ///< empty only in a dry run
+  bool dry_run = false;
+  bool force = false;
+
+  unsigned samples = 1;  ///< of the check; 0 turns it off
+  std::uint64_t seed = 0;
+  unsigned jobs = 0;  ///< 0: one for each processor
+  std::optional<double> rtol, atol;
+  std::vector<InputShape> test_shapes;
+  std::vector<InputShape> new_shapes;
+  std::vector<std::string> input_data;  ///< resolved when the model is known
+
+  std::set<std::string, std::less<>> disabled_passes;
+  std::size_t fold_limit = 1024;
+  SaveOptions::Weights weights = SaveOptions::Weights::automatic;
+
+  std::optional<std::filesystem::path> report;
+  Console::Options console;
+};
+
+struct OptCommand {
+  enum class Kind { optimise, help, version, list_passes };
+  Kind kind = Kind::optimise;
+  OptOptions options;  ///< complete only for `optimise`
+  std::string help;    ///< the text to print for `help`
+};
+
+/// Throws UsageError.
+OptCommand parse_opt_command(int argc, const char* const* argv);
+
+}  // namespace taso

@@ -1,0 +1,235 @@
+#include "cli/optimise.h"
+
+#include <chrono>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "cli/interrupt.h"
+#include "cli/summary.h"
+#include "cli/version.h"
+#include "ops/error.h"
+#include "ops/onnx/atomic_file.h"
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/compare.h"
+#include "ops/onnx/edit.h"
+#include "ops/onnx/external_data.h"
+#include "ops/onnx/model_tensors.h"
+#include "ops/onnx/proto.h"
+
+namespace taso {
+namespace {
+
+using std::filesystem::path;
+using Level = Console::Level;
+
+path data_file_of(const path& output) { return output.string() + ".data"; }
+
+bool is_same_file(const path& a, const path& b) {
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  return std::filesystem::weakly_canonical(a, error) == std::filesystem::weakly_canonical(b, error);
+}
+
+/// Refuses files that would be written over one another or over the input; nothing is read yet.
+void check_places(const OptOptions& options) {
+  std::vector<std::pair<std::string, path>> written;
+  if (!options.dry_run) written.emplace_back("the output", options.output);
+  if (options.report) written.emplace_back("the report", *options.report);
+  if (options.console.log_file) written.emplace_back("the log", *options.console.log_file);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto& [what, file] = written[i];
+    if (is_same_file(file, options.input)) {
+      if (what != "the output")
+        throw UsageError(fmt::format("{} {} is the model itself", what, file.string()));
+      if (!options.force)
+        throw UsageError(fmt::format("the output {} is the input; --force replaces it", file.string()));
+    }
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(file, written[j].second))
+        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
+  }
+}
+
+/// The weights beside the model are input as well.
+void check_weights_are_kept(const OptOptions& options, Model& model) {
+  if (options.dry_run) return;
+  std::unordered_set<std::string> locations;
+  for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
+    if (!is_external(tensor)) return;
+    for (const auto& entry : tensor.external_data())
+      if (entry.key() == "location") locations.insert(entry.value());
+  });
+  for (const auto& location : locations) {
+    const path file = model.folder() / location;
+    if (is_same_file(options.output, file))
+      throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
+    if (!options.force && options.weights != SaveOptions::Weights::embedded &&
+        is_same_file(data_file_of(options.output), file))
+      throw UsageError(fmt::format("{} holds the weights of the input; --force replaces it",
+                                   data_file_of(options.output).string()));
+    for (const auto& other : {options.report, options.console.log_file})
+      if (other && is_same_file(*other, file))
+        throw UsageError(fmt::format("{} holds the weights of the input", other->string()));
+  }
+}
+
+/// Trouble that would only show after the work: better now. Leaves nothing behind.
+void check_writable(const path& file) { const AtomicFile trial(file); }
+
+void set_metadata(Model& model, const std::string& key, const std::string& value) {
+  auto& entries = *model.mutable_proto().mutable_metadata_props();
+  onnx::StringStringEntryProto* ours = nullptr;
+  for (int i = 0; i < entries.size(); ++i) {
+    if (entries.Get(i).key() != key) continue;
+    if (ours == nullptr) {
+      ours = entries.Mutable(i);
+    } else {
+      entries.DeleteSubrange(i--, 1);
+    }
+  }
+  if (ours == nullptr) {
+    ours = entries.Add();
+    ours->set_key(key);
+  }
+  ours->set_value(value);
+}
+
+/// Tells a phase, and keeps its time for the report.
+class Phases {
+ public:
+  Phases(Console& console, Summary& summary) : console_(console), summary_(summary) {}
+  ~Phases() { end(); }
+  void begin(std::string name, std::string_view text) {
+    end();
+    name_ = std::move(name);
+    start_ = std::chrono::steady_clock::now();
+    console_.say(Level::detail, text);
+  }
+  void end() {
+    if (name_.empty()) return;
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
+    summary_.seconds.emplace_back(std::move(name_), time.count());
+    name_.clear();
+  }
+
+ private:
+  Console& console_;
+  Summary& summary_;
+  std::string name_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+CheckOptions check_options(const OptOptions& options, const onnx::ModelProto& model) {
+  CheckOptions check;
+  check.samples = options.samples;
+  check.seed = options.seed;
+  check.shapes = test_shapes(model, options.test_shapes);
+  check.data = read_input_data(model, options.input_data);
+  check.rtol = options.rtol;
+  check.atol = options.atol;
+  check.threads = options.jobs;
+  return check;
+}
+
+/// The bytes that the files written have, which may differ from the message's where weights moved.
+std::uint64_t save(const Model& model, const OptOptions& options) {
+  const auto written_at = [](const path& file) {
+    std::error_code error;
+    const auto time = std::filesystem::last_write_time(file, error);
+    return error ? std::filesystem::file_time_type::min() : time;
+  };
+  const path data = data_file_of(options.output);
+  const auto before = written_at(data);
+  SaveOptions saving;
+  saving.weights = options.weights;
+  model.save(options.output, saving);
+  std::uint64_t bytes = std::filesystem::file_size(options.output);
+  if (written_at(data) != before) bytes += std::filesystem::file_size(data);
+  return bytes;
+}
+
+void write_report(const OptOptions& options, const Summary& summary) {
+  if (!options.report) return;
+  const std::string text = report_of(summary);
+  AtomicFile file(*options.report);
+  file.write(text.data(), text.size());
+  file.sync();
+  file.rename();
+}
+
+void conclude(const OptOptions& options, const Summary& summary, Console& console) {
+  write_report(options, summary);
+  console.say(Level::result, table_of(summary));
+  console.verdict(!summary.failed(), summary.verdict());
+}
+
+Ending optimise_model(const OptOptions& options, Console& console) {
+  check_places(options);
+  if (!options.dry_run) check_writable(options.output);
+  if (options.report) check_writable(*options.report);
+
+  Summary summary;
+  Phases phases(console, summary);
+  phases.begin("load", fmt::format("reading {}", options.input.string()));
+  Model model = Model::load(options.input);
+  model.validate();
+  check_weights_are_kept(options, model);
+  summary.input = options.input;
+  summary.output = options.output;
+  summary.before = count_model(model);
+  overwrite_input_shapes(model, options.new_shapes);
+  const CheckOptions checking = check_options(options, model.proto());
+  summary.samples = options.samples;
+  summary.seed = options.seed;
+  if (interrupted()) return Ending::interrupted;
+
+  phases.begin("clean-up", "cleaning up");
+  auto edit = std::make_unique<GraphEdit>(model);
+  CleanupOptions cleaning;
+  cleaning.disabled = options.disabled_passes;
+  cleaning.fold_limit = options.fold_limit;
+  summary.passes = clean_up(*edit, cleaning);
+
+  // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
+  if (options.samples > 0) {
+    phases.begin("check", "comparing both models");
+    summary.check = compare(view_of(model), edit->view(), checking);
+  }
+  phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
+  model = GraphEdit::commit(std::move(edit), std::move(model));
+  set_metadata(model, "taso.version", std::string(program_version()));
+  try {
+    model.validate();
+  } catch (const InputError& error) {
+    throw InternalError(fmt::format("the cleaned model is invalid: {}", error.what()));
+  }
+  summary.after = count_model(model);
+  if (!options.dry_run && !summary.failed()) {
+    summary.after.bytes = save(model, options);
+    summary.written = true;
+  }
+  phases.end();
+  conclude(options, summary, console);
+  if (summary.failed()) {
+    console.error(fmt::format("{}: the check failed: {}; nothing is written", options.input.string(),
+                              on_one_line(summary.check->reason)));
+    return Ending::check_failed;
+  }
+  return interrupted() ? Ending::interrupted : Ending::done;
+}
+
+}  // namespace
+
+Ending optimise(const OptOptions& options, Console& console) {
+  try {
+    return optimise_model(options, console);
+  } catch (const InputError& error) {
+    // Every line about an input names a file.
+    const std::string text = error.what();
+    if (text.find(options.input.string()) != std::string::npos || text.find(".npy: ") != std::string::npos) throw;
+    throw InputError(fmt::format("{}: {}", options.input.string(), text));
+  }
+}
+
+}  // namespace taso

@@ -1,0 +1,56 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/summary.h"
+#include "cli/version.h"
+
+namespace taso {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of_scope(CheckResult::Scope scope) {
+  switch (scope) {
+    case CheckResult::Scope::unchanged: return "unchanged";
+    case CheckResult::Scope::whole: return "whole";
+    case CheckResult::Scope::regions: return "regions";
+  }
+  return "";
+}
+
+Json json_of(const ModelCounts& counts) {
+  return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}};
+}
+
+Json json_of_check(const Summary& summary) {
+  if (!summary.check) return nullptr;
+  const CheckResult& check = *summary.check;
+  return {{"passed", check.passed},       {"scope", name_of_scope(check.scope)},
+          {"samples", summary.samples},   {"seed", summary.seed},
+          {"tensors", check.compared},    {"worst_share_of_tolerance", check.worst},
+          {"reason", check.reason}};
+}
+
+}  // namespace
+
+std::string report_of(const Summary& summary) {
+  Json passes = Json::object();
+  for (const CleanupCount& pass : summary.passes) passes[std::string(pass.pass)] = pass.count;
+  Json seconds = Json::object();
+  for (const auto& [phase, time] : summary.seconds) seconds[phase] = time;
+  const Json report = {
+      {"schema_version", 1},
+      {"program", {{"name", "taso-opt"}, {"version", program_version()}}},
+      {"input", summary.input.string()},
+      {"output", summary.written ? Json(summary.output.string()) : Json(nullptr)},
+      {"verdict", summary.verdict()},
+      {"before", json_of(summary.before)},
+      {"after", json_of(summary.after)},
+      {"passes", passes},
+      {"check", json_of_check(summary)},
+      {"seconds", seconds},
+  };
+  // File and operator names may be of any bytes.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace taso

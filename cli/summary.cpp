@@ -1,0 +1,154 @@
+#include "cli/summary.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/ending.h"
+#include "ops/onnx/external_data.h"
+#include "ops/onnx/model_tensors.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_data.h"
+#include "ops/onnx/view.h"
+
+namespace taso {
+namespace {
+
+/// With more kinds of operators than this, only those are shown whose number changed.
+constexpr std::size_t most_rows = 12;
+constexpr std::size_t widest_name = 40;
+
+void count_operators(const onnx::GraphProto& graph, std::map<std::string, std::size_t>& operators) {
+  for (const auto& node : graph.node()) {
+    std::string name = is_default_domain(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();
+    ++operators[name];
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) count_operators(attribute.g(), operators);
+      for (const auto& inner : attribute.graphs()) count_operators(inner, operators);
+    }
+  }
+}
+
+std::string with_commas(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3) text.insert(static_cast<std::size_t>(i), ",");
+  return text;
+}
+
+std::string shown_name(const std::string& name) {
+  const std::string line = on_one_line(name);
+  return line.size() <= widest_name ? line : line.substr(0, widest_name - 3) + "...";
+}
+
+struct Row {
+  std::string name, before, after;
+};
+
+std::vector<Row> operator_rows(const Summary& summary) {
+  std::set<std::string> names;
+  for (const auto& counts : {summary.before, summary.after})
+    for (const auto& [name, count] : counts.operators) names.insert(name);
+  const auto count_in = [](const ModelCounts& counts, const std::string& name) {
+    const auto found = counts.operators.find(name);
+    return found == counts.operators.end() ? std::size_t{0} : found->second;
+  };
+  std::vector<Row> rows;
+  std::size_t alike = 0, alike_nodes = 0;
+  for (const auto& name : names) {
+    const std::size_t before = count_in(summary.before, name), after = count_in(summary.after, name);
+    if (names.size() > most_rows && before == after) {
+      ++alike;
+      alike_nodes += before;
+      continue;
+    }
+    rows.push_back({shown_name(name), with_commas(before), with_commas(after)});
+  }
+  if (alike > 0)
+    rows.push_back({fmt::format("{} others", alike), with_commas(alike_nodes), with_commas(alike_nodes)});
+  rows.push_back({"total", with_commas(summary.before.total()), with_commas(summary.after.total())});
+  return rows;
+}
+
+}  // namespace
+
+std::size_t ModelCounts::total() const {
+  std::size_t sum = 0;
+  for (const auto& [name, count] : operators) sum += count;
+  return sum;
+}
+
+ModelCounts count_model(const Model& model) {
+  ModelCounts counts;
+  count_operators(model.proto().graph(), counts.operators);
+  counts.bytes = model.proto().ByteSizeLong();
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  // Nothing is changed; the visitor's signature is for those who do.
+  for_each_tensor(const_cast<onnx::ModelProto&>(model.proto()), [&](onnx::TensorProto& tensor, bool) {
+    if (!is_external(tensor)) return;
+    const ExternalFile source = open_external(tensor, model.folder(), raw_bytes_of(tensor));
+    std::tuple<std::string, std::string, std::string> where;
+    for (const auto& entry : tensor.external_data()) {
+      if (entry.key() == "location") std::get<0>(where) = entry.value();
+      if (entry.key() == "offset") std::get<1>(where) = entry.value();
+      if (entry.key() == "length") std::get<2>(where) = entry.value();
+    }
+    if (seen.insert(where).second) counts.bytes += source.region.length;
+  });
+  return counts;
+}
+
+bool Summary::changed() const {
+  return std::any_of(passes.begin(), passes.end(), [](const CleanupCount& pass) { return pass.count > 0; });
+}
+
+std::string Summary::verdict() const {
+  if (failed()) return "FAILED";
+  if (!changed()) return "no clean-up applied";
+  return check ? "PASSED" : "UNCHECKED";
+}
+
+std::string describe_check(const Summary& summary) {
+  if (!summary.check) return "off";
+  const CheckResult& check = *summary.check;
+  std::string text;
+  switch (check.scope) {
+    case CheckResult::Scope::unchanged: return "the graph is unchanged";
+    case CheckResult::Scope::whole: text = "the whole model"; break;
+    case CheckResult::Scope::regions: text = "every changed region"; break;
+  }
+  text += fmt::format(" on {} {} of random inputs, {} {} compared", summary.samples, summary.samples == 1 ? "set" : "sets",
+                      check.compared, check.compared == 1 ? "tensor" : "tensors");
+  if (check.passed) text += fmt::format(", largest difference {:.1f} % of the tolerance", check.worst * 100);
+  if (!check.reason.empty()) text += fmt::format(" ({})", on_one_line(check.reason));
+  return text;
+}
+
+std::string table_of(const Summary& summary) {
+  std::vector<Row> rows = operator_rows(summary);
+  rows.insert(rows.begin(), {"operator", "before", "after"});
+  rows.push_back({"bytes", with_commas(summary.before.bytes), with_commas(summary.after.bytes)});
+  std::size_t widths[3] = {0, 0, 0};
+  for (const Row& row : rows) {
+    widths[0] = std::max(widths[0], row.name.size());
+    widths[1] = std::max(widths[1], row.before.size());
+    widths[2] = std::max(widths[2], row.after.size());
+  }
+  std::string text;
+  for (const Row& row : rows)
+    text += fmt::format("{:<{}}  {:>{}}  {:>{}}\n", row.name, widths[0], row.before, widths[1], row.after, widths[2]);
+  std::vector<std::string> applied;
+  for (const CleanupCount& pass : summary.passes)
+    if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
+  text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
+  text += fmt::format("check: {}\n", describe_check(summary));
+  if (summary.written) {
+    text += fmt::format("written: {}", on_one_line(summary.output.string()));
+  } else {
+    text += "nothing written";
+  }
+  return text;
+}
+
+}  // namespace taso

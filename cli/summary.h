@@ -1,0 +1,47 @@
+// What became of a model: counted once, then told to people as a table and to programs as JSON.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/compare.h"
+#include "ops/onnx/model.h"
+
+namespace taso {
+
+struct ModelCounts {
+  std::map<std::string, std::size_t> operators;  ///< by type, with the domain if it is not ONNX's own; subgraphs included
+  std::uint64_t bytes = 0;                       ///< the message and its external weights
+  std::size_t total() const;
+};
+ModelCounts count_model(const Model& model);
+
+struct Summary {
+  std::filesystem::path input, output;
+  bool written = false;
+  ModelCounts before, after;
+  std::vector<CleanupCount> passes;
+  std::optional<CheckResult> check;  ///< nothing when it was turned off
+  unsigned samples = 0;
+  std::uint64_t seed = 0;
+  std::vector<std::pair<std::string, double>> seconds;  ///< by phase; for the report only
+
+  bool failed() const { return check && !check->passed; }
+  bool changed() const;
+  /// The closing word: PASSED, FAILED, or what stands in for it.
+  std::string verdict() const;
+};
+
+/// The closing table, without the verdict; several lines.
+std::string table_of(const Summary& summary);
+/// One line on the check.
+std::string describe_check(const Summary& summary);
+/// The report, as JSON text.
+std::string report_of(const Summary& summary);
+
+}  // namespace taso

@@ -1,0 +1,64 @@
+#include "cli/version.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/stubs/common.h>
+#include <openblas_config.h>
+#ifdef TASO_VERIFIES
+#include <z3_version.h>
+#endif
+
+#include "cost/device.h"
+
+extern "C" char* openblas_get_config(void);
+
+namespace taso {
+namespace {
+
+std::string z3_version() {
+#ifdef TASO_VERIFIES
+  return fmt::format("{}.{}.{}", Z3_MAJOR_VERSION, Z3_MINOR_VERSION, Z3_BUILD_NUMBER);
+#else
+  return "not built in";
+#endif
+}
+
+std::string protobuf_version() {
+  return fmt::format("{}.{}.{}", GOOGLE_PROTOBUF_VERSION / 1'000'000, GOOGLE_PROTOBUF_VERSION / 1000 % 1000,
+                     GOOGLE_PROTOBUF_VERSION % 1000);
+}
+
+/// The library says "OpenBLAS 0.3.21 NO_AFFINITY …".
+std::string openblas_version() {
+  const std::string_view text = openblas_get_config();
+  const std::size_t start = text.find(' ');
+  if (start == std::string_view::npos) return std::string(text);
+  return std::string(text.substr(start + 1, text.find(' ', start + 1) - start - 1));
+}
+
+std::string or_none(const std::string& version) { return version.empty() ? "none" : version; }
+
+}  // namespace
+
+std::string_view program_version() { return TASO_VERSION; }
+
+std::string describe_versions(std::string_view program) {
+  std::string text = fmt::format("{} {}\nrules     none\n", program, program_version());
+  const auto line = [&](std::string_view name, std::string_view version) {
+    text += fmt::format("{:<10}{}\n", name, version);
+  };
+  line("Z3", z3_version());
+  line("ONNX", TASO_ONNX_VERSION);
+  line("protobuf", protobuf_version());
+  line("OpenBLAS", openblas_version());
+  const DeviceReport found = find_devices();
+  line("CUDA", found.cuda ? or_none(found.cuda->runtime) : fmt::format("none ({})", found.trouble));
+  line("cuDNN", found.cuda ? or_none(found.cuda->cudnn) : "none");
+  line("cuBLAS", found.cuda ? or_none(found.cuda->cublas) : "none");
+  if (found.cuda) {
+    line("driver", or_none(found.cuda->driver));
+    for (const auto& device : found.cuda->devices) line("GPU", device);
+  }
+  return text;
+}
+
+}  // namespace taso
