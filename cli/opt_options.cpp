@@ -1,5 +1,6 @@
 #include "cli/opt_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -156,6 +157,9 @@ OptCommand parse_opt_command(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
   command.options.console.program = "taso-opt";
   command.options.console.verbosity = raw.verbose - raw.quiet;
   command.options.console.color = color_named(raw.color);

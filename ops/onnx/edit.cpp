@@ -310,7 +310,9 @@ ModelView GraphEdit::view() const {
 }
 
 Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
-  check(edit->base_->proto().graph().node_size() == model.proto().graph().node_size(), "an edit of this model");
+  // The message has moved here, out of the model that the edit was made for, and that is now empty.
+  edit->base_ = &model;
+  check(static_cast<std::size_t>(model.proto().graph().node_size()) <= edit->slots_.size(), "an edit of this model");
   if (!edit->changed_) return model;
   auto& graph = *model.mutable_proto().mutable_graph();
   const auto order = edit->order();

@@ -1,0 +1,101 @@
+#include "cli/opt_options.h"
+
+#include "cli/ending.h"
+#include "tests/catch.h"
+
+namespace taso {
+namespace {
+
+OptCommand parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "taso-opt");
+  return parse_opt_command(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST_CASE("flags take their value with a space or an equals sign") {
+  const auto spaced = parse({"in.onnx", "-o", "out.onnx", "--check", "3", "--seed", "7", "--rtol", "0.5"}).options;
+  const auto joined = parse({"--check=3", "--seed=7", "--rtol=0.5", "in.onnx", "out.onnx"}).options;
+  for (const OptOptions& options : {spaced, joined}) {
+    CHECK(options.input == "in.onnx");
+    CHECK(options.output == "out.onnx");
+    CHECK(options.samples == 3);
+    CHECK(options.seed == 7);
+    CHECK(options.rtol == 0.5);
+    CHECK_FALSE(options.atol);
+  }
+  CHECK(parse({"in.onnx", "--dry-run"}).options.output.empty());
+  CHECK(parse({"in.onnx", "--dry-run"}).options.samples == 1);
+}
+
+TEST_CASE("a flag that may be repeated takes one value at a time") {
+  const auto options = parse({"--disable-pass", "no-op", "in.onnx", "--disable-pass", "identity", "out.onnx",
+                              "--test-input-shape", "a:1x2", "--test-input-shape=b:3", "--input-data", "a:b.npy"})
+                           .options;
+  CHECK(options.input == "in.onnx");
+  CHECK(options.output == "out.onnx");
+  CHECK(options.disabled_passes == std::set<std::string, std::less<>>{"identity", "no-op"});
+  CHECK(options.test_shapes == std::vector<InputShape>{{"a", {1, 2}}, {"b", {3}}});
+  CHECK(options.input_data == std::vector<std::string>{"a:b.npy"});
+}
+
+TEST_CASE("verbosity counts") {
+  CHECK(parse({"-vv", "a", "b"}).options.console.verbosity == 2);
+  CHECK(parse({"-q", "a", "-v", "b", "-q"}).options.console.verbosity == -1);
+  CHECK(parse({"--verbose", "a", "b"}).options.console.verbosity == 1);
+}
+
+TEST_CASE("what prints and ends needs no model") {
+  CHECK(parse({"--version"}).kind == OptCommand::Kind::version);
+  CHECK(parse({"--list-passes"}).kind == OptCommand::Kind::list_passes);
+  const OptCommand help = parse({"--help"});
+  CHECK(help.kind == OptCommand::Kind::help);
+  for (const char* flag : {"--output", "--budget", "--check", "--rtol", "--atol", "--seed", "--input-data",
+                           "--test-input-shape", "--overwrite-input-shape", "--disable-pass", "--fold-limit",
+                           "--external-data", "--embed", "--report", "--log-file", "--color", "--jobs", "--list-passes",
+                           "--version", "--dry-run", "--force"})
+    CHECK_THAT(help.help, Catch::Contains(flag));
+}
+
+TEST_CASE("a command line that makes no sense is refused") {
+  const std::vector<std::vector<const char*>> wrong = {
+      {},
+      {"in.onnx"},
+      {"a", "b", "c"},
+      {"a", "b", "-o", "c"},
+      {"a", "b", "--no-such-flag"},
+      {"a", "b", "--budget", "1"},
+      {"a", "b", "--budget", "-1"},
+      {"a", "b", "--budget", "none"},
+      {"a", "b", "--check", "-1"},
+      {"a", "b", "--check", "1.5"},
+      {"a", "b", "--check", ""},
+      {"a", "b", "--check"},
+      {"a", "b", "--check", "1", "--check", "2"},
+      {"a", "b", "--rtol", "-1"},
+      {"a", "b", "--rtol", "nan"},
+      {"a", "b", "--atol", "inf"},
+      {"a", "b", "--seed", "18446744073709551616"},
+      {"a", "b", "--jobs", "many"},
+      {"a", "b", "--fold-limit", "1k"},
+      {"a", "b", "--color", "blue"},
+      {"a", "b", "--disable-pass", "no-such-pass"},
+      {"a", "b", "--test-input-shape", "x:1,,2"},
+      {"a", "b", "--overwrite-input-shape", "x"},
+      {"a", "b", "--external-data", "--embed"},
+      {"a", "b", "--report", ""},
+      {"a", "b", "--log-file", ""},
+      {"", "b"},
+      {"a", ""},
+      {"a", "b", "-o", ""},
+  };
+  for (const auto& arguments : wrong) {
+    std::string line;
+    for (const char* argument : arguments) line += std::string(" '") + argument + "'";
+    INFO(line);
+    CHECK_THROWS_AS(parse(arguments), UsageError);
+  }
+  CHECK_THROWS_WITH(parse({"a", "b", "--disable-pass", "x"}), Catch::Contains("identity, no-op"));
+  CHECK_THROWS_WITH(parse({"a", "b", "--budget", "5"}), Catch::Contains("not part of this version"));
+}
+
+}  // namespace
+}  // namespace taso

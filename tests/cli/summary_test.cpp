@@ -1,0 +1,78 @@
+#include "cli/summary.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+
+namespace taso {
+namespace {
+
+Summary sample() {
+  Summary summary;
+  summary.input = "in.onnx";
+  summary.output = "out.onnx";
+  summary.written = true;
+  summary.before = {{{"Conv", 2}, {"Identity", 1200}}, 1234567};
+  summary.after = {{{"Conv", 2}}, 999};
+  summary.passes = {{"identity", 1200}, {"no-op", 0}};
+  summary.check = CheckResult{true, CheckResult::Scope::whole, 1, 0.25, ""};
+  summary.samples = 1;
+  return summary;
+}
+
+TEST_CASE("the closing table counts operators and bytes") {
+  CHECK(table_of(sample()) ==
+        "operator     before  after\n"
+        "Conv              2      2\n"
+        "Identity      1,200      0\n"
+        "total         1,202      2\n"
+        "bytes     1,234,567    999\n"
+        "\n"
+        "clean-ups: identity 1,200\n"
+        "check: the whole model on 1 set of random inputs, 1 tensor compared, largest difference 25.0 % of the tolerance\n"
+        "written: out.onnx");
+}
+
+TEST_CASE("of many kinds of operators only those are shown that changed") {
+  Summary summary = sample();
+  for (char c = 'a'; c <= 'z'; ++c) summary.before.operators[std::string(1, c)] = summary.after.operators[std::string(1, c)] = 2;
+  const std::string table = table_of(summary);
+  CHECK_THAT(table, Catch::Contains("Identity") && Catch::Contains("27 others") && Catch::Contains("1,254"));
+  CHECK_THAT(table, !Catch::Contains("Conv"));
+}
+
+TEST_CASE("the closing word says what is known") {
+  Summary summary = sample();
+  CHECK(summary.verdict() == "PASSED");
+  summary.check->passed = false;
+  CHECK(summary.verdict() == "FAILED");
+  summary.check.reset();
+  CHECK(summary.verdict() == "UNCHECKED");
+  summary.passes.clear();
+  CHECK(summary.verdict() == "no clean-up applied");
+}
+
+TEST_CASE("the report is JSON of a version") {
+  Summary summary = sample();
+  summary.before.operators["\xff\xfe"] = 1;  // not UTF-8
+  summary.seconds = {{"load", 0.5}};
+  const auto report = nlohmann::json::parse(report_of(summary));
+  CHECK(report["schema_version"] == 1);
+  CHECK(report["verdict"] == "PASSED");
+  CHECK(report["before"]["operators"]["Identity"] == 1200);
+  CHECK(report["after"]["nodes"] == 2);
+  CHECK(report["after"]["bytes"] == 999);
+  CHECK(report["passes"]["identity"] == 1200);
+  CHECK(report["passes"]["no-op"] == 0);
+  CHECK(report["check"]["passed"] == true);
+  CHECK(report["check"]["scope"] == "whole");
+  CHECK(report["seconds"]["load"] == 0.5);
+  summary.check.reset();
+  summary.written = false;
+  const auto other = nlohmann::json::parse(report_of(summary));
+  CHECK(other["check"].is_null());
+  CHECK(other["output"].is_null());
+}
+
+}  // namespace
+}  // namespace taso
