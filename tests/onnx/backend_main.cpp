@@ -1,0 +1,169 @@
+// Runs ONNX's backend tests (folders with model.onnx and test_data_set_*) through import, export, clean-ups and the
+// interpreter: onnx_backend [--list] [--at-least N] FOLDER…
+// Prints how many ran, and for the rest why not. Exit 1 if one gives a wrong result, or fewer than N ran.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "ops/interpreter.h"
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/compare.h"
+#include "ops/onnx/export.h"
+#include "ops/onnx/proto.h"
+
+namespace {
+
+using namespace taso;
+namespace fs = std::filesystem;
+
+struct NotRun {
+  std::string reason;
+};
+struct Failure {
+  std::string reason;
+};
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Operands or results of a test; ONNX stores one message per file, of a kind that only the model's type tells.
+std::vector<Array> read_data(const fs::path& folder, const std::string& prefix) {
+  std::vector<Array> arrays;
+  for (int i = 0;; ++i) {
+    const fs::path path = folder / fmt::format("{}_{}.pb", prefix, i);
+    if (!fs::exists(path)) return arrays;
+    onnx::TensorProto tensor;
+    if (!tensor.ParseFromString(read_file(path)) || tensor.data_type() == 0)
+      throw NotRun{"sequence or optional values"};
+    try {
+      const Array view = read_tensor(tensor, folder);
+      Array owned(view.type(), view.extents());  // the message goes
+      std::copy_n(view.data(), view.bytes(), owned.mutable_data());
+      arrays.push_back(owned);
+    } catch (const InputError& error) {
+      throw NotRun{"element type not modelled"};
+    }
+  }
+}
+
+bool close(const Array& expected, const Array& actual) {
+  if (expected.type() != actual.type() || expected.extents() != actual.extents()) return false;
+  if (!is_floating(expected.type())) return identical(expected, actual);
+  const bool narrow = expected.type() == ElementType::float16 || expected.type() == ElementType::bfloat16;
+  const double rtol = narrow ? 1e-2 : 1e-3, atol = narrow ? 1e-3 : 1e-6;
+  const auto left = expected.doubles(), right = actual.doubles();
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i]))) continue;
+    if (!(std::abs(left[i] - right[i]) <= atol + rtol * std::abs(left[i]))) return false;
+  }
+  return true;
+}
+
+/// Comes back as it was, and means the same graph.
+void check_round_trip(const fs::path& path) {
+  Model model = Model::load(path);
+  const std::string plain = model.serialise();
+  model.validate();
+  const Imported imported = import_model(view_of(model));
+  auto edit = std::make_unique<GraphEdit>(model);
+  export_graph(imported, imported.graph, *edit);
+  const Model exported = GraphEdit::commit(std::move(edit), model.copy());
+  const std::string bytes = exported.serialise();
+  if (bytes != plain) throw Failure{"export changed an unchanged model"};
+  const Model again = Model::parse(bytes, path.parent_path());
+  if (!equal(import_model(view_of(again)).graph, imported.graph)) throw Failure{"re-import gives another graph"};
+}
+
+void check_results(const Model& model, const fs::path& data, std::string_view what) {
+  const Imported imported = import_model(view_of(model));
+  for (const Node* node : imported.graph.nodes())
+    if (const Opaque* opaque = node->as_opaque()) {
+      const std::string obstacle = opaque->body ? opaque->body->obstacle() : "sparse or unmodelled constant";
+      if (!obstacle.empty()) throw NotRun{fmt::format("{} ({})", obstacle, opaque->kind)};
+    }
+  const auto inputs = read_data(data, "input");
+  const auto expected = read_data(data, "output");
+  if (inputs.size() != imported.graph.inputs.size()) throw NotRun{"operands that are left out"};
+  std::vector<Array> actual;
+  try {
+    actual = interpret(imported.graph, inputs);
+  } catch (const InputError& error) {
+    throw NotRun{error.what()};
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (i >= actual.size() || !close(expected[i], actual[i])) throw Failure{fmt::format("{}: output {} differs", what, i)};
+}
+
+void run_test(const fs::path& folder) {
+  const fs::path path = folder / "model.onnx";
+  check_round_trip(path);
+  Model model = Model::load(path);
+  model.validate();
+  auto edit = std::make_unique<GraphEdit>(model);
+  clean_up(*edit);
+  Model cleaned = GraphEdit::commit(std::move(edit), model.copy());
+  cleaned.validate();
+  bool any = false;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory() || entry.path().filename().string().rfind("test_data_set_", 0) != 0) continue;
+    any = true;
+    check_results(model, entry.path(), "as it came");
+    check_results(cleaned, entry.path(), "cleaned up");
+  }
+  if (!any) throw NotRun{"no data"};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bool list = false;
+  std::size_t at_least = 0;
+  std::vector<fs::path> tests;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--list") {
+      list = true;
+    } else if (argument == "--at-least" && i + 1 < argc) {
+      at_least = std::strtoull(argv[++i], nullptr, 10);
+    } else {
+      for (const auto& entry : fs::recursive_directory_iterator(argument))
+        if (entry.path().filename() == "model.onnx") tests.push_back(entry.path().parent_path());
+    }
+  }
+  std::sort(tests.begin(), tests.end());
+  std::size_t ran = 0, failed = 0;
+  std::map<std::string, std::vector<std::string>> not_run;
+  for (const fs::path& test : tests) {
+    const std::string name = test.filename().string();
+    try {
+      run_test(test);
+      ++ran;
+    } catch (const NotRun& why) {
+      not_run[why.reason].push_back(name);
+    } catch (const Failure& why) {
+      ++failed;
+      fmt::print("FAILED {}: {}\n", name, why.reason);
+    } catch (const std::exception& error) {
+      ++failed;
+      fmt::print("FAILED {}: {}\n", name, error.what());
+    }
+  }
+  for (const auto& [reason, names] : not_run) {
+    fmt::print("not run, {:4}: {}\n", names.size(), reason);
+    if (list)
+      for (const std::string& name : names) fmt::print("    {}\n", name);
+  }
+  fmt::print("{} models imported, exported and imported again; {} gave the expected results, {} failed, {} not run\n",
+             tests.size() - failed, ran, failed, tests.size() - ran - failed);
+  if (ran < at_least) fmt::print("FAILED: expected at least {} to run\n", at_least);
+  return failed > 0 || ran < at_least ? 1 : 0;
+}
