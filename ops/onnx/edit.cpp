@@ -73,7 +73,7 @@ void rename_captured(onnx::GraphProto& graph, const std::string& from, const std
 
 }  // namespace
 
-GraphEdit::GraphEdit(const Model& model) : base_(&model) {
+GraphEdit::GraphEdit(const Model& model) : proto_(&model.proto()), folder_(model.folder()) {
   const auto& graph = model.proto().graph();
   collect_names(graph, names_);
   for (const auto& input : graph.input()) graph_inputs_.insert(input.name());
@@ -92,8 +92,6 @@ GraphEdit::GraphEdit(const Model& model) : base_(&model) {
 }
 
 GraphEdit::~GraphEdit() = default;
-
-const onnx::ModelProto& GraphEdit::model() const { return base_->proto(); }
 
 void GraphEdit::link(std::size_t slot) {
   const onnx::NodeProto& node = *slots_[slot].node;
@@ -300,8 +298,8 @@ std::vector<std::size_t> GraphEdit::order() const {
 }
 
 ModelView GraphEdit::view() const {
-  ModelView view{&base_->proto(), base_->folder(), {}, {}, {}};
-  for (const auto& input : base_->proto().graph().input())
+  ModelView view{proto_, folder_, {}, {}, {}};
+  for (const auto& input : proto_->graph().input())
     if (graph_inputs_.contains(input.name())) view.inputs.push_back(&input);
   for (const std::size_t slot : order()) view.nodes.push_back(slots_[slot].node);
   for (const Weight& weight : weights_)
@@ -310,9 +308,7 @@ ModelView GraphEdit::view() const {
 }
 
 Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
-  // The message has moved here, out of the model that the edit was made for, and that is now empty.
-  edit->base_ = &model;
-  check(static_cast<std::size_t>(model.proto().graph().node_size()) <= edit->slots_.size(), "an edit of this model");
+  check(edit->proto_ == &model.proto(), "an edit is committed to the model that it was made for");
   if (!edit->changed_) return model;
   auto& graph = *model.mutable_proto().mutable_graph();
   const auto order = edit->order();

@@ -23,8 +23,8 @@ class GraphEdit {
 
   /// The model as edited so far; stays valid until the next edit.
   ModelView view() const;
-  const onnx::ModelProto& model() const;
-  const std::filesystem::path& folder() const { return base_->folder(); }
+  const onnx::ModelProto& model() const { return *proto_; }
+  const std::filesystem::path& folder() const { return folder_; }
   /// Calls `visit` for each node that is there now, in its form at the time; nodes added meanwhile are not visited.
   template <class Visit>
   void for_each_node(Visit&& visit) {
@@ -68,8 +68,7 @@ class GraphEdit {
   /// A name that nothing in the model has, made from `base`.
   std::string fresh_name(const std::string& base);
 
-  /// The edited model. Takes over the message of `model`, which must be the one that this edit was made for; the edit is
-  /// used up.
+  /// The edited model. `model` must be the very one that this edit was made for, not a copy; the edit is used up.
   static Model commit(std::unique_ptr<GraphEdit> edit, Model model);
 
  private:
@@ -89,7 +88,8 @@ class GraphEdit {
   const onnx::NodeProto& end_modify(onnx::NodeProto& node);
   std::vector<std::size_t> order() const;
 
-  const Model* base_;
+  const onnx::ModelProto* proto_;
+  std::filesystem::path folder_;
   std::vector<Slot> slots_;
   std::vector<Weight> weights_;
   std::vector<std::unique_ptr<onnx::NodeProto>> discarded_;  // what earlier views may still point to

@@ -55,6 +55,14 @@ std::vector<Array> read_data(const fs::path& folder, const std::string& prefix) 
   }
 }
 
+/// ONNX's older tests store bfloat16 as the 16-bit integers that it is made of; the model tells.
+Array as_declared(const Array& array, ElementType declared) {
+  if (declared != ElementType::bfloat16 || array.type() != ElementType::uint16) return array;
+  Array converted(declared, array.extents());
+  std::copy_n(array.data(), array.bytes(), converted.mutable_data());
+  return converted;
+}
+
 bool close(const Array& expected, const Array& actual) {
   if (expected.type() != actual.type() || expected.extents() != actual.extents()) return false;
   if (!is_floating(expected.type())) return identical(expected, actual);
@@ -76,7 +84,7 @@ void check_round_trip(const fs::path& path) {
   const Imported imported = import_model(view_of(model));
   auto edit = std::make_unique<GraphEdit>(model);
   export_graph(imported, imported.graph, *edit);
-  const Model exported = GraphEdit::commit(std::move(edit), model.copy());
+  const Model exported = GraphEdit::commit(std::move(edit), std::move(model));
   const std::string bytes = exported.serialise();
   if (bytes != plain) throw Failure{"export changed an unchanged model"};
   const Model again = Model::parse(bytes, path.parent_path());
@@ -90,9 +98,11 @@ void check_results(const Model& model, const fs::path& data, std::string_view wh
       const std::string obstacle = opaque->body ? opaque->body->obstacle() : "sparse or unmodelled constant";
       if (!obstacle.empty()) throw NotRun{fmt::format("{} ({})", obstacle, opaque->kind)};
     }
-  const auto inputs = read_data(data, "input");
+  auto inputs = read_data(data, "input");
   const auto expected = read_data(data, "output");
   if (inputs.size() != imported.graph.inputs.size()) throw NotRun{"operands that are left out"};
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    inputs[i] = as_declared(inputs[i], imported.graph.inputs[i].type().element);
   std::vector<Array> actual;
   try {
     actual = interpret(imported.graph, inputs);
@@ -100,23 +110,25 @@ void check_results(const Model& model, const fs::path& data, std::string_view wh
     throw NotRun{error.what()};
   }
   for (std::size_t i = 0; i < expected.size(); ++i)
-    if (i >= actual.size() || !close(expected[i], actual[i])) throw Failure{fmt::format("{}: output {} differs", what, i)};
+    if (i >= actual.size() || !close(as_declared(expected[i], actual[i].type()), actual[i]))
+      throw Failure{fmt::format("{}: output {} differs", what, i)};
 }
 
 void run_test(const fs::path& folder) {
   const fs::path path = folder / "model.onnx";
   check_round_trip(path);
-  Model model = Model::load(path);
+  Model model = Model::load(path), original = Model::load(path);
   model.validate();
+  original.validate();
   auto edit = std::make_unique<GraphEdit>(model);
   clean_up(*edit);
-  Model cleaned = GraphEdit::commit(std::move(edit), model.copy());
+  Model cleaned = GraphEdit::commit(std::move(edit), std::move(model));
   cleaned.validate();
   bool any = false;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory() || entry.path().filename().string().rfind("test_data_set_", 0) != 0) continue;
     any = true;
-    check_results(model, entry.path(), "as it came");
+    check_results(original, entry.path(), "as it came");
     check_results(cleaned, entry.path(), "cleaned up");
   }
   if (!any) throw NotRun{"no data"};
