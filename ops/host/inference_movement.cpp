@@ -1,0 +1,300 @@
+// Types and shapes of operators that view, cut and pick.
+#include <algorithm>
+
+#include "ops/host/inference_rules.h"
+
+namespace taso::inference {
+namespace {
+
+void shape_of_operand(Inference& node) {
+  node.set_type(0, ElementType::int64);
+  const Shape* const shape = node.shape(0);
+  if (shape == nullptr) return;
+  const auto rank = static_cast<std::int64_t>(shape->size());
+  const auto bound = [&](std::string_view name, std::int64_t otherwise) {
+    const std::int64_t given = node.call.opset >= 15 ? node.integer(name, otherwise) : otherwise;
+    return std::clamp<std::int64_t>(given < 0 ? given + rank : given, 0, rank);
+  };
+  const std::int64_t start = bound("start", 0), end = std::max(start, bound("end", rank));
+  node.set_shape(0, Shape{Dim(end - start)});
+  node.set_content(0, std::vector<Dim>(shape->begin() + start, shape->begin() + end));
+}
+
+void size_of_operand(Inference& node) {
+  node.set(0, ElementType::int64, Shape{});
+  if (const Shape* shape = node.shape(0)) node.set_content(0, {count(*shape)});
+}
+
+std::optional<Shape> reshaped(const Inference& node) {
+  const auto target = node.content(1);
+  if (!target) return std::nullopt;
+  const Shape* const from = node.shape(0);
+  const bool zero_is_zero = node.call.opset >= 14 && node.integer("allowzero", 0) != 0;
+  Shape result;
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < target->size(); ++i) {
+    const Dim wanted = (*target)[i];
+    if (wanted == Dim(-1)) {
+      if (open) return std::nullopt;
+      open = i;
+      result.emplace_back(1);
+    } else if (wanted == Dim(0) && !zero_is_zero) {
+      if (from == nullptr || i >= from->size()) return std::nullopt;
+      result.push_back((*from)[i]);
+    } else {
+      if (!surely_at_least(wanted, zero_is_zero ? 0 : 1)) return std::nullopt;  // it might turn out to be 0 or -1
+      result.push_back(wanted);
+    }
+  }
+  if (!open) return result;
+  if (from == nullptr) return std::nullopt;
+  // Dimensions that stand on both sides cancel before the division: they may be 0.
+  Shape above = *from, below = result;
+  below.erase(below.begin() + static_cast<std::ptrdiff_t>(*open));
+  for (auto factor = below.begin(); factor != below.end();) {
+    const auto twin = std::find(above.begin(), above.end(), *factor);
+    if (twin == above.end() || *factor == Dim(0)) {
+      ++factor;
+      continue;
+    }
+    above.erase(twin);
+    factor = below.erase(factor);
+  }
+  const Dim divisor = count(below);
+  if (!surely_at_least(divisor, 1)) return std::nullopt;
+  if (const auto quotient = exact_div(count(above), divisor))
+    result[*open] = *quotient;
+  else if (divisor.is_static() && !count(above).is_static())
+    result[*open] = floor_div(count(above), divisor);  // exact wherever the node can run at all
+  else
+    return std::nullopt;
+  return result;
+}
+
+void reshape(Inference& node) {
+  node.set_type(0, node.type(0));
+  node.set_shape(0, reshaped(node));
+}
+
+void flatten(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  if (shape == nullptr) return;
+  const auto rank = static_cast<std::int64_t>(shape->size());
+  std::int64_t axis = node.integer("axis", 1);
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis > rank) return;
+  node.set_shape(
+      0, Shape{count(Shape(shape->begin(), shape->begin() + axis)), count(Shape(shape->begin() + axis, shape->end()))});
+}
+
+void transpose(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  if (shape == nullptr) return;
+  Shape result(shape->rbegin(), shape->rend());
+  if (node.call.attributes.has("perm")) {
+    const auto order = node.call.attributes.integers("perm");
+    if (order.size() != shape->size()) return;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (order[i] < 0 || order[i] >= static_cast<std::int64_t>(order.size())) return;
+      result[i] = (*shape)[static_cast<std::size_t>(order[i])];
+    }
+  }
+  node.set_shape(0, result);
+}
+
+void squeeze(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  const auto axes = node.list("axes", 1, 13);
+  if (shape == nullptr || (axes.given && !axes.values)) return;
+  std::vector<bool> drop(shape->size(), false);
+  for (std::size_t i = 0; i < shape->size(); ++i) {
+    if (axes.given) break;
+    if (!(*shape)[i].is_static()) return;  // whether it goes depends on its value
+    drop[i] = (*shape)[i] == Dim(1);
+  }
+  if (axes.given)
+    for (const std::int64_t given : *axes.values) {
+      const auto axis = axis_of(given, shape->size());
+      if (!axis) return;
+      drop[*axis] = true;
+    }
+  Shape result;
+  for (std::size_t i = 0; i < shape->size(); ++i)
+    if (!drop[i]) result.push_back((*shape)[i]);
+  node.set_shape(0, result);
+}
+
+void unsqueeze(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  const auto axes = node.list("axes", 1, 13);
+  if (shape == nullptr || !axes.values) return;
+  const std::size_t rank = shape->size() + axes.values->size();
+  std::vector<bool> added(rank, false);
+  for (const std::int64_t given : *axes.values) {
+    const auto axis = axis_of(given, rank);
+    if (!axis || added[*axis]) return;
+    added[*axis] = true;
+  }
+  Shape result;
+  auto next = shape->begin();
+  for (std::size_t i = 0; i < rank; ++i) result.push_back(added[i] ? Dim(1) : *next++);
+  node.set_shape(0, result);
+}
+
+// How many elements a slice of one axis takes; bounds beyond the axis are clamped to it.
+std::optional<Dim> slice_length(Dim extent, Dim start, Dim end, std::int64_t step) {
+  constexpr std::int64_t far = std::int64_t{1} << 31;
+  const auto place = [&](Dim bound) -> std::optional<Dim> {  // for a positive step: between 0 and extent
+    if (bound.is_static()) {
+      if (bound.value() >= far - 1) return extent;
+      if (bound.value() <= -far + 1) return Dim(0);
+      if (bound.value() >= 0) return smaller_of(bound, extent);
+      const Dim from_back = extent + bound;
+      if (surely_non_negative(from_back)) return from_back;
+      return surely_at_least(0, from_back) ? std::optional(Dim(0)) : std::nullopt;
+    }
+    return surely_non_negative(bound) ? smaller_of(bound, extent) : std::nullopt;
+  };
+  if (step > 0) {
+    const auto first = place(start), last = place(end);
+    if (!first || !last) return std::nullopt;
+    if (surely_at_least(*first, *last)) return Dim(0);
+    return surely_at_least(*last, *first) ? std::optional(ceil_div(*last - *first, step)) : std::nullopt;
+  }
+  // Backwards: only over the whole axis, or with everything known.
+  if (step == 0 || step < -far || !start.is_static() || !end.is_static()) return std::nullopt;
+  const bool from_last = start.value() == -1 || start.value() >= far - 1;
+  if (from_last && end.value() <= -far + 1) return ceil_div(extent, -step);
+  if (!extent.is_static()) return std::nullopt;
+  const auto clamped = [&](std::int64_t bound) {
+    return std::clamp<std::int64_t>(bound < 0 ? bound + extent.value() : bound, -1, extent.value() - 1);
+  };
+  const std::int64_t first = clamped(std::max(start.value(), -far * far));
+  const std::int64_t last = end.value() < -extent.value() ? -1 : clamped(end.value());
+  return first > last ? ceil_div(Dim(first - last), -step) : Dim(0);
+}
+
+void slice(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  if (shape == nullptr) return;
+  std::vector<Dim> starts, ends;
+  std::vector<std::int64_t> axes, steps;
+  const auto dims_of = [](const std::vector<std::int64_t>& values) {
+    return std::vector<Dim>(values.begin(), values.end());
+  };
+  if (node.call.opset < 10) {
+    starts = dims_of(node.call.attributes.integers("starts"));
+    ends = dims_of(node.call.attributes.integers("ends"));
+    axes = node.call.attributes.integers("axes");
+  } else {
+    const auto from = node.content(1), to = node.content(2);
+    if (!from || !to || (node.has(3) && !node.integers(3)) || (node.has(4) && !node.integers(4))) return;
+    starts = *from;
+    ends = *to;
+    if (node.has(3)) axes = *node.integers(3);
+    if (node.has(4)) steps = *node.integers(4);
+  }
+  if (axes.empty())
+    for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (steps.empty()) steps.assign(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) return;
+  Shape result = *shape;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = axis_of(axes[i], shape->size());
+    if (!axis) return;
+    const auto length = slice_length((*shape)[*axis], starts[i], ends[i], steps[i]);
+    if (!length) return;
+    result[*axis] = *length;
+  }
+  node.set_shape(0, result);
+}
+
+void gather(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  const Shape* const indices = node.shape(1);
+  if (shape == nullptr || indices == nullptr) return;
+  const auto axis = axis_of(node.integer("axis", 0), shape->size());
+  if (!axis) return;
+  Shape result(shape->begin(), shape->begin() + static_cast<std::ptrdiff_t>(*axis));
+  result.insert(result.end(), indices->begin(), indices->end());
+  result.insert(result.end(), shape->begin() + static_cast<std::ptrdiff_t>(*axis) + 1, shape->end());
+  node.set_shape(0, result);
+}
+
+void gather_elements(Inference& node) {
+  node.set_type(0, node.type(0));
+  if (const Shape* indices = node.shape(1)) node.set_shape(0, *indices);
+}
+
+void gather_nd(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  const Shape* const indices = node.shape(1);
+  if (shape == nullptr || indices == nullptr || indices->empty() || !indices->back().is_static()) return;
+  const std::int64_t batch = node.call.opset >= 12 ? node.integer("batch_dims", 0) : 0;
+  const std::int64_t depth = indices->back().value();
+  const auto rank = static_cast<std::int64_t>(shape->size());
+  if (batch < 0 || batch > rank || depth < 0 || depth > rank - batch) return;
+  Shape result(indices->begin(), indices->end() - 1);
+  result.insert(result.end(), shape->begin() + batch + depth, shape->end());
+  node.set_shape(0, result);
+}
+
+void depth_to_space(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  const std::int64_t block = node.integer("blocksize", 0);
+  if (shape == nullptr || shape->size() != 4 || block <= 0) return;
+  const auto channels = exact_div((*shape)[1], Dim(block) * Dim(block));
+  if (channels) node.set_shape(0, Shape{(*shape)[0], *channels, (*shape)[2] * block, (*shape)[3] * block});
+}
+
+void space_to_depth(Inference& node) {
+  node.set_type(0, node.type(0));
+  const Shape* const shape = node.shape(0);
+  const std::int64_t block = node.integer("blocksize", 0);
+  if (shape == nullptr || shape->size() != 4 || block <= 0) return;
+  const auto height = exact_div((*shape)[2], block), width = exact_div((*shape)[3], block);
+  if (height && width) node.set_shape(0, Shape{(*shape)[0], (*shape)[1] * block * block, *height, *width});
+}
+
+// Results whose length depends on the data.
+void compress(Inference& node) { node.set_type(0, node.type(0)); }
+void non_zero(Inference& node) { node.set_type(0, ElementType::int64); }
+void unique(Inference& node) {
+  node.set_type(0, node.type(0));
+  for (std::size_t i = 1; i < 4; ++i) node.set_type(i, ElementType::int64);
+}
+
+}  // namespace
+
+Rules movement_rules() {
+  static constexpr std::pair<std::string_view, Rule> rules[] = {
+      {"Compress", compress},
+      {"DepthToSpace", depth_to_space},
+      {"Flatten", flatten},
+      {"Gather", gather},
+      {"GatherElements", gather_elements},
+      {"GatherND", gather_nd},
+      {"NonMaxSuppression", non_zero},
+      {"NonZero", non_zero},
+      {"Reshape", reshape},
+      {"Shape", shape_of_operand},
+      {"Size", size_of_operand},
+      {"Slice", slice},
+      {"SpaceToDepth", space_to_depth},
+      {"Squeeze", squeeze},
+      {"Transpose", transpose},
+      {"Unique", unique},
+      {"Unsqueeze", unsqueeze},
+  };
+  return rules;
+}
+
+}  // namespace taso::inference
