@@ -45,6 +45,7 @@ Array::Array(ElementType type, Extents extents) : type_(type), extents_(std::mov
     ::operator delete(const_cast<void*>(data), std::align_val_t{alignment});
   });
   data_ = static_cast<const std::byte*>(raw);
+  owned_ = true;
 }
 
 Array Array::view(ElementType type, Extents extents, const std::byte* data, std::shared_ptr<const void> owner) {

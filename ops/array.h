@@ -37,6 +37,8 @@ class Array {
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * size_of(type_); }
 
   const std::byte* data() const { return data_; }
+  /// Whether this array alone holds its data, and the data is its own.
+  bool writable() const { return owned_ && owner_.use_count() == 1; }
   /// For filling in a new array: nobody else may hold the data.
   std::byte* mutable_data();
 
@@ -67,6 +69,7 @@ class Array {
   std::int64_t size_ = 0;
   const std::byte* data_ = nullptr;
   std::shared_ptr<const void> owner_;
+  bool owned_ = false;  ///< allocated by us, not a view of somebody's data
 };
 
 /// Same type, shape and bytes.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "ops/binding.h"
+#include "ops/kernels/fast.h"
+#include "ops/kernels/threads.h"
 #include "ops/plain.h"
 
 namespace taso {
@@ -34,6 +36,23 @@ void check_operands(const Operator& op, std::span<const Array> inputs) {
   }
 }
 
+std::vector<Array> evaluate_owned(const Operator& op, std::vector<Array> inputs, const InterpreterOptions& options) {
+  check_operands(op, inputs);
+  if (!options.plain) {
+    Shapes shapes;
+    for (const Array& input : inputs) shapes.push_back(shape_of(input.extents()));
+    std::vector<Extents> results;
+    for (const Shape& shape : infer(op, shapes)) {
+      const auto extents = static_extents(shape);
+      if (!extents) throw ShapeError(fmt::format("{}: the value of a dimension is not known", name_of(op)));
+      results.push_back(*extents);
+    }
+    if (auto fast = kernels::evaluate_fast(op, inputs, results, kernels::thread_count(options.threads)))
+      return std::move(*fast);
+  }
+  return evaluate_plainly(op, inputs);
+}
+
 /// One run of a graph: which values are alive, and what the unknown dimensions turned out to be.
 class Run {
  public:
@@ -50,7 +69,7 @@ class Run {
       if (const Operator* op = node->as_operator()) {
         std::vector<Array> operands;
         for (const Value& value : node->inputs()) operands.push_back(take(value));
-        keep(*node, evaluate(with_numbers(*op, binding_), operands, options_), name_of(*op));
+        keep(*node, evaluate_owned(with_numbers(*op, binding_), std::move(operands), options_), name_of(*op));
       } else if (const Opaque* opaque = node->as_opaque()) {
         keep(*node, run_opaque(*node, *opaque), opaque->kind);
       }
@@ -139,9 +158,8 @@ class Run {
 
 }  // namespace
 
-std::vector<Array> evaluate(const Operator& op, std::span<const Array> inputs, const InterpreterOptions&) {
-  check_operands(op, inputs);
-  return evaluate_plainly(op, inputs);
+std::vector<Array> evaluate(const Operator& op, std::span<const Array> inputs, const InterpreterOptions& options) {
+  return evaluate_owned(op, {inputs.begin(), inputs.end()}, options);
 }
 
 std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs, const InterpreterOptions& options) {

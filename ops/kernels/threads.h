@@ -1,0 +1,47 @@
+// Work in parallel, cut into tasks by its own size and never by the number of threads: a result is the same to the last
+// bit however many threads compute it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace taso::kernels {
+
+/// A callable that is not owned: cheaper than std::function, and the caller waits anyway.
+class TaskBody {
+ public:
+  template <class F>
+  explicit TaskBody(F& function)
+      : object_(static_cast<const void*>(&function)),
+        call_([](const void* object, std::int64_t task) { (*static_cast<std::add_const_t<F>*>(object))(task); }) {}
+  void operator()(std::int64_t task) const { call_(object_, task); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, std::int64_t);
+};
+
+/// `asked` threads, or as many as the machine has for 0.
+unsigned thread_count(unsigned asked);
+
+void run_tasks(unsigned threads, std::int64_t tasks, const TaskBody& body);
+
+/// Calls body(task) once for every task from 0 to `tasks`, on up to `threads` threads, and waits. What a task throws is
+/// thrown here. The threads are shared by the whole program; who comes while they are busy works alone.
+template <class F> void parallel_for(unsigned threads, std::int64_t tasks, const F& body) {
+  if (threads <= 1 || tasks <= 1) {
+    for (std::int64_t task = 0; task < tasks; ++task) body(task);
+  } else {
+    run_tasks(threads, tasks, TaskBody(body));
+  }
+}
+
+/// body(begin, end) for stretches of `grain` of the numbers from 0 to `count`.
+template <class F> void parallel_ranges(unsigned threads, std::int64_t count, std::int64_t grain, const F& body) {
+  grain = std::max<std::int64_t>(grain, 1);
+  parallel_for(threads, count / grain + (count % grain != 0),
+               [&](std::int64_t task) { body(task * grain, std::min(count, (task + 1) * grain)); });
+}
+
+}  // namespace taso::kernels
