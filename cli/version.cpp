@@ -1,30 +1,25 @@
 #include "cli/version.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/stubs/common.h>
 #include <openblas_config.h>
-#ifdef TASO_VERIFIES
-#include <z3_version.h>
-#endif
 
 #include "cost/device.h"
+#include "ops/onnx/version.h"
+#ifdef TASO_VERIFIES
+#include "verifier/version.h"
+#endif
 
 extern "C" char* openblas_get_config(void);
 
 namespace taso {
 namespace {
 
-std::string z3_version() {
+std::string prover_version() {
 #ifdef TASO_VERIFIES
-  return fmt::format("{}.{}.{}", Z3_MAJOR_VERSION, Z3_MINOR_VERSION, Z3_BUILD_NUMBER);
+  return z3_version();
 #else
   return "not built in";
 #endif
-}
-
-std::string protobuf_version() {
-  return fmt::format("{}.{}.{}", GOOGLE_PROTOBUF_VERSION / 1'000'000, GOOGLE_PROTOBUF_VERSION / 1000 % 1000,
-                     GOOGLE_PROTOBUF_VERSION % 1000);
 }
 
 /// The library says "OpenBLAS 0.3.21 NO_AFFINITY …".
@@ -46,7 +41,7 @@ std::string describe_versions(std::string_view program) {
   const auto line = [&](std::string_view name, std::string_view version) {
     text += fmt::format("{:<10}{}\n", name, version);
   };
-  line("Z3", z3_version());
+  line("Z3", prover_version());
   line("ONNX", TASO_ONNX_VERSION);
   line("protobuf", protobuf_version());
   line("OpenBLAS", openblas_version());

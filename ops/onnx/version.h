@@ -1,0 +1,10 @@
+// Which protobuf the models are read with, for `--version`.
+#pragma once
+
+#include <string>
+
+namespace taso {
+
+std::string protobuf_version();
+
+}  // namespace taso
