@@ -73,8 +73,6 @@ Lowered gelu(const LoweringCall& call) {
   return one(call.apply(op::Gelu{.tanh = approximate == "tanh"}, {call.inputs[0]}));
 }
 
-Lowered identity(const LoweringCall& call) { return call.has(0) ? one(call.inputs[0]) : std::nullopt; }
-
 /// At inference a dropout is the identity; the mask, if somebody wants it, is not modelled.
 Lowered dropout(const LoweringCall& call) {
   if (!call.has(0) || call.outputs > 1) return std::nullopt;
@@ -104,7 +102,7 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {
     {"Pow", power},           {"Sum", variadic<op::Add>}, {"Max", variadic<op::Max>},       {"Min", variadic<op::Min>},
     {"Sqrt", unary<op::Sqrt>}, {"Exp", unary<op::Exp>},   {"Erf", unary<op::Erf>},          {"Relu", relu},
     {"LeakyRelu", leaky_relu}, {"Sigmoid", unary<op::Sigmoid>}, {"Tanh", unary<op::Tanh>},  {"Clip", clip},
-    {"Gelu", gelu},           {"HardSwish", unary<op::HardSwish>}, {"Identity", identity},  {"Dropout", dropout},
+    {"Gelu", gelu},           {"HardSwish", unary<op::HardSwish>},   {"Dropout", dropout},
     {"Cast", cast},
 };
 

@@ -67,9 +67,11 @@ Value LoweringCall::reshape(const Value& value, const Shape& shape) const {
   return value.shape() == shape ? value : apply(op::Reshape{.shape = shape}, {value});
 }
 
-bool is_lowered(std::string_view op_type) { return find_lowering(op_type) != nullptr; }
+bool is_lowered(std::string_view op_type) { return op_type == "Identity" || find_lowering(op_type) != nullptr; }
 
 Lowered lower(const LoweringCall& call) {
+  // Whatever the value is, of any opset, its copy is the same: also where its type is not one that we model.
+  if (call.op_type == "Identity" && call.inputs.size() == 1 && call.has(0)) return lowering::one(call.inputs[0]);
   const LowerFunction function = call.opset >= 7 ? find_lowering(call.op_type) : nullptr;
   if (function == nullptr) return std::nullopt;
   for (const Value& value : call.inputs)
