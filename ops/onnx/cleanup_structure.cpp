@@ -37,10 +37,10 @@ bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& inp
     edit.remove(node);
     return true;
   }
-  // The output's name must stay: what computes the input takes it over.
+  // The output's name must stay: what computes the input takes it over, unless it is something that we do not touch.
   const onnx::NodeProto* producer = edit.producer(input);
-  if (producer == nullptr || edit.is_graph_output(input) || has_subgraph(*producer) ||
-      !edit.can_replace_uses(input, output))
+  if (producer == nullptr || edit.is_graph_output(input) || !edit.can_replace_uses(input, output) ||
+      !is_deterministic(*producer, opset_of(edit.model(), producer->domain())))
     return false;
   const std::string from = input, to = output;
   edit.remove(node);
