@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -33,6 +34,9 @@ Console::Console(Options options) : options_(std::move(options)), colored_(wants
   if (!options_.log_file) return;
   log_ = std::fopen(options_.log_file->c_str(), "ae");
   if (log_ == nullptr) fail(*options_.log_file, errno);
+  std::error_code unknown;
+  holding_ = std::filesystem::is_regular_file(*options_.log_file, unknown) &&
+             std::filesystem::file_size(*options_.log_file, unknown) > 0;
   errno = 0;
   log(options_.program + " starts");
   if (log_failed_) {
@@ -45,6 +49,12 @@ Console::Console(Options options) : options_(std::move(options)), colored_(wants
 
 Console::~Console() {
   if (log_ != nullptr) std::fclose(log_);
+}
+
+void Console::begin_log() {
+  if (!std::exchange(holding_, false) || log_ == nullptr) return;
+  write_log(std::exchange(held_, {}));
+  if (log_failed_) throw EnvironmentError(fmt::format("cannot write {}", options_.log_file->string()));
 }
 
 void Console::say(Level level, std::string_view text) { show(level, text, text); }
@@ -82,7 +92,15 @@ void Console::show(Level level, std::string_view plain, std::string_view shown) 
 void Console::log(std::string_view text) {
   if (log_ == nullptr) return;
   const std::string line = fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), text);
-  if (std::fwrite(line.data(), 1, line.size(), log_) != line.size() || std::fflush(log_) != 0) log_failed_ = true;
+  if (holding_) {
+    held_ += line;
+  } else {
+    write_log(line);
+  }
+}
+
+void Console::write_log(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), log_) != text.size() || std::fflush(log_) != 0) log_failed_ = true;
 }
 
 std::string Console::paint(std::string_view code, std::string_view text) const {

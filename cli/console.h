@@ -20,12 +20,15 @@ class Console {
     std::optional<std::filesystem::path> log_file;
   };
 
-  /// Appends to the log file, and throws EnvironmentError when it cannot be written.
+  /// Opens the log file, and throws EnvironmentError when it cannot be written. A file that has something in it is left
+  /// alone until begin_log(): it may turn out to be no log.
   explicit Console(Options options);
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
   ~Console();
 
+  /// From now on the log is written, with what was said before.
+  void begin_log();
   /// Lines of text; nothing that is of a level above the verbosity.
   void say(Level level, std::string_view text);
   /// "program: error: text"
@@ -40,11 +43,14 @@ class Console {
  private:
   void show(Level level, std::string_view plain, std::string_view shown);
   void log(std::string_view text);
+  void write_log(std::string_view text);
   std::string paint(std::string_view code, std::string_view text) const;
 
   Options options_;
   bool colored_ = false;
   std::FILE* log_ = nullptr;
+  bool holding_ = false;  // the log's text is kept until begin_log()
+  std::string held_;
   bool log_failed_ = false;
 };
 

@@ -35,8 +35,8 @@ std::string input_named(const std::optional<std::string>& name, const std::vecto
                                  inputs.empty() ? "none" : quoted(inputs)));
   }
   if (std::find(inputs.begin(), inputs.end(), *name) != inputs.end()) return *name;
-  throw UsageError(fmt::format("the model has no input {}; it has {}", in_quotes(*name),
-                               inputs.empty() ? "none" : quoted(inputs)));
+  throw UsageError(
+      fmt::format("the model has no input {}; it has {}", in_quotes(*name), inputs.empty() ? "none" : quoted(inputs)));
 }
 
 const onnx::ValueInfoProto& declaration_of(const onnx::ModelProto& model, const std::string& name) {
@@ -47,6 +47,13 @@ const onnx::ValueInfoProto& declaration_of(const onnx::ModelProto& model, const 
 
 /// Some exporters write an unknown dimension as a negative number.
 bool is_number(const ShapeProto::Dimension& dim) { return dim.has_dim_value() && dim.dim_value() >= 0; }
+
+bool fits(const Extents& extents, const ShapeProto& declared) {
+  if (extents.size() != static_cast<std::size_t>(declared.dim_size())) return false;
+  for (int i = 0; i < declared.dim_size(); ++i)
+    if (is_number(declared.dim(i)) && declared.dim(i).dim_value() != extents[static_cast<std::size_t>(i)]) return false;
+  return true;
+}
 
 std::map<std::string, Extents> shapes_by_input(const onnx::ModelProto& model, std::span<const InputShape> shapes,
                                                bool batch_may_change) {
@@ -190,8 +197,8 @@ void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes) {
       if (dim.dim_param().empty()) continue;
       const auto [known, is_new] = names.emplace(dim.dim_param(), wanted);
       if (known->second != wanted)
-        throw UsageError(fmt::format("the dimension {} would be both {} and {}", in_quotes(dim.dim_param()),
-                                     known->second, wanted));
+        throw UsageError(
+            fmt::format("the dimension {} would be both {} and {}", in_quotes(dim.dim_param()), known->second, wanted));
     }
   }
 
@@ -223,9 +230,10 @@ std::map<std::string, Array> read_input_data(const onnx::ModelProto& model, std:
       if (text.size() > input.size() && text[input.size()] == ':' && text.compare(0, input.size(), input) == 0 &&
           (!name || name->size() < input.size()))
         name = input;
-    std::string file = name ? text.substr(name->size() + 1) : text;
-    if (const std::size_t colon = text.rfind(':'); !name && colon != std::string::npos && !std::filesystem::exists(text))
-      name = text.substr(0, colon);
+    const std::string file = name ? text.substr(name->size() + 1) : text;
+    if (const std::size_t colon = text.rfind(':');
+        !name && colon != std::string::npos && !std::filesystem::exists(text))
+      name = text.substr(0, colon);  // of no input, which input_named() says
     const std::string input = input_named(name, inputs, "input data");
     Array array = read_npy(file);
     const auto& declared = declaration_of(model, input).type().tensor_type();
@@ -233,6 +241,9 @@ std::map<std::string, Array> read_input_data(const onnx::ModelProto& model, std:
     if (array.type() != type)
       throw InputError(fmt::format("{}: holds {}, but the input {} is {}", file, name_of(array.type()),
                                    in_quotes(input), data_type_name(declared.elem_type())));
+    if (declared.has_shape() && !fits(array.extents(), declared.shape()))
+      throw InputError(fmt::format("{}: holds {}, which does not fit the shape of the input {}", file,
+                                   text_of(array.extents()), in_quotes(input)));
     if (!data.emplace(input, std::move(array)).second)
       throw UsageError(fmt::format("two files for the input {}", in_quotes(input)));
   }

@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/opt_options.h"
 #include "cli/optimise.h"
+#include "cli/places.h"
 #include "cli/version.h"
 #include "ops/error.h"
 #include "ops/onnx/cleanup.h"
@@ -38,10 +39,21 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
     case OptCommand::Kind::optimise: break;
   }
   watch_for_interrupt();
+  check_places(command.options);
   console.emplace(command.options.console);
   const Ending ending = optimise(command.options, *console);
   console->close();
   return ending;
+}
+
+/// The program ends badly already: a log that cannot be written changes nothing.
+void end_log(Console& console) {
+  try {
+    console.begin_log();
+    console.close();
+  } catch (const EnvironmentError&) {
+    return;
+  }
 }
 
 int end(int argc, char** argv) {
@@ -53,6 +65,8 @@ int end(int argc, char** argv) {
     if (trouble.ending == Ending::usage) trouble.text += " (taso-opt --help lists the options)";
     if (!console) console.emplace(Console::Options{"taso-opt", 0, Console::Color::automatic, {}});
     console->error(trouble.text);
+    // A log that is no log is a mistake of usage; in all other cases it is told what went wrong.
+    if (trouble.ending != Ending::usage) end_log(*console);
     return static_cast<int>(trouble.ending);
   }
 }

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/ending.h"
 #include "ops/onnx/cleanup.h"
@@ -46,13 +46,14 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   // One value at a time: a flag must not swallow the model that follows it.
   const auto many = [&](const std::string& flag, std::vector<std::string>& values, const std::string& about,
                         const std::string& type) {
-    app.add_option(flag, values, about)->type_name(type)->expected(1)->allow_extra_args(false)->multi_option_policy(
-        CLI::MultiOptionPolicy::TakeAll);
+    app.add_option(flag, values, about)
+        ->type_name(type)
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
-                       const std::string& group) {
-    app.add_option(flag, value, about)->type_name(type)->group(group);
-  };
+                       const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
   app.add_option("model", raw.positional, "The model; a second file is the output")->type_name("FILE")->expected(0, 2);
   one("-o,--output", raw.output, "Where the result goes", "FILE", "Options");
   app.add_flag("--dry-run", options.dry_run, "Do everything but write the model");
@@ -64,7 +65,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--rtol", raw.rtol, "Relative tolerance, instead of the element type's", "X", checking);
   one("--atol", raw.atol, "Absolute tolerance, instead of the element type's", "X", checking);
   one("--seed", raw.seed, "Of the random inputs (0)", "N", checking);
-  many("--input-data", raw.input_data, "Data for an input, instead of random numbers; may be repeated", "NAME:FILE.npy");
+  many("--input-data", raw.input_data, "Data for an input, instead of random numbers; may be repeated",
+       "NAME:FILE.npy");
   many("--test-input-shape", raw.test_shapes, "Shape of an input in the check; may be repeated", "NAME:1,3,224,224");
   for (const char* flag : {"--input-data", "--test-input-shape"}) app.get_option(flag)->group(checking);
 

@@ -1,11 +1,11 @@
 #include "cli/optimise.h"
 
 #include <chrono>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "cli/interrupt.h"
+#include "cli/places.h"
 #include "cli/summary.h"
 #include "cli/version.h"
 #include "ops/error.h"
@@ -13,8 +13,6 @@
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/compare.h"
 #include "ops/onnx/edit.h"
-#include "ops/onnx/external_data.h"
-#include "ops/onnx/model_tensors.h"
 #include "ops/onnx/proto.h"
 
 namespace taso {
@@ -22,57 +20,6 @@ namespace {
 
 using std::filesystem::path;
 using Level = Console::Level;
-
-path data_file_of(const path& output) { return output.string() + ".data"; }
-
-bool is_same_file(const path& a, const path& b) {
-  std::error_code error;
-  if (std::filesystem::equivalent(a, b, error)) return true;
-  return std::filesystem::weakly_canonical(a, error) == std::filesystem::weakly_canonical(b, error);
-}
-
-/// Refuses files that would be written over one another or over the input; nothing is read yet.
-void check_places(const OptOptions& options) {
-  std::vector<std::pair<std::string, path>> written;
-  if (!options.dry_run) written.emplace_back("the output", options.output);
-  if (options.report) written.emplace_back("the report", *options.report);
-  if (options.console.log_file) written.emplace_back("the log", *options.console.log_file);
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    const auto& [what, file] = written[i];
-    if (is_same_file(file, options.input)) {
-      if (what != "the output")
-        throw UsageError(fmt::format("{} {} is the model itself", what, file.string()));
-      if (!options.force)
-        throw UsageError(fmt::format("the output {} is the input; --force replaces it", file.string()));
-    }
-    for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(file, written[j].second))
-        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
-  }
-}
-
-/// The weights beside the model are input as well.
-void check_weights_are_kept(const OptOptions& options, Model& model) {
-  if (options.dry_run) return;
-  std::unordered_set<std::string> locations;
-  for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
-    if (!is_external(tensor)) return;
-    for (const auto& entry : tensor.external_data())
-      if (entry.key() == "location") locations.insert(entry.value());
-  });
-  for (const auto& location : locations) {
-    const path file = model.folder() / location;
-    if (is_same_file(options.output, file))
-      throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
-    if (!options.force && options.weights != SaveOptions::Weights::embedded &&
-        is_same_file(data_file_of(options.output), file))
-      throw UsageError(fmt::format("{} holds the weights of the input; --force replaces it",
-                                   data_file_of(options.output).string()));
-    for (const auto& other : {options.report, options.console.log_file})
-      if (other && is_same_file(*other, file))
-        throw UsageError(fmt::format("{} holds the weights of the input", other->string()));
-  }
-}
 
 /// Trouble that would only show after the work: better now. Leaves nothing behind.
 void check_writable(const path& file) { const AtomicFile trial(file); }
@@ -164,8 +111,19 @@ void conclude(const OptOptions& options, const Summary& summary, Console& consol
   console.verdict(!summary.failed(), summary.verdict());
 }
 
-Ending optimise_model(const OptOptions& options, Console& console) {
-  check_places(options);
+/// Every line about an input names its file; inside the model nobody knows it.
+template <class Work>
+auto about(const path& file, Work&& work) {
+  try {
+    return work();
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", file.string(), error.what()));
+  }
+}
+
+}  // namespace
+
+Ending optimise(const OptOptions& options, Console& console) {
   if (!options.dry_run) check_writable(options.output);
   if (options.report) check_writable(*options.report);
 
@@ -175,10 +133,11 @@ Ending optimise_model(const OptOptions& options, Console& console) {
   Model model = Model::load(options.input);
   model.validate();
   check_weights_are_kept(options, model);
+  console.begin_log();
   summary.input = options.input;
   summary.output = options.output;
-  summary.before = count_model(model);
-  overwrite_input_shapes(model, options.new_shapes);
+  summary.before = about(options.input, [&] { return count_model(model); });
+  about(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
   const CheckOptions checking = check_options(options, model.proto());
   summary.samples = options.samples;
   summary.seed = options.seed;
@@ -189,12 +148,12 @@ Ending optimise_model(const OptOptions& options, Console& console) {
   CleanupOptions cleaning;
   cleaning.disabled = options.disabled_passes;
   cleaning.fold_limit = options.fold_limit;
-  summary.passes = clean_up(*edit, cleaning);
+  summary.passes = about(options.input, [&] { return clean_up(*edit, cleaning); });
 
   // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
   if (options.samples > 0) {
     phases.begin("check", "comparing both models");
-    summary.check = compare(view_of(model), edit->view(), checking);
+    summary.check = about(options.input, [&] { return compare(view_of(model), edit->view(), checking); });
   }
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   model = GraphEdit::commit(std::move(edit), std::move(model));
@@ -217,19 +176,6 @@ Ending optimise_model(const OptOptions& options, Console& console) {
     return Ending::check_failed;
   }
   return interrupted() ? Ending::interrupted : Ending::done;
-}
-
-}  // namespace
-
-Ending optimise(const OptOptions& options, Console& console) {
-  try {
-    return optimise_model(options, console);
-  } catch (const InputError& error) {
-    // Every line about an input names a file.
-    const std::string text = error.what();
-    if (text.find(options.input.string()) != std::string::npos || text.find(".npy: ") != std::string::npos) throw;
-    throw InputError(fmt::format("{}: {}", options.input.string(), text));
-  }
 }
 
 }  // namespace taso

@@ -24,9 +24,8 @@ Json json_of(const ModelCounts& counts) {
 Json json_of_check(const Summary& summary) {
   if (!summary.check) return nullptr;
   const CheckResult& check = *summary.check;
-  return {{"passed", check.passed},       {"scope", name_of_scope(check.scope)},
-          {"samples", summary.samples},   {"seed", summary.seed},
-          {"tensors", check.compared},    {"worst_share_of_tolerance", check.worst},
+  return {{"passed", check.passed}, {"scope", name_of_scope(check.scope)}, {"samples", summary.samples},
+          {"seed", summary.seed},   {"tensors", check.compared},           {"worst_share_of_tolerance", check.worst},
           {"reason", check.reason}};
 }
 

@@ -33,7 +33,8 @@ void count_operators(const onnx::GraphProto& graph, std::map<std::string, std::s
 
 std::string with_commas(std::uint64_t number) {
   std::string text = std::to_string(number);
-  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3) text.insert(static_cast<std::size_t>(i), ",");
+  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
+    text.insert(static_cast<std::size_t>(i), ",");
   return text;
 }
 
@@ -65,8 +66,7 @@ std::vector<Row> operator_rows(const Summary& summary) {
     }
     rows.push_back({shown_name(name), with_commas(before), with_commas(after)});
   }
-  if (alike > 0)
-    rows.push_back({fmt::format("{} others", alike), with_commas(alike_nodes), with_commas(alike_nodes)});
+  if (alike > 0) rows.push_back({fmt::format("{} others", alike), with_commas(alike_nodes), with_commas(alike_nodes)});
   rows.push_back({"total", with_commas(summary.before.total()), with_commas(summary.after.total())});
   return rows;
 }
@@ -118,8 +118,9 @@ std::string describe_check(const Summary& summary) {
     case CheckResult::Scope::whole: text = "the whole model"; break;
     case CheckResult::Scope::regions: text = "every changed region"; break;
   }
-  text += fmt::format(" on {} {} of random inputs, {} {} compared", summary.samples, summary.samples == 1 ? "set" : "sets",
-                      check.compared, check.compared == 1 ? "tensor" : "tensors");
+  text +=
+      fmt::format(" on {} {} of random inputs, {} {} compared", summary.samples, summary.samples == 1 ? "set" : "sets",
+                  check.compared, check.compared == 1 ? "tensor" : "tensors");
   if (check.passed) text += fmt::format(", largest difference {:.1f} % of the tolerance", check.worst * 100);
   if (!check.reason.empty()) text += fmt::format(" ({})", on_one_line(check.reason));
   return text;

@@ -15,8 +15,9 @@
 namespace taso {
 
 struct ModelCounts {
-  std::map<std::string, std::size_t> operators;  ///< by type, with the domain if it is not ONNX's own; subgraphs included
-  std::uint64_t bytes = 0;                       ///< the message and its external weights
+  std::map<std::string, std::size_t>
+      operators;            ///< by type, with the domain if it is not ONNX's own; subgraphs included
+  std::uint64_t bytes = 0;  ///< the message and its external weights
   std::size_t total() const;
 };
 ModelCounts count_model(const Model& model);

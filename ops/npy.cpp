@@ -24,10 +24,10 @@ ElementType type_of(std::string_view descr) {
     ElementType type;
   };
   constexpr Entry known[] = {
-      {"f4", ElementType::float32}, {"f8", ElementType::float64}, {"f2", ElementType::float16},
-      {"V2", ElementType::bfloat16}, {"i1", ElementType::int8},   {"i2", ElementType::int16},
-      {"i4", ElementType::int32},   {"i8", ElementType::int64},   {"u1", ElementType::uint8},
-      {"u2", ElementType::uint16},  {"u4", ElementType::uint32},  {"u8", ElementType::uint64},
+      {"f4", ElementType::float32},  {"f8", ElementType::float64}, {"f2", ElementType::float16},
+      {"V2", ElementType::bfloat16}, {"i1", ElementType::int8},    {"i2", ElementType::int16},
+      {"i4", ElementType::int32},    {"i8", ElementType::int64},   {"u1", ElementType::uint8},
+      {"u2", ElementType::uint16},   {"u4", ElementType::uint32},  {"u8", ElementType::uint64},
       {"b1", ElementType::boolean},
   };
   if (descr.size() == 3) {
@@ -144,7 +144,8 @@ Header take_header(std::string_view& bytes) {
   if (bytes.size() < magic.size() + 4 || bytes.substr(0, magic.size()) != magic) throw InputError("is not a .npy file");
   const int major = static_cast<unsigned char>(bytes[6]);
   const int minor = static_cast<unsigned char>(bytes[7]);
-  if (major < 1 || major > 3 || minor != 0) throw InputError(fmt::format("has version {}.{}, not 1.0 to 3.0", major, minor));
+  if (major < 1 || major > 3 || minor != 0)
+    throw InputError(fmt::format("has version {}.{}, not 1.0 to 3.0", major, minor));
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t start = magic.size() + 2 + length_bytes;
   if (bytes.size() < start) throw InputError("is cut off in its header");
@@ -176,7 +177,8 @@ Array parse_npy(std::string_view bytes) {
   const Header header = take_header(bytes);
   const std::int64_t elements = count(header.shape);
   const std::size_t size = size_of(header.type);
-  if (static_cast<std::uint64_t>(elements) > bytes.size() / size || bytes.size() != static_cast<std::size_t>(elements) * size)
+  if (static_cast<std::uint64_t>(elements) > bytes.size() / size ||
+      bytes.size() != static_cast<std::size_t>(elements) * size)
     throw InputError(fmt::format("has {} bytes of data, but {}{} takes {} elements of {}", bytes.size(),
                                  name_of(header.type), text_of(header.shape), elements, size));
   if (header.type == ElementType::boolean)

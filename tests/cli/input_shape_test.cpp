@@ -44,8 +44,9 @@ Model model_with_input(const std::vector<std::string>& dims) {
 std::string dims_of(const onnx::ValueInfoProto& value) {
   std::string text;
   for (const auto& dim : value.type().tensor_type().shape().dim())
-    text += (text.empty() ? "" : ",") +
-            (dim.has_dim_value() ? std::to_string(dim.dim_value()) : dim.has_dim_param() ? dim.dim_param() : "?");
+    text += (text.empty() ? "" : ",") + (dim.has_dim_value()   ? std::to_string(dim.dim_value())
+                                         : dim.has_dim_param() ? dim.dim_param()
+                                                               : "?");
   return text;
 }
 
@@ -71,7 +72,8 @@ TEST_CASE("shapes for the check must fit the model") {
   CHECK_THROWS_AS(shapes({{"x", {2, 3}}}), UsageError);
   CHECK_THROWS_AS(shapes({{"x", {2, 4, 4}}}), UsageError);
   CHECK_THROWS_AS(shapes({{"x", {2, 3, 4}}, {std::nullopt, {2, 3, 4}}}), UsageError);
-  CHECK_THROWS_AS(test_shapes(model_with_input({"2", "3"}).proto(), std::vector<InputShape>{{"x", {4, 3}}}), UsageError);
+  CHECK_THROWS_AS(test_shapes(model_with_input({"2", "3"}).proto(), std::vector<InputShape>{{"x", {4, 3}}}),
+                  UsageError);
 }
 
 TEST_CASE("overwriting a named dimension replaces the name everywhere") {

@@ -33,7 +33,8 @@ std::string bytes_of(const std::vector<T>& values) {
 TEST_CASE("every version and order of a .npy file is read") {
   const std::string data = bytes_of<std::int32_t>({1, 2, 3, 4, 5, 6});
   const Array expected = Array::of<std::int32_t>({2, 3}, {1, 2, 3, 4, 5, 6});
-  for (const char version : {1, 2, 3}) CHECK(identical(parse_npy(npy(header_of("<i4", "(2, 3)"), data, version)), expected));
+  for (const char version : {1, 2, 3})
+    CHECK(identical(parse_npy(npy(header_of("<i4", "(2, 3)"), data, version)), expected));
   CHECK(identical(parse_npy(npy(header_of("<i4", "(2, 3)", true), data)),
                   Array::of<std::int32_t>({2, 3}, {1, 3, 5, 2, 4, 6})));
   CHECK(identical(parse_npy(npy(header_of("<i4", "(2L, 3L)"), data)), expected));
@@ -46,10 +47,10 @@ TEST_CASE("every version and order of a .npy file is read") {
 
 TEST_CASE("every element type of a .npy file is read") {
   const std::pair<const char*, ElementType> types[] = {
-      {"<f4", ElementType::float32}, {"<f8", ElementType::float64}, {"<f2", ElementType::float16},
-      {"|V2", ElementType::bfloat16}, {"|i1", ElementType::int8},   {"<i2", ElementType::int16},
-      {"<i4", ElementType::int32},   {"<i8", ElementType::int64},   {"|u1", ElementType::uint8},
-      {"<u2", ElementType::uint16},  {"<u4", ElementType::uint32},  {"<u8", ElementType::uint64},
+      {"<f4", ElementType::float32},  {"<f8", ElementType::float64}, {"<f2", ElementType::float16},
+      {"|V2", ElementType::bfloat16}, {"|i1", ElementType::int8},    {"<i2", ElementType::int16},
+      {"<i4", ElementType::int32},    {"<i8", ElementType::int64},   {"|u1", ElementType::uint8},
+      {"<u2", ElementType::uint16},   {"<u4", ElementType::uint32},  {"<u8", ElementType::uint64},
       {"|b1", ElementType::boolean}};
   for (const auto& [code, type] : types) {
     INFO(code);
@@ -76,8 +77,8 @@ TEST_CASE("a .npy file that is damaged or of another kind is refused") {
     INFO(descr);
     CHECK_THROWS_AS(parse_npy(npy(header_of(descr, "(2,)"), data)), InputError);
   }
-  for (const char* shape : {"(2)", "2", "(-2,)", "(2,,)", "(1e3,)", "(99999999999999999999,)", "(4294967296, 4294967296)",
-                            "(9223372036854775807,)", "[2]", "("}) {
+  for (const char* shape : {"(2)", "2", "(-2,)", "(2,,)", "(1e3,)", "(99999999999999999999,)",
+                            "(4294967296, 4294967296)", "(9223372036854775807,)", "[2]", "("}) {
     INFO(shape);
     CHECK_THROWS_AS(parse_npy(npy(header_of("<f4", shape), data)), InputError);
   }

@@ -48,10 +48,27 @@ TEST_CASE("what prints and ends needs no model") {
   CHECK(parse({"--list-passes"}).kind == OptCommand::Kind::list_passes);
   const OptCommand help = parse({"--help"});
   CHECK(help.kind == OptCommand::Kind::help);
-  for (const char* flag : {"--output", "--budget", "--check", "--rtol", "--atol", "--seed", "--input-data",
-                           "--test-input-shape", "--overwrite-input-shape", "--disable-pass", "--fold-limit",
-                           "--external-data", "--embed", "--report", "--log-file", "--color", "--jobs", "--list-passes",
-                           "--version", "--dry-run", "--force"})
+  for (const char* flag : {"--output",
+                           "--budget",
+                           "--check",
+                           "--rtol",
+                           "--atol",
+                           "--seed",
+                           "--input-data",
+                           "--test-input-shape",
+                           "--overwrite-input-shape",
+                           "--disable-pass",
+                           "--fold-limit",
+                           "--external-data",
+                           "--embed",
+                           "--report",
+                           "--log-file",
+                           "--color",
+                           "--jobs",
+                           "--list-passes",
+                           "--version",
+                           "--dry-run",
+                           "--force"})
     CHECK_THAT(help.help, Catch::Contains(flag));
 }
 

@@ -29,13 +29,15 @@ TEST_CASE("the closing table counts operators and bytes") {
         "bytes     1,234,567    999\n"
         "\n"
         "clean-ups: identity 1,200\n"
-        "check: the whole model on 1 set of random inputs, 1 tensor compared, largest difference 25.0 % of the tolerance\n"
+        "check: the whole model on 1 set of random inputs, 1 tensor compared, largest difference 25.0 % of the "
+        "tolerance\n"
         "written: out.onnx");
 }
 
 TEST_CASE("of many kinds of operators only those are shown that changed") {
   Summary summary = sample();
-  for (char c = 'a'; c <= 'z'; ++c) summary.before.operators[std::string(1, c)] = summary.after.operators[std::string(1, c)] = 2;
+  for (char c = 'a'; c <= 'z'; ++c)
+    summary.before.operators[std::string(1, c)] = summary.after.operators[std::string(1, c)] = 2;
   const std::string table = table_of(summary);
   CHECK_THAT(table, Catch::Contains("Identity") && Catch::Contains("27 others") && Catch::Contains("1,254"));
   CHECK_THAT(table, !Catch::Contains("Conv"));

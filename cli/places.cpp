@@ -1,0 +1,72 @@
+#include "cli/places.h"
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/ending.h"
+#include "ops/onnx/external_data.h"
+#include "ops/onnx/model_tensors.h"
+#include "ops/onnx/proto.h"
+
+namespace taso {
+namespace {
+
+using std::filesystem::path;
+
+bool is_same_file(const path& a, const path& b) {
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  // Files that are not there yet have no inode, but they have a name.
+  const path a_name = std::filesystem::weakly_canonical(a, error);
+  return !error && a_name == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+}  // namespace
+
+path data_file_of(const path& output) { return output.string() + ".data"; }
+
+void check_places(const OptOptions& options) {
+  std::vector<std::pair<std::string, path>> written;
+  if (!options.dry_run) written.emplace_back("the output", options.output);
+  if (options.report) written.emplace_back("the report", *options.report);
+  if (options.console.log_file) written.emplace_back("the log", *options.console.log_file);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto& [what, file] = written[i];
+    if (is_same_file(file, options.input)) {
+      if (what != "the output") throw UsageError(fmt::format("{} {} is the model itself", what, file.string()));
+      if (!options.force)
+        throw UsageError(fmt::format("the output {} is the input; --force replaces it", file.string()));
+    }
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(file, written[j].second))
+        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
+  }
+}
+
+void check_weights_are_kept(const OptOptions& options, Model& model) {
+  if (options.dry_run) return;
+  std::unordered_set<std::string> locations;
+  for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
+    if (!is_external(tensor)) return;
+    for (const auto& entry : tensor.external_data())
+      if (entry.key() == "location") locations.insert(entry.value());
+  });
+  for (const auto& location : locations) {
+    const path file = model.folder() / location;
+    if (is_same_file(options.output, file))
+      throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
+    if (!options.force && options.weights != SaveOptions::Weights::embedded &&
+        is_same_file(data_file_of(options.output), file))
+      throw UsageError(
+          fmt::format("{} holds the weights of the input; --force replaces it", data_file_of(options.output).string()));
+    for (const auto& other : {options.report, options.console.log_file})
+      if (other && is_same_file(*other, file))
+        throw UsageError(fmt::format("{} holds the weights of the input", other->string()));
+  }
+}
+
+}  // namespace taso

@@ -1,0 +1,19 @@
+// Which files a run may write: never one over another, and never over its input unless that was asked for.
+#pragma once
+
+#include <filesystem>
+
+#include "cli/opt_options.h"
+#include "ops/onnx/model.h"
+
+namespace taso {
+
+/// Where weights go that are not in the model's own file.
+std::filesystem::path data_file_of(const std::filesystem::path& output);
+
+/// Looks at names and inodes only; nothing has to be read or opened yet. Throws UsageError.
+void check_places(const OptOptions& options);
+/// The weights beside the model are input as well. Throws UsageError.
+void check_weights_are_kept(const OptOptions& options, Model& model);
+
+}  // namespace taso
