@@ -29,10 +29,10 @@ std::vector<std::string> real_inputs(const onnx::ModelProto& model);
 /// The shapes by input. Throws UsageError when one names no input, names it twice, or does not fit the declared shape.
 std::map<std::string, Extents> test_shapes(const onnx::ModelProto& model, std::span<const InputShape> shapes);
 
-/// Changes the declared inputs. Unknown dimensions take the number given, also wherever else the model uses the same name
-/// for one. A dimension that is a number already stays, except the first: a batch may be changed. Declared types inside the
-/// model that would be stale then are dropped, and those of the outputs inferred anew. Throws UsageError for what does not
-/// fit, before anything is changed.
+/// Changes the declared inputs. Unknown dimensions take the number given, also wherever else the model uses the same
+/// name for one. A dimension that is a number already stays, except the first: a batch may be changed. Declared shapes
+/// inside the model that would be stale then are dropped, and those of the outputs inferred anew. Throws UsageError for
+/// what does not fit, before anything is changed.
 void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes);
 
 /// Reads "name:file.npy" (or "file.npy" where there is one input). Throws UsageError for a name that is no input,

@@ -1,4 +1,5 @@
-// Ctrl-C ends the work, not the program: the first asks it to finish, the second ends it at once and leaves nothing behind.
+// Ctrl-C ends the work, not the program: the first asks it to finish, the second ends it at once and leaves nothing
+// behind.
 #pragma once
 
 namespace taso {

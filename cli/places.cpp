@@ -34,6 +34,7 @@ void check_places(const OptOptions& options) {
   if (!options.dry_run) written.emplace_back("the output", options.output);
   if (options.report) written.emplace_back("the report", *options.report);
   if (options.console.log_file) written.emplace_back("the log", *options.console.log_file);
+  if (!options.dry_run) written.emplace_back("the weights of the output", data_file_of(options.output));
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto& [what, file] = written[i];
     if (is_same_file(file, options.input)) {
@@ -48,7 +49,6 @@ void check_places(const OptOptions& options) {
 }
 
 void check_weights_are_kept(const OptOptions& options, Model& model) {
-  if (options.dry_run) return;
   std::unordered_set<std::string> locations;
   for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
     if (!is_external(tensor)) return;
@@ -57,15 +57,16 @@ void check_weights_are_kept(const OptOptions& options, Model& model) {
   });
   for (const auto& location : locations) {
     const path file = model.folder() / location;
+    for (const auto& other : {options.report, options.console.log_file})
+      if (other && is_same_file(*other, file))
+        throw UsageError(fmt::format("{} holds the weights of the input", other->string()));
+    if (options.dry_run) continue;
     if (is_same_file(options.output, file))
       throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
     if (!options.force && options.weights != SaveOptions::Weights::embedded &&
         is_same_file(data_file_of(options.output), file))
       throw UsageError(
           fmt::format("{} holds the weights of the input; --force replaces it", data_file_of(options.output).string()));
-    for (const auto& other : {options.report, options.console.log_file})
-      if (other && is_same_file(*other, file))
-        throw UsageError(fmt::format("{} holds the weights of the input", other->string()));
   }
 }
 

@@ -121,7 +121,7 @@ std::string describe_check(const Summary& summary) {
   text +=
       fmt::format(" on {} {} of random inputs, {} {} compared", summary.samples, summary.samples == 1 ? "set" : "sets",
                   check.compared, check.compared == 1 ? "tensor" : "tensors");
-  if (check.passed) text += fmt::format(", largest difference {:.1f} % of the tolerance", check.worst * 100);
+  if (check.passed) text += fmt::format(", largest difference {:.2f} % of the tolerance", check.worst * 100);
   if (!check.reason.empty()) text += fmt::format(" ({})", on_one_line(check.reason));
   return text;
 }

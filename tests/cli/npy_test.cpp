@@ -33,7 +33,7 @@ std::string bytes_of(const std::vector<T>& values) {
 TEST_CASE("every version and order of a .npy file is read") {
   const std::string data = bytes_of<std::int32_t>({1, 2, 3, 4, 5, 6});
   const Array expected = Array::of<std::int32_t>({2, 3}, {1, 2, 3, 4, 5, 6});
-  for (const char version : {1, 2, 3})
+  for (const char version : {'\1', '\2', '\3'})
     CHECK(identical(parse_npy(npy(header_of("<i4", "(2, 3)"), data, version)), expected));
   CHECK(identical(parse_npy(npy(header_of("<i4", "(2, 3)", true), data)),
                   Array::of<std::int32_t>({2, 3}, {1, 3, 5, 2, 4, 6})));

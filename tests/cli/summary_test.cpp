@@ -29,7 +29,7 @@ TEST_CASE("the closing table counts operators and bytes") {
         "bytes     1,234,567    999\n"
         "\n"
         "clean-ups: identity 1,200\n"
-        "check: the whole model on 1 set of random inputs, 1 tensor compared, largest difference 25.0 % of the "
+        "check: the whole model on 1 set of random inputs, 1 tensor compared, largest difference 25.00 % of the "
         "tolerance\n"
         "written: out.onnx");
 }
