@@ -41,13 +41,25 @@ std::optional<Affine> read_affine(const Context& context, const onnx::NodeProto&
 
 /// The weight with each slice along `axis` scaled, in double and rounded once; nothing if something overflows.
 std::optional<Array> scaled(const Array& weight, std::size_t axis, const std::vector<double>& scale) {
-  auto values = weight.doubles();
-  const auto stride = static_cast<std::size_t>(strides_of(weight.extents())[axis]);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] *= scale[i / stride % scale.size()];
-  const Array result = Array::of<double>(weight.extents(), values).cast(weight.type());
-  for (const double value : result.doubles())
-    if (!std::isfinite(value)) return std::nullopt;
-  return result;
+  Array result(weight.type(), weight.extents());
+  const auto run = static_cast<std::size_t>(strides_of(weight.extents())[axis]);
+  bool finite = true;
+  with_element_type(weight.type(), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T> || std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {
+      const auto from = weight.values<T>();
+      const auto to = result.mutable_values<T>();
+      using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+      for (std::size_t begin = 0; begin < from.size(); begin += run) {
+        const double factor = scale[begin / run % scale.size()];
+        for (std::size_t i = begin; i < begin + run; ++i) {
+          const auto value = static_cast<Wide>(static_cast<double>(static_cast<Wide>(from[i])) * factor);
+          to[i] = static_cast<T>(value);
+          finite = finite && std::isfinite(static_cast<Wide>(to[i]));
+        }
+      }
+    }
+  });
+  return finite && is_floating(weight.type()) ? std::optional(result) : std::nullopt;
 }
 
 std::optional<Array> new_bias(const std::optional<Array>& bias, const Affine& affine, ElementType type) {

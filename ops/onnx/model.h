@@ -24,6 +24,7 @@ struct SaveOptions {
   };
   Weights weights = Weights::automatic;
   std::size_t smallest_external = 1024;
+  bool sync = true;  ///< wait until the bytes are on the disk; off only to measure the rest
   /// What a protobuf message may have; lower only in tests.
   std::size_t largest_file = 0x7fffffff;
 };

@@ -117,9 +117,9 @@ class DataFile {
     file_.write_at(offset, data, size);
     refer(tensor, offset, size);
   }
-  AtomicFile& finish() {
+  AtomicFile& finish(bool sync) {
     file_.resize(end_);
-    file_.sync();
+    if (sync) file_.sync();
     return file_;
   }
   AtomicFile& file() { return file_; }
@@ -212,8 +212,8 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
     coded.Trim();
     stream.flush();
   }
-  file.sync();
-  if (data) data->finish().rename();
+  if (options.sync) file.sync();
+  if (data) data->finish(options.sync).rename();
   try {
     file.rename();
   } catch (...) {
