@@ -41,7 +41,8 @@ void unroll_line(const T* line, int64_t in_width, int64_t offset, int64_t stride
 }
 
 /// Row `row` (channel and kernel position) of the unrolled input for the flat output positions [begin, end).
-template <class T> void unroll_row(const ConvGeometry& g, const T* x, int64_t row, int64_t begin, int64_t end, T* to) {
+template <class T>
+void unroll_row(const ConvGeometry& g, const T* x, int64_t row, int64_t begin, int64_t end, T* to) {
   const std::size_t rank = g.in.size();
   int64_t offset[max_spatial], position[max_spatial];
   int64_t rest = row;
@@ -86,13 +87,15 @@ double padded_size(const ConvGeometry& g) {
 }
 
 /// The bias goes in first and the product is added to it, which costs no pass of its own.
-template <class T> void fill_bias(const T* bias, T* y, int64_t y_step, int64_t rows, int64_t columns) {
+template <class T>
+void fill_bias(const T* bias, T* y, int64_t y_step, int64_t rows, int64_t columns) {
   for (int64_t row = 0; row < rows; ++row) std::fill_n(y + row * y_step, columns, bias != nullptr ? bias[row] : T(0));
 }
 
 }  // namespace
 
-template <class T> void convolve(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y, unsigned threads) {
+template <class T>
+void convolve(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y, unsigned threads) {
   const int64_t in_size = count(g.in), out_size = count(g.out);
   const int64_t depth = g.in_channels * count(g.kernel), images = g.batch * g.groups;
   if (images == 0 || g.out_channels == 0 || out_size == 0) return;

@@ -13,13 +13,15 @@ namespace {
 using std::int64_t;
 
 /// A plane with its padding written out.
-template <class T> struct PaddedPlane {
+template <class T>
+struct PaddedPlane {
   T* data;
   int64_t height, width;
 };
 
 /// Every position of the kernel adds its share to a line: out[i] += weight * line[i * stride].
-template <class T> void add_share(int64_t count, T weight, const T* line, int64_t stride, T* out) {
+template <class T>
+void add_share(int64_t count, T weight, const T* line, int64_t stride, T* out) {
   if (stride == 1) {
     TASO_INDEPENDENT
     for (int64_t i = 0; i < count; ++i) out[i] += weight * line[i];
@@ -32,7 +34,8 @@ template <class T> void add_share(int64_t count, T weight, const T* line, int64_
 }
 
 /// A whole 3 x 3 kernel at once, with the nine products of a position in registers.
-template <int Stride, class T> void sweep_3x3(int64_t count, const T* w, T bias, const T* line, int64_t width, T* out) {
+template <int Stride, class T>
+void sweep_3x3(int64_t count, const T* w, T bias, const T* line, int64_t width, T* out) {
   const T *first = line, *second = line + width, *third = line + 2 * width;
   const T w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3], w4 = w[4], w5 = w[5], w6 = w[6], w7 = w[7], w8 = w[8];
   TASO_INDEPENDENT
@@ -45,28 +48,14 @@ template <int Stride, class T> void sweep_3x3(int64_t count, const T* w, T bias,
   }
 }
 
-TASO_CLONES void sweep(int64_t stride, int64_t count, const float* w, float bias, const float* line, int64_t width,
-                       float* out) {
-  stride == 1 ? sweep_3x3<1>(count, w, bias, line, width, out) : sweep_3x3<2>(count, w, bias, line, width, out);
-}
-TASO_CLONES void sweep(int64_t stride, int64_t count, const double* w, double bias, const double* line, int64_t width,
-                       double* out) {
-  stride == 1 ? sweep_3x3<1>(count, w, bias, line, width, out) : sweep_3x3<2>(count, w, bias, line, width, out);
-}
-TASO_CLONES void share(int64_t count, float weight, const float* line, int64_t stride, float* out) {
-  add_share(count, weight, line, stride, out);
-}
-TASO_CLONES void share(int64_t count, double weight, const double* line, int64_t stride, double* out) {
-  add_share(count, weight, line, stride, out);
-}
-
-template <class T> void convolve_plane(const ConvGeometry& g, const PaddedPlane<T>& plane, const T* w, T bias, T* y) {
+template <class T>
+void convolve_plane(const ConvGeometry& g, const PaddedPlane<T>& plane, const T* w, T bias, T* y) {
   const int64_t height = g.out[0], width = g.out[1];
   const bool small = g.kernel[0] == 3 && g.kernel[1] == 3 && g.dilations[0] == 1 && g.dilations[1] == 1;
   if (small && g.strides[0] == 1 && g.strides[1] == 1) {
     // One long line over the padded width, from which the true columns are taken: rows are often shorter than a vector.
     T* wide = scratch<T, 3>(static_cast<std::size_t>(height * plane.width));
-    sweep(1, (height - 1) * plane.width + width, w, bias, plane.data, plane.width, wide);
+    sweep_3x3<1>((height - 1) * plane.width + width, w, bias, plane.data, plane.width, wide);
     for (int64_t row = 0; row < height; ++row)
       std::memcpy(y + row * width, wide + row * plane.width, static_cast<std::size_t>(width) * sizeof(T));
     return;
@@ -75,14 +64,14 @@ template <class T> void convolve_plane(const ConvGeometry& g, const PaddedPlane<
     const T* line = plane.data + row * g.strides[0] * plane.width;
     T* out = y + row * width;
     if (small && g.strides[1] == 2) {
-      sweep(2, width, w, bias, line, plane.width, out);
+      sweep_3x3<2>(width, w, bias, line, plane.width, out);
       continue;
     }
     std::fill_n(out, width, bias);
     for (int64_t i = 0; i < g.kernel[0]; ++i)
       for (int64_t j = 0; j < g.kernel[1]; ++j)
-        share(width, w[i * g.kernel[1] + j], line + i * g.dilations[0] * plane.width + j * g.dilations[1], g.strides[1],
-              out);
+        add_share(width, w[i * g.kernel[1] + j], line + i * g.dilations[0] * plane.width + j * g.dilations[1],
+                  g.strides[1], out);
   }
 }
 

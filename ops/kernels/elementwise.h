@@ -18,7 +18,8 @@ BroadcastPlan plan_broadcast(const Extents& a, const Extents& b, const Extents& 
 inline constexpr std::int64_t elementwise_grain = 1 << 15;
 
 /// out[i] = f(x[i]); the two may be the same.
-template <class T, class F> void map(std::int64_t count, const T* x, T* out, unsigned threads, const F& f) {
+template <class T, class F>
+void map(std::int64_t count, const T* x, T* out, unsigned threads, const F& f) {
   parallel_ranges(threads, count, elementwise_grain, [&](std::int64_t begin, std::int64_t end) {
     TASO_INDEPENDENT
     for (std::int64_t i = begin; i < end; ++i) out[i] = f(x[i]);

@@ -24,7 +24,10 @@ struct Operands {
   const std::vector<Extents>& shapes;
   unsigned threads;
 
-  template <class T> const T* data(std::size_t i) const { return i < in.size() ? in[i].values<T>().data() : nullptr; }
+  template <class T>
+  const T* data(std::size_t i) const {
+    return i < in.size() ? in[i].values<T>().data() : nullptr;
+  }
   /// An operand that may be overwritten if it has the shape of the result, or else a new array.
   Array result(std::initializer_list<std::size_t> candidates) const {
     for (const std::size_t i : candidates)
@@ -41,12 +44,17 @@ Results one(Array array) {
 }
 
 /// The scalar over which an operator's own definition is evaluated element by element.
-template <class T> using Quickest = std::conditional_t<std::is_same_v<T, float>, Quick, T>;
+template <class T>
+using Quickest = std::conditional_t<std::is_same_v<T, float>, Quick, T>;
 
-template <class T> T unwrap(T value) { return value; }
+template <class T>
+T unwrap(T value) {
+  return value;
+}
 inline float unwrap(Quick value) { return value.value; }
 
-template <class T, class Op> Results unary(const Op& op, const Operands& operands) {
+template <class T, class Op>
+Results unary(const Op& op, const Operands& operands) {
   using S = Quickest<T>;
   const T* x = operands.data<T>(0);
   Array out = operands.result({0});
@@ -55,7 +63,8 @@ template <class T, class Op> Results unary(const Op& op, const Operands& operand
   return one(std::move(out));
 }
 
-template <class T, class Op> Results binary(const Op& op, const Operands& operands) {
+template <class T, class Op>
+Results binary(const Op& op, const Operands& operands) {
   using S = Quickest<T>;
   const T *a = operands.data<T>(0), *b = operands.data<T>(1);
   const BroadcastPlan plan = plan_broadcast(operands.in[0].extents(), operands.in[1].extents(), operands.shapes[0]);
@@ -75,7 +84,8 @@ bool countable(std::initializer_list<int64_t> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](int64_t n) { return n <= std::numeric_limits<int>::max(); });
 }
 
-template <class T> Results fast(const op::Conv& op, const Operands& operands) {
+template <class T>
+Results fast(const op::Conv& op, const Operands& operands) {
   const Extents &x = operands.in[0].extents(), &w = operands.in[1].extents();
   if (x.size() > max_spatial + 2 || count(x) == 0) return std::nullopt;
   ConvGeometry g;
@@ -96,7 +106,8 @@ template <class T> Results fast(const op::Conv& op, const Operands& operands) {
   return one(std::move(out));
 }
 
-template <class T> Results fast(const op::MatMul&, const Operands& operands) {
+template <class T>
+Results fast(const op::MatMul&, const Operands& operands) {
   const Extents &a = operands.in[0].extents(), &b = operands.in[1].extents();
   const int64_t rows =
       std::accumulate(a.begin(), a.end() - 1, int64_t{1}, std::multiplies<>());  // stacks may be joined
@@ -107,7 +118,8 @@ template <class T> Results fast(const op::MatMul&, const Operands& operands) {
   return one(std::move(out));
 }
 
-template <class Op> std::optional<PoolGeometry> pool_geometry(const Op& op, const Operands& operands) {
+template <class Op>
+std::optional<PoolGeometry> pool_geometry(const Op& op, const Operands& operands) {
   const Extents& x = operands.in[0].extents();
   PoolGeometry g;
   g.planes = x[0] * x[1];
@@ -125,7 +137,8 @@ template <class Op> std::optional<PoolGeometry> pool_geometry(const Op& op, cons
   return g;
 }
 
-template <class T> Results fast(const op::MaxPool& op, const Operands& operands) {
+template <class T>
+Results fast(const op::MaxPool& op, const Operands& operands) {
   const auto geometry = pool_geometry(op, operands);
   if (!geometry) return std::nullopt;
   Array out = operands.result();
@@ -133,7 +146,8 @@ template <class T> Results fast(const op::MaxPool& op, const Operands& operands)
   return one(std::move(out));
 }
 
-template <class T> Results fast(const op::AveragePool& op, const Operands& operands) {
+template <class T>
+Results fast(const op::AveragePool& op, const Operands& operands) {
   const auto geometry = pool_geometry(op, operands);
   if (!geometry) return std::nullopt;
   Array out = operands.result();
@@ -148,7 +162,8 @@ Layers layers_at(const Extents& extents, std::size_t axis) {
   return layers;
 }
 
-template <class T> Results reduced(Reduce kind, std::vector<int64_t> axes, const Operands& operands) {
+template <class T>
+Results reduced(Reduce kind, std::vector<int64_t> axes, const Operands& operands) {
   const Extents& x = operands.in[0].extents();
   if (operands.in[0].size() == 0) return std::nullopt;
   std::sort(axes.begin(), axes.end());
@@ -177,22 +192,27 @@ template <class T> Results reduced(Reduce kind, std::vector<int64_t> axes, const
   return one(std::move(out));
 }
 
-template <class T> Results fast(const op::ReduceSum& op, const Operands& operands) {
+template <class T>
+Results fast(const op::ReduceSum& op, const Operands& operands) {
   return reduced<T>(Reduce::sum, op.axes, operands);
 }
-template <class T> Results fast(const op::ReduceMean& op, const Operands& operands) {
+template <class T>
+Results fast(const op::ReduceMean& op, const Operands& operands) {
   return reduced<T>(Reduce::mean, op.axes, operands);
 }
-template <class T> Results fast(const op::ReduceMax& op, const Operands& operands) {
+template <class T>
+Results fast(const op::ReduceMax& op, const Operands& operands) {
   return reduced<T>(Reduce::maximum, op.axes, operands);
 }
-template <class T> Results fast(const op::GlobalAveragePool&, const Operands& operands) {
+template <class T>
+Results fast(const op::GlobalAveragePool&, const Operands& operands) {
   std::vector<int64_t> axes(operands.in[0].rank() - 2);
   std::iota(axes.begin(), axes.end(), 2);
   return reduced<T>(Reduce::mean, std::move(axes), operands);
 }
 
-template <class T> Results fast(const op::Softmax& op, const Operands& operands) {
+template <class T>
+Results fast(const op::Softmax& op, const Operands& operands) {
   const T* x = operands.data<T>(0);
   Array out = operands.result({0});
   softmax(layers_at(operands.shapes[0], static_cast<std::size_t>(op.axis)), x, out.mutable_values<T>().data(),
@@ -200,7 +220,8 @@ template <class T> Results fast(const op::Softmax& op, const Operands& operands)
   return one(std::move(out));
 }
 
-template <class T> Results fast(const op::LayerNorm& op, const Operands& operands) {
+template <class T>
+Results fast(const op::LayerNorm& op, const Operands& operands) {
   const Extents& x = operands.shapes[0];
   const Layers layers = layers_at(x, static_cast<std::size_t>(op.axis));
   const int64_t length = layers.length * layers.inner;
@@ -224,7 +245,8 @@ template <class T> Results fast(const op::LayerNorm& op, const Operands& operand
   return one(std::move(out));
 }
 
-template <class T> Results fast(const op::BatchNorm& op, const Operands& operands) {
+template <class T>
+Results fast(const op::BatchNorm& op, const Operands& operands) {
   const Extents& x = operands.shapes[0];
   const T* from = operands.data<T>(0);
   const BatchNormOperands<T> others{operands.data<T>(1), operands.data<T>(2), operands.data<T>(3), operands.data<T>(4)};
@@ -234,7 +256,8 @@ template <class T> Results fast(const op::BatchNorm& op, const Operands& operand
   return one(std::move(out));
 }
 
-template <class T> Results evaluate_numbers(const Operator& op, const Operands& operands) {
+template <class T>
+Results evaluate_numbers(const Operator& op, const Operands& operands) {
   using S = Quickest<T>;
   return std::visit(
       [&](const auto& o) -> Results {

@@ -50,7 +50,8 @@ SingleThreadedBlas::~SingleThreadedBlas() {
   if (blas_threads != 1) openblas_set_num_threads(blas_threads);
 }
 
-template <class T> void multiply_add(const Product<T>& p) {
+template <class T>
+void multiply_add(const Product<T>& p) {
   if (p.rows == 0 || p.columns == 0 || p.depth == 0) return;
   constexpr bool is_float = std::is_same_v<T, float>;
   const T one = 1;

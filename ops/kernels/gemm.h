@@ -16,7 +16,8 @@ class SingleThreadedBlas {
 };
 
 /// c += a b, all row-major with the given distances between rows; a is rows x depth, b is depth x columns.
-template <class T> struct Product {
+template <class T>
+struct Product {
   std::int64_t rows = 0, columns = 0, depth = 0;
   const T* a = nullptr;
   std::int64_t a_step = 0;
@@ -27,7 +28,8 @@ template <class T> struct Product {
 };
 
 /// On the calling thread.
-template <class T> void multiply_add(const Product<T>& product);
+template <class T>
+void multiply_add(const Product<T>& product);
 
 /// How a product is cut into blocks that are worth a task each.
 struct Cut {

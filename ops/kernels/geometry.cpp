@@ -13,7 +13,10 @@ using std::int64_t;
 constexpr std::size_t bytes_per_task = 1 << 17;
 
 /// Some bytes that are moved as a whole, whatever they mean to others.
-template <class Bits> struct [[gnu::may_alias]] Word { Bits bits; };
+template <class Bits>
+struct [[gnu::may_alias]] Word {
+  Bits bits;
+};
 
 int64_t grain_of(std::size_t bytes) {
   return static_cast<int64_t>(std::max<std::size_t>(1, bytes_per_task / std::max<std::size_t>(bytes, 1)));
@@ -72,7 +75,8 @@ void transpose_matrix(const T* from, int64_t from_step, T* to, int64_t to_step, 
 }
 
 /// The last axis moves: matrices between it and the axis that lies side by side in x.
-template <class T> void transpose_elements(const Reading& reading, const T* x, T* out, unsigned threads) {
+template <class T>
+void transpose_elements(const Reading& reading, const T* x, T* out, unsigned threads) {
   const auto to_steps = strides_of(reading.extents);
   const std::size_t last = reading.extents.size() - 1;
   const auto unit =

@@ -103,13 +103,15 @@ void pool(const PoolGeometry& g, const T* x, T* y, T start, unsigned threads, co
 
 }  // namespace
 
-template <class T> void max_pool(const PoolGeometry& g, const T* x, T* y, unsigned threads) {
+template <class T>
+void max_pool(const PoolGeometry& g, const T* x, T* y, unsigned threads) {
   pool(
-      g, x, y, Math<T>::lowest(), threads, [](T a, T b) { return (a > b) | (a != a) ? a : b; },
+      g, x, y, Math<T>::lowest(), threads, [](T a, T b) { return ((a > b) | (a != a)) ? a : b; },
       [](T*, const Extents&, const auto&) {});
 }
 
-template <class T> void average_pool(const PoolGeometry& g, bool count_padding, const T* x, T* y, unsigned threads) {
+template <class T>
+void average_pool(const PoolGeometry& g, bool count_padding, const T* x, T* y, unsigned threads) {
   const auto divide = [&](T* out, const Extents& index, const std::vector<std::vector<Cells>>& cells) {
     const auto size = [&](const Cells& own) { return count_padding ? own.padded : own.last - own.first; };
     double lines = 1;

@@ -12,7 +12,8 @@ struct PoolGeometry {
   std::vector<std::int64_t> strides, dilations, pads_before, pads_behind;
 };
 
-template <class T> void max_pool(const PoolGeometry& geometry, const T* x, T* y, unsigned threads);
+template <class T>
+void max_pool(const PoolGeometry& geometry, const T* x, T* y, unsigned threads);
 /// The divisor is the number of cells inside the input or, with `count_padding`, inside the padded input.
 template <class T>
 void average_pool(const PoolGeometry& geometry, bool count_padding, const T* x, T* y, unsigned threads);

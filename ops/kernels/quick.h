@@ -18,11 +18,12 @@ struct Quick {
 };
 
 /// Within 4 units in the last place of the true values, over all floats; the coefficients are minimax fits.
-template <> struct Math<Quick> {
+template <>
+struct Math<Quick> {
   static Quick constant(double value) { return {static_cast<float>(value)}; }
   static Quick divide(Quick a, Quick b) { return {a.value / b.value}; }
-  static Quick maximum(Quick a, Quick b) { return {(a.value > b.value) | (a.value != a.value) ? a.value : b.value}; }
-  static Quick minimum(Quick a, Quick b) { return {(a.value < b.value) | (a.value != a.value) ? a.value : b.value}; }
+  static Quick maximum(Quick a, Quick b) { return {((a.value > b.value) | (a.value != a.value)) ? a.value : b.value}; }
+  static Quick minimum(Quick a, Quick b) { return {((a.value < b.value) | (a.value != a.value)) ? a.value : b.value}; }
   static Quick lowest() { return {-std::numeric_limits<float>::infinity()}; }
   static Quick exp(Quick a) { return {exp_of(a.value)}; }
   static Quick erf(Quick a) { return {erf_of(a.value)}; }

@@ -19,9 +19,13 @@ constexpr int64_t inner_block = 1 << 10;
 
 int64_t rows_per_task(int64_t length) { return std::max<int64_t>(1, grain_elements / std::max<int64_t>(length, 1)); }
 
-template <class T> T larger(T a, T b) { return (a > b) | (a != a) ? a : b; }
+template <class T>
+T larger(T a, T b) {
+  return ((a > b) | (a != a)) ? a : b;
+}
 
-template <class T> T exponential(T x) {
+template <class T>
+T exponential(T x) {
   if constexpr (std::is_same_v<T, float>)
     return Math<Quick>::exp({x}).value;
   else
@@ -43,18 +47,21 @@ T fold(const T* x, int64_t count, T start, const F& f, const Combine& combine) {
   return lane[0];
 }
 
-template <class T> T sum_of(const T* x, int64_t count) {
+template <class T>
+T sum_of(const T* x, int64_t count) {
   return fold(
       x, count, T(0), [](T v) { return v; }, [](T a, T b) { return a + b; });
 }
 
-template <class T> T maximum_of(const T* x, int64_t count) {
+template <class T>
+T maximum_of(const T* x, int64_t count) {
   return fold(
       x, count, Math<T>::lowest(), [](T v) { return v; }, larger<T>);
 }
 
 /// [begin, end) of the inner dimension, at one index of the outer one.
-template <class F> void for_each_column_block(const Layers& l, unsigned threads, const F& body) {
+template <class F>
+void for_each_column_block(const Layers& l, unsigned threads, const F& body) {
   const int64_t blocks = (l.inner + inner_block - 1) / inner_block;
   const int64_t grain = rows_per_task(std::min(l.inner, inner_block) * l.length);
   parallel_ranges(threads, l.outer * blocks, grain, [&](int64_t first, int64_t last) {
@@ -78,7 +85,8 @@ void reduce_columns(const Layers& l, const T* x, T* y, T start, unsigned threads
   });
 }
 
-template <class T> void softmax_row(const T* x, int64_t length, T* y) {
+template <class T>
+void softmax_row(const T* x, int64_t length, T* y) {
   const T greatest = maximum_of(x, length);
   TASO_INDEPENDENT
   for (int64_t i = 0; i < length; ++i) y[i] = exponential<T>(x[i] - greatest);
@@ -89,7 +97,8 @@ template <class T> void softmax_row(const T* x, int64_t length, T* y) {
 
 }  // namespace
 
-template <class T> void reduce(Reduce kind, const Layers& l, const T* x, T* y, unsigned threads) {
+template <class T>
+void reduce(Reduce kind, const Layers& l, const T* x, T* y, unsigned threads) {
   if (l.outer == 0 || l.inner == 0) return;
   if (l.inner == 1) {
     const auto divisor = static_cast<T>(l.length);
@@ -110,7 +119,8 @@ template <class T> void reduce(Reduce kind, const Layers& l, const T* x, T* y, u
     for (int64_t i = 0; i < l.outer * l.inner; ++i) y[i] = y[i] / static_cast<T>(l.length);
 }
 
-template <class T> void softmax(const Layers& l, const T* x, T* y, unsigned threads) {
+template <class T>
+void softmax(const Layers& l, const T* x, T* y, unsigned threads) {
   if (l.outer == 0 || l.length == 0 || l.inner == 0) return;
   if (l.inner == 1) {
     parallel_ranges(threads, l.outer, rows_per_task(4 * l.length), [&](int64_t begin, int64_t end) {

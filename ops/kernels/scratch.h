@@ -3,11 +3,16 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
+#include <string>
+
+#include "ops/error.h"
 
 namespace taso::kernels {
 
 /// Room for `count` elements, uninitialised, valid until the calling thread asks again for the same T and Purpose.
-template <class T, int Purpose = 0> T* scratch(std::size_t count) {
+template <class T, int Purpose = 0>
+T* scratch(std::size_t count) {
   struct Room {
     std::size_t count = 0;
     std::unique_ptr<T[]> data;
@@ -16,7 +21,8 @@ template <class T, int Purpose = 0> T* scratch(std::size_t count) {
   if (room.count < count) {
     room.data.reset();
     room.count = 0;
-    room.data.reset(new T[count]);
+    room.data.reset(new (std::nothrow) T[count]);
+    if (!room.data) throw EnvironmentError("not enough memory for a buffer of " + std::to_string(count) + " elements");
     room.count = count;
   }
   return room.data.get();

@@ -29,7 +29,8 @@ void run_tasks(unsigned threads, std::int64_t tasks, const TaskBody& body);
 
 /// Calls body(task) once for every task from 0 to `tasks`, on up to `threads` threads, and waits. What a task throws is
 /// thrown here. The threads are shared by the whole program; who comes while they are busy works alone.
-template <class F> void parallel_for(unsigned threads, std::int64_t tasks, const F& body) {
+template <class F>
+void parallel_for(unsigned threads, std::int64_t tasks, const F& body) {
   if (threads <= 1 || tasks <= 1) {
     for (std::int64_t task = 0; task < tasks; ++task) body(task);
   } else {
@@ -38,7 +39,8 @@ template <class F> void parallel_for(unsigned threads, std::int64_t tasks, const
 }
 
 /// body(begin, end) for stretches of `grain` of the numbers from 0 to `count`.
-template <class F> void parallel_ranges(unsigned threads, std::int64_t count, std::int64_t grain, const F& body) {
+template <class F>
+void parallel_ranges(unsigned threads, std::int64_t count, std::int64_t grain, const F& body) {
   grain = std::max<std::int64_t>(grain, 1);
   parallel_for(threads, count / grain + (count % grain != 0),
                [&](std::int64_t task) { body(task * grain, std::min(count, (task + 1) * grain)); });
