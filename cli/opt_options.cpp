@@ -35,7 +35,7 @@ double tolerance(const std::string& flag, const std::string& text) {
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
-  std::vector<std::string> positional;
+  std::string model, second;
   std::string output, budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled;
   bool external = false, embed = false, version = false, list_passes = false;
@@ -54,7 +54,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   };
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
                        const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
-  app.add_option("model", raw.positional, "The model; a second file is the output")->type_name("FILE")->expected(0, 2);
+  app.add_option("model", raw.model, "The model that is read")->type_name("FILE");
+  app.add_option("result", raw.second, "Where the result goes, as with -o")->type_name("FILE");
   one("-o,--output", raw.output, "Where the result goes", "FILE", "Options");
   app.add_flag("--dry-run", options.dry_run, "Do everything but write the model");
   app.add_flag("--force", options.force, "Let the output replace the input");
@@ -110,12 +111,11 @@ std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& 
 }
 
 void resolve_files(const Raw& raw, OptOptions& options) {
-  if (raw.positional.empty()) throw UsageError("no model is given");
-  options.input = raw.positional.front();
-  if (!raw.output.empty() && raw.positional.size() > 1)
+  if (raw.model.empty()) throw UsageError("no model is given");
+  options.input = raw.model;
+  if (!raw.output.empty() && !raw.second.empty())
     throw UsageError("the output is given twice, by -o and as second file");
-  if (raw.positional.size() > 1) options.output = raw.positional[1];
-  if (!raw.output.empty()) options.output = raw.output;
+  options.output = raw.output.empty() ? raw.second : raw.output;
   if (options.output.empty() && !options.dry_run) throw UsageError("no output is given: add -o FILE, or --dry-run");
   if (!raw.report.empty()) options.report = raw.report;
   if (!raw.log_file.empty()) options.console.log_file = raw.log_file;

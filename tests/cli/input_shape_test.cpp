@@ -1,5 +1,7 @@
 #include "cli/input_shape.h"
 
+#include <cctype>
+
 #include "cli/ending.h"
 #include "ops/onnx/proto.h"
 #include "tests/catch.h"
