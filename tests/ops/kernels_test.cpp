@@ -233,7 +233,7 @@ TEST_CASE("matrix products", "[kernels]") {
                                c.array(ElementType::float32, {e[1], e[2]}, -0.2, 0.2)}));
 }
 
-TEST_CASE("pooling", "[kernels]") {
+TEST_CASE("fast pooling", "[kernels]") {
   try_cases(7, 600, [](Cases& c) {
     const auto spatial = static_cast<std::size_t>(c.pick(1, 3));
     Extents x{c.pick(1, 2), c.extent(5)};
