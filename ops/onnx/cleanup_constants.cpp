@@ -105,7 +105,7 @@ std::size_t shape_arithmetic(const Context& context) {
   std::size_t count = 0;
   GraphEdit& edit = context.edit;
   edit.for_each_node([&](const onnx::NodeProto& node) {
-    if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node.domain()))) return;
+    if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node))) return;
     // Where all operands are constant it is constant folding's turn.
     const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
       return name.empty() || edit.constant(name) != nullptr;
@@ -123,7 +123,7 @@ std::size_t constant_folding(const Context& context) {
   std::size_t count = 0;
   GraphEdit& edit = context.edit;
   edit.for_each_node([&](const onnx::NodeProto& node) {
-    const std::int64_t opset = opset_of(edit.model(), node.domain());
+    const std::int64_t opset = opset_of(edit.model(), node);
     if (stays(node.op_type()) || !is_deterministic(node, opset)) return;
     const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
       return name.empty() || (edit.constant(name) != nullptr && raw_bytes_of(*edit.constant(name)).has_value());

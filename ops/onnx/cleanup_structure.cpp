@@ -15,7 +15,7 @@ bool is_default(const onnx::NodeProto& node, std::string_view op_type) {
 }
 
 std::int64_t opset(const Context& context, const onnx::NodeProto& node) {
-  return opset_of(context.edit.model(), node.domain());
+  return opset_of(context.edit.model(), node);
 }
 
 /// A dropout at inference, whose mask, if it has one, nobody looks at.
@@ -40,7 +40,7 @@ bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& inp
   // The output's name must stay: what computes the input takes it over, unless it is something that we do not touch.
   const onnx::NodeProto* producer = edit.producer(input);
   if (producer == nullptr || edit.is_graph_output(input) || !edit.can_replace_uses(input, output) ||
-      !is_deterministic(*producer, opset_of(edit.model(), producer->domain())))
+      !is_deterministic(*producer, opset_of(edit.model(), *producer)))
     return false;
   const std::string from = input, to = output;
   edit.remove(node);
@@ -55,7 +55,8 @@ bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& inp
 std::size_t identity(const Context& context) {
   std::size_t count = 0;
   context.edit.for_each_node([&](const onnx::NodeProto& node) {
-    const bool idle = (is_default(node, "Identity") && node.input_size() == 1) || is_idle_dropout(context, node);
+    const bool idle = (is_default(node, "Identity") && node.input_size() == 1 && opset(context, node) > 0) ||
+                      is_idle_dropout(context, node);
     if (!idle || node.output_size() < 1 || node.output(0).empty() || node.input(0).empty()) return;
     if (bypass(context.edit, node, node.input(0), node.output(0))) ++count;
   });

@@ -105,7 +105,7 @@ class Comparison {
       if (is_external(*tensor)) external += raw_bytes_of(*tensor).value_or(0);
     if (external > options_.memory_limit) return fmt::format("{} bytes of external weights", external);
     for (const onnx::NodeProto* node : before_.nodes)
-      if (const auto obstacle = obstacle_of(*node, opset_of(*before_.model, node->domain())); !obstacle.empty())
+      if (const auto obstacle = obstacle_of(*node, opset_of(*before_.model, *node)); !obstacle.empty())
         return fmt::format("{}: {}", node->op_type(), obstacle);
     return "";
   }

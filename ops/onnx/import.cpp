@@ -119,7 +119,7 @@ class Importer {
       for (const auto& attribute : node.attribute())
         if (attribute.name() == "value" && attribute.has_t()) return read_constant(node.output(0), attribute.t());
 
-    const std::int64_t opset = opset_of(*view_.model, node.domain());
+    const std::int64_t opset = opset_of(*view_.model, node);
     const Attributes attributes = read_attributes(node, view_.folder);
     std::vector<Value> operands;
     std::vector<const Fact*> facts;

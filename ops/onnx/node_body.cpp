@@ -64,6 +64,7 @@ std::optional<Graph> lower_for(const LoweringCall& prototype, const std::vector<
 
 std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset) {
   if (!is_default_domain(node.domain())) return fmt::format("operator of domain '{}'", node.domain());
+  if (opset == 0) return "operator that the model defines itself";
   if (opset < 7) return "opset before 7";
   if (has_subgraph(node)) return "control flow";
   if (is_random(node)) return "random operator";

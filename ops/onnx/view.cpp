@@ -49,6 +49,15 @@ std::int64_t opset_of(const onnx::ModelProto& model, std::string_view domain) {
   return 0;
 }
 
+std::int64_t opset_of(const onnx::ModelProto& model, const onnx::NodeProto& node) {
+  for (const auto& function : model.functions()) {
+    const bool same_domain = function.domain() == node.domain() ||
+                             (is_default_domain(function.domain()) && is_default_domain(node.domain()));
+    if (same_domain && function.name() == node.op_type()) return 0;
+  }
+  return opset_of(model, node.domain());
+}
+
 std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   std::vector<std::string> captured;
   Names seen;
