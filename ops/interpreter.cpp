@@ -143,7 +143,7 @@ class Run {
       const Type& type = node.outputs()[i];
       auto problem = binding_.learn(type, results[i]);
       if (!problem) problem = binding_.mismatch(type, results[i]);
-      if (problem) throw InputError(fmt::format("result {} of {}: {}", i, name, *problem));
+      if (problem) throw TypeMismatch(fmt::format("result {} of {}: {}", i, name, *problem));
       if (uses_.contains(node.output(i))) values_.emplace(node.output(i), std::move(results[i]));
     }
   }

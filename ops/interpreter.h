@@ -5,6 +5,11 @@
 
 namespace taso {
 
+/// A result was not of the type that its node promised: the promise, by which a model may have been changed, was wrong.
+struct TypeMismatch : InputError {
+  using InputError::InputError;
+};
+
 struct InterpreterOptions {
   unsigned threads = 0;  ///< 0: as many as the machine has
   bool plain = false;    ///< only the operators' own meaning, no fast path

@@ -85,6 +85,9 @@ class Comparison {
         // A rounding error may turn an integer or a decision over: then every region has to stand for itself.
         if (result.passed || !integers_differ_) return result;
         why_not_whole = result.reason;
+      } catch (const TypeMismatch& error) {
+        // Regions would be run on operands of the very types that proved wrong.
+        return {false, CheckResult::Scope::whole, 0, 0, error.what()};
       } catch (const InputError& error) {
         why_not_whole = error.what();
       }
@@ -233,6 +236,8 @@ class Comparison {
       for (const bool zeros : {false, true}) {
         try {
           return interpret(graph, operands_for(graph, signature, sample, size, zeros), {.threads = options_.threads});
+        } catch (const TypeMismatch&) {
+          throw;
         } catch (const InputError& error) {
           if (reason.empty()) reason = error.what();
         }
