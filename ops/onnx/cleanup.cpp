@@ -18,7 +18,8 @@ constexpr Pass passes[] = {
     {{"constant-folding", "nodes whose operands are all constant, if the file does not grow"}, cleanup::constant_folding},
     {{"common-subexpressions", "nodes that compute the same"}, cleanup::common_subexpressions},
     {{"batch-norm", "batch normalisation after a convolution or Gemm"}, cleanup::batch_norm},
-    {{"dead-code", "nodes and weights that nothing uses"}, cleanup::dead_code},
+    {{"dead-code", "nodes that nothing uses"}, cleanup::dead_code},
+    {{"unused-weights", "weights that nothing uses, most of them left behind by the other passes"}, cleanup::unused_weights},
 };
 
 /// Every round removes something; this only guards against a pass that would undo another.

@@ -23,5 +23,6 @@ std::size_t constant_folding(const Context& context);
 std::size_t common_subexpressions(const Context& context);
 std::size_t batch_norm(const Context& context);
 std::size_t dead_code(const Context& context);
+std::size_t unused_weights(const Context& context);
 
 }  // namespace taso::cleanup

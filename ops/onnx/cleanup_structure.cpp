@@ -120,8 +120,14 @@ std::size_t dead_code(const Context& context) {
     edit.remove(**node);
     ++count;
   }
+  return count;
+}
+
+std::size_t unused_weights(const Context& context) {
+  std::size_t count = 0;
+  GraphEdit& edit = context.edit;
   const bool inputs_are_constants = edit.model().ir_version() < 4;
-  for (const onnx::TensorProto* tensor : view.initializers) {
+  for (const onnx::TensorProto* tensor : edit.view().initializers) {
     const std::string name = tensor->name();
     if (edit.uses(name) > 0 || (edit.is_graph_input(name) && !inputs_are_constants)) continue;
     edit.remove_initializer(name);
