@@ -1,9 +1,10 @@
 // Times the interpreter on three networks, built here node by node with random weights:
 //   benchmark_interpreter [resnet50|mobilenet2|bert]... [--threads N] [--runs N] [--operators]
-// Prints "<network> <least milliseconds> ms"; with --operators also where the time goes, operator by operator.
+// Prints "<network> <least milliseconds> ms <least milliseconds of processor time> ms"; with --operators also where the time goes, operator by operator.
 // onnxruntime_reference.py beside it builds the same networks for ONNX Runtime.
 #include <chrono>
-#include <cstring>
+#include <cmath>
+#include <ctime>
 #include <limits>
 #include <map>
 #include <random>
@@ -228,10 +229,13 @@ int main(int argc, char** argv) {
     const Graph graph = networks.at(name)();
     const std::vector<Array> inputs{random_input(graph)};
     interpret(graph, inputs, options);
-    double least = std::numeric_limits<double>::infinity();
-    for (int run = 0; run < runs; ++run)
+    double least = std::numeric_limits<double>::infinity(), least_processor = least;
+    for (int run = 0; run < runs; ++run) {
+      const std::clock_t start = std::clock();
       least = std::min(least, milliseconds_of([&] { interpret(graph, inputs, options); }));
-    fmt::print("{} {:.1f} ms\n", name, least);
+      least_processor = std::min(least_processor, 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    }
+    fmt::print("{} {:.1f} ms {:.1f} ms\n", name, least, least_processor);
     if (operators) print_operators(graph, options);
   }
 }

@@ -115,7 +115,8 @@ op::Conv random_conv(Cases& c, std::size_t spatial) {
   return conv;
 }
 
-template <class Pool> Pool random_pool(Cases& c, std::size_t spatial) {
+template <class Pool>
+Pool random_pool(Cases& c, std::size_t spatial) {
   Pool pool;
   for (std::size_t d = 0; d < spatial; ++d) {
     pool.kernel.push_back(c.pick(1, 4));
@@ -127,7 +128,8 @@ template <class Pool> Pool random_pool(Cases& c, std::size_t spatial) {
   return pool;
 }
 
-template <class Op> Op reduction(std::vector<int64_t> axes, bool keep) {
+template <class Op>
+Op reduction(std::vector<int64_t> axes, bool keep) {
   Op op;
   op.axes = std::move(axes);
   op.keep = keep;
@@ -381,6 +383,49 @@ TEST_CASE("reductions and normalisations", "[kernels]") {
     CHECK(agree(reduction<op::ReduceMax>({axis}, false), {large}));
   }
   CHECK(agree(reduction<op::ReduceMean>({0, 2}, true), {large}));
+}
+
+TEST_CASE("results are written over dead operands, never over what others hold", "[kernels]") {
+  class Held : public Weight {
+   public:
+    explicit Held(Array data) : data_(std::move(data)) {}
+    Array load() const override { return data_; }
+
+   private:
+    Array data_;
+  };
+  // A view with no other holder, as a mapped file is: not ours to write to.
+  class Mapped : public Weight {
+   public:
+    explicit Mapped(std::shared_ptr<std::vector<float>> data) : data_(std::move(data)) {}
+    Array load() const override {
+      return Array::view(ElementType::float32, {6}, reinterpret_cast<const std::byte*>(data_->data()),
+                         std::make_shared<int>(0));
+    }
+
+   private:
+    std::shared_ptr<std::vector<float>> data_;
+  };
+  const std::vector<float> values{1, -2, 3, -4, 5, -6};
+  const Array x = Array::of<float>({6}, values), held = Array::of<float>({6}, values);
+  const auto mapped = std::make_shared<std::vector<float>>(values);
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Pool& pool = *graph.pool;
+  const Type type{ElementType::float32, Shape{6}};
+  graph.inputs = {pool.input("x", type)};
+  const Value a = pool.constant("a", type, std::make_shared<Held>(held));
+  const Value b = pool.constant("b", type, std::make_shared<Mapped>(mapped));
+  const Value flat = pool.apply(op::Reshape{{Dim(2), Dim(3)}}, {b});
+  const Value sum = pool.apply(op::Add{}, {pool.apply(op::Relu{}, {graph.inputs[0]}), pool.apply(op::Relu{}, {a})});
+  const Value twice = pool.apply(op::Add{}, {sum, sum});
+  graph.outputs = {sum, pool.apply(op::Relu{}, {flat}), twice, pool.apply(op::Relu{}, {twice})};
+  const std::vector<Array> inputs{x};
+  const auto fast = interpret(graph, inputs, with_threads(2)), plain = interpret(graph, inputs, with_threads(1, true));
+  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(identical(fast[i], plain[i]));
+  CHECK(x.doubles() == Array::of<float>({6}, values).doubles());
+  CHECK(held.doubles() == x.doubles());
+  CHECK(*mapped == values);
 }
 
 TEST_CASE("a NaN stays a NaN", "[kernels]") {
