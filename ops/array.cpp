@@ -1,5 +1,6 @@
 #include "ops/array.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +12,8 @@ namespace taso {
 namespace {
 
 constexpr std::size_t alignment = 64;
+
+thread_local std::size_t largest_array = std::numeric_limits<std::size_t>::max();
 
 template <class To, class From>
 To convert(From value) {
@@ -32,6 +35,9 @@ To convert(From value) {
 
 }  // namespace
 
+ArrayLimit::ArrayLimit(std::size_t bytes) : outer_(largest_array) { largest_array = std::min(outer_, bytes); }
+ArrayLimit::~ArrayLimit() { largest_array = outer_; }
+
 Array::Array(ElementType type, Extents extents) : type_(type), extents_(std::move(extents)) {
   check(size_of(type) > 0, "arrays have a type that we model");
   for (const std::int64_t extent : extents_)
@@ -39,6 +45,7 @@ Array::Array(ElementType type, Extents extents) : type_(type), extents_(std::mov
   size_ = count(extents_);
   if (size_ > std::numeric_limits<std::int64_t>::max() / 16) throw ShapeError("number of elements overflows");
   const std::size_t bytes = std::max<std::size_t>(this->bytes(), 1);
+  if (bytes > largest_array) throw ShapeError(fmt::format("a tensor of {} bytes is too large here", bytes));
   void* raw = ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
   if (raw == nullptr) throw EnvironmentError(fmt::format("not enough memory for a tensor of {} bytes", bytes));
   owner_ = std::shared_ptr<const void>(raw, [](const void* data) {

@@ -72,6 +72,19 @@ class Array {
   bool owned_ = false;  ///< allocated by us, not a view of somebody's data
 };
 
+/// While it lives, a new array of more bytes is refused on this thread, by a ShapeError: a damaged model may ask for any
+/// amount of memory, and a machine that promises more than it has kills whoever takes it. Limits nest, the least counts.
+class ArrayLimit {
+ public:
+  explicit ArrayLimit(std::size_t bytes);
+  ArrayLimit(const ArrayLimit&) = delete;
+  ArrayLimit& operator=(const ArrayLimit&) = delete;
+  ~ArrayLimit();
+
+ private:
+  std::size_t outer_;
+};
+
 /// Same type, shape and bytes.
 bool identical(const Array& a, const Array& b);
 

@@ -63,6 +63,8 @@ std::optional<Array> scaled(const Array& weight, std::size_t axis, const std::ve
 }
 
 std::optional<Array> new_bias(const std::optional<Array>& bias, const Affine& affine, ElementType type) {
+  // One number per channel, in a row: a column of as many numbers is one per sample.
+  if (bias && bias->size() > 1 && bias->extents().back() != bias->size()) return std::nullopt;
   const auto old = bias ? bias->doubles() : std::vector<double>(affine.scale.size(), 0.0);
   if (old.size() != affine.scale.size()) return std::nullopt;
   std::vector<double> values;

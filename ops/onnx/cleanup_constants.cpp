@@ -1,6 +1,7 @@
 // Passes that compute ahead what is known.
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "ops/onnx/attributes.h"
 #include "ops/onnx/cleanup_passes.h"
@@ -57,11 +58,38 @@ std::size_t freed_bytes(const GraphEdit& edit, const onnx::NodeProto& node) {
   return bytes;
 }
 
+/// What it takes to compute a value from constants: one ONNX node may stand for several operators.
 double flops_of(const Value& value) {
-  if (value.node->as_operator() == nullptr) return 0;
-  Shapes shapes;
-  for (const Value& operand : value.node->inputs()) shapes.push_back(operand.shape());
-  return work_of(*value.node->as_operator(), shapes).flops;
+  double flops = 0;
+  std::vector<const Node*> stack{value.node};
+  std::unordered_set<const Node*> seen{value.node};
+  while (!stack.empty()) {
+    const Node& node = *stack.back();
+    stack.pop_back();
+    if (node.as_operator() == nullptr) continue;
+    Shapes shapes;
+    for (const Value& operand : node.inputs()) {
+      shapes.push_back(operand.shape());
+      if (seen.insert(operand.node).second) stack.push_back(operand.node);
+    }
+    flops += work_of(*node.as_operator(), shapes).flops;
+  }
+  return flops;
+}
+
+/// Host functions that look at every combination of elements of their operands, at worst.
+bool multiplies_elements(std::string_view op_type) {
+  static constexpr std::array<std::string_view, 13> names = {
+      "Einsum", "ConvTranspose", "ConvInteger", "MatMulInteger", "DeformConv", "DFT", "STFT",
+      "RNN",    "GRU",           "LSTM",        "Attention",     "Resize",     "NonMaxSuppression"};
+  return one_of(names, op_type);
+}
+
+double combinations(const GraphEdit& edit, const onnx::NodeProto& node) {
+  double product = 1;
+  for (const std::string& input : node.input())
+    if (!input.empty()) product *= std::max<double>(static_cast<double>(raw_bytes_of(*edit.constant(input)).value_or(0)), 1);
+  return product;
 }
 
 bool worth_folding(const Context& context, const onnx::NodeProto& node) {
@@ -77,6 +105,7 @@ bool worth_folding(const Context& context, const onnx::NodeProto& node) {
   for (const std::string& input : node.input())
     if (!input.empty()) operands += raw_bytes_of(*context.edit.constant(input)).value_or(0);
   if (operands > context.options.memory_limit || results > context.options.memory_limit) return false;
+  if (multiplies_elements(node.op_type()) && combinations(context.edit, node) > flops_limit) return false;
   if (repeats_itself(node.op_type())) return results <= repetition_limit;
   return results <= context.options.fold_limit || results <= freed_bytes(context.edit, node);
 }
@@ -131,6 +160,7 @@ std::size_t constant_folding(const Context& context) {
     if (!constant || !worth_folding(context, node)) return;
     std::vector<Array> results;
     try {
+      const ArrayLimit limit(4 * context.options.memory_limit);  // of what the node computes on the way
       std::vector<std::optional<Array>> operands;
       for (const std::string& name : node.input()) {
         operands.emplace_back();

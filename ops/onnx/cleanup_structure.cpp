@@ -31,7 +31,7 @@ bool is_idle_dropout(const Context& context, const onnx::NodeProto& node) {
 
 bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& input, const std::string& output) {
   if (!edit.is_graph_output(output)) {
-    if (!edit.can_replace_uses(output, input)) return false;
+    if (edit.is_pinned(output) || !edit.can_replace_uses(output, input)) return false;
     const std::string from = output, to = input;  // the node, and with it the names, may go
     edit.replace_uses(from, to);
     edit.remove(node);
@@ -39,8 +39,8 @@ bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& inp
   }
   // The output's name must stay: what computes the input takes it over, unless it is something that we do not touch.
   const onnx::NodeProto* producer = edit.producer(input);
-  if (producer == nullptr || edit.is_graph_output(input) || !edit.can_replace_uses(input, output) ||
-      !is_deterministic(*producer, opset_of(edit.model(), *producer)))
+  if (producer == nullptr || edit.is_graph_output(input) || edit.is_pinned(input) ||
+      !edit.can_replace_uses(input, output) || !is_deterministic(*producer, opset_of(edit.model(), *producer)))
     return false;
   const std::string from = input, to = output;
   edit.remove(node);
@@ -94,7 +94,7 @@ std::size_t common_subexpressions(const Context& context) {
     if (fresh) return;
     const std::vector<std::string>& kept = known->second;
     const auto replaceable = [&](std::size_t i) {
-      return outputs[i].empty() || (!context.edit.is_graph_output(outputs[i]) &&
+      return outputs[i].empty() || (!context.edit.is_graph_output(outputs[i]) && !context.edit.is_pinned(outputs[i]) &&
                                     context.edit.can_replace_uses(outputs[i], kept[i]));
     };
     bool all = true;

@@ -14,6 +14,7 @@
 #include "ops/onnx/model.h"
 #include "ops/onnx/node_body.h"
 #include "ops/onnx/proto.h"
+#include "ops/onnx/rewiring.h"
 #include "ops/onnx/tensor_data.h"
 
 namespace taso {
@@ -23,6 +24,11 @@ namespace {
 struct Obligation {
   std::string name;
   Value expected, actual;
+};
+
+/// The edited model is wrong in a way that shows before any number is compared.
+struct Broken {
+  std::string reason;
 };
 
 /// Sizes to try for dimensions that the model leaves open; the first with which the original runs is taken.
@@ -77,6 +83,20 @@ class Comparison {
 
   CheckResult run() {
     if (same_nodes()) return {true, CheckResult::Scope::unchanged, 0, 0, ""};
+    const ArrayLimit limit(options_.largest_tensor);
+    try {
+      return run_whole_or_regions();
+    } catch (const Broken& broken) {
+      return {false, scope_, 0, std::numeric_limits<double>::infinity(), broken.reason};
+    }
+  }
+
+ private:
+  bool same_nodes() const {
+    return before_.nodes == after_.nodes && before_.initializers == after_.initializers;
+  }
+
+  CheckResult run_whole_or_regions() {
     CheckResult result;
     std::string why_not_whole = obstacle_to_whole();
     if (why_not_whole.empty()) {
@@ -92,14 +112,18 @@ class Comparison {
         why_not_whole = error.what();
       }
     }
+    scope_ = CheckResult::Scope::regions;
     result = run_regions();
     if (result.passed) result.reason = why_not_whole;
     return result;
   }
 
- private:
-  bool same_nodes() const {
-    return before_.nodes == after_.nodes && before_.initializers == after_.initializers;
+  Imported import_edited(SharedImport& shared) const {
+    try {
+      return import_model(after_, &shared);
+    } catch (const InputError& error) {
+      throw Broken{fmt::format("the edited model cannot be read: {}", error.what())};
+    }
   }
 
   std::string obstacle_to_whole() const {
@@ -116,7 +140,7 @@ class Comparison {
   CheckResult run_whole() {
     SharedImport shared;
     const Imported before = import_model(before_, &shared);
-    const Imported after = import_model(after_, &shared);
+    const Imported after = import_edited(shared);
     defaults_ = before.defaults;
     std::vector<Obligation> obligations;
     const auto& outputs = before_.model->graph().output();
@@ -130,42 +154,45 @@ class Comparison {
   /// Assume and guarantee: nodes that nobody touched compute the same from the same operands, so their results are taken
   /// as random inputs of both sides, and what is left to show is that every touched node agrees with what it replaced.
   CheckResult run_regions() {
-    std::unordered_set<const onnx::NodeProto*> untouched(before_.nodes.begin(), before_.nodes.end());
     std::unordered_map<std::string, const onnx::NodeProto*> producers;
     for (const onnx::NodeProto* node : before_.nodes)
       for (const std::string& output : node->output()) producers.emplace(output, node);
+    const std::unordered_set<const onnx::TensorProto*> untouched_weights(before_.initializers.begin(),
+                                                                         before_.initializers.end());
+    std::unordered_set<std::string> known;  // names that the original gives a meaning
+    for (const auto& [name, node] : producers) known.insert(name);
+    for (const onnx::TensorProto* tensor : before_.initializers) known.insert(tensor->name());
 
-    SharedImport shared;
-    std::vector<std::pair<std::string, std::string>> pairs;  // names: in the original, in the edited model
+    NamePairs pairs;
+    std::unordered_map<std::string, std::string> cut_before, cut_after;
+    const auto partners = find_partners(producers);
     for (const onnx::NodeProto* node : after_.nodes) {
-      const auto original = node->output_size() > 0 ? producers.find(node->output(0)) : producers.end();
-      const bool kept = untouched.contains(node) && is_cuttable(*node);
-      const bool rewired = original != producers.end() && is_rewired(*original->second, *node);
-      if (rewired) {
-        const onnx::NodeProto& old = *original->second;
-        for (int i = 0; i < node->input_size(); ++i) pairs.emplace_back(old.input(i), node->input(i));
-        const auto old_captured = captured_names(old), captured = captured_names(*node);
-        for (std::size_t i = 0; i < captured.size(); ++i) pairs.emplace_back(old_captured.at(i), captured[i]);
-      }
-      for (const std::string& output : node->output()) {
+      const auto partner = partners.find(node);
+      if (partner != partners.end()) pairs.insert(pairs.end(), partner->second.operands.begin(), partner->second.operands.end());
+      for (int i = 0; i < node->output_size(); ++i) {
+        const std::string& output = node->output(i);
         if (output.empty()) continue;
-        if (kept || rewired)
-          shared.cut.insert(output);
-        else if (producers.contains(output))
-          pairs.emplace_back(output, output);
+        const std::string* original = partner == partners.end() ? nullptr : &partner->second.node->output(i);
+        if (original != nullptr) {
+          cut_before.emplace(*original, *original);
+          cut_after.emplace(output, *original);
+        }
+        if (known.contains(output) && (original == nullptr || *original != output)) pairs.emplace_back(output, output);
       }
     }
     for (const onnx::TensorProto* tensor : after_.initializers)
-      if (producers.contains(tensor->name())) pairs.emplace_back(tensor->name(), tensor->name());
+      if (known.contains(tensor->name()) && !untouched_weights.contains(tensor))
+        pairs.emplace_back(tensor->name(), tensor->name());
 
+    SharedImport shared;
+    shared.cut = std::move(cut_before);
     const Imported before = import_model(before_, &shared);
-    const Imported after = import_model(after_, &shared);
+    shared.cut = std::move(cut_after);
+    const Imported after = import_edited(shared);
     defaults_ = before.defaults;
-    std::vector<Obligation> obligations;
-    for (const auto& [old_name, name] : pairs)
-      if (!name.empty()) obligations.push_back({name, before.values.at(old_name), after.values.at(name)});
     CheckResult result{true, CheckResult::Scope::regions, 0, 0, ""};
-    for (const Obligation& obligation : obligations) {
+    for (const auto& [old_name, name] : pairs) {
+      const Obligation obligation{name, before.values.at(old_name), after.values.at(name)};
       if (obligation.expected == obligation.actual) {
         ++result.compared;
         continue;
@@ -174,7 +201,7 @@ class Comparison {
       try {
         one = discharge(shared.pool, before.graph, {obligation}, CheckResult::Scope::regions);
       } catch (const InputError& error) {
-        one.reason = fmt::format("'{}' cannot be checked: {}", obligation.name, error.what());
+        throw InputError(fmt::format("the change at '{}' cannot be checked: {}", obligation.name, error.what()));
       }
       result.compared += one.compared;
       result.worst = std::max(result.worst, one.worst);
@@ -186,18 +213,55 @@ class Comparison {
     return result;
   }
 
-  /// A constant is known, not arbitrary.
-  static bool is_cuttable(const onnx::NodeProto& node) { return node.op_type() != "Constant"; }
+  /// The node of the original that a node of the edited model is, and the values that have to agree for that.
+  struct Partner {
+    const onnx::NodeProto* node;
+    NamePairs operands;
+  };
 
-  /// The same node but for the names of its operands.
-  static bool is_rewired(const onnx::NodeProto& old, const onnx::NodeProto& node) {
-    if (&old == &node || old.op_type() != node.op_type() || old.domain() != node.domain()) return false;
-    if (old.input_size() != node.input_size() || old.output_size() != node.output_size()) return false;
-    for (int i = 0; i < old.input_size(); ++i)
-      if (old.input(i).empty() != node.input(i).empty()) return false;
-    if (!std::equal(old.output().begin(), old.output().end(), node.output().begin())) return false;
-    if (has_subgraph(node)) return captured_names(old).size() == captured_names(node).size();
-    return attribute_bytes(old) == attribute_bytes(node);
+  std::unordered_map<const onnx::NodeProto*, Partner> find_partners(
+      const std::unordered_map<std::string, const onnx::NodeProto*>& producers) const {
+    std::unordered_map<const onnx::NodeProto*, Partner> partners;
+    std::unordered_set<const onnx::NodeProto*> free(before_.nodes.begin(), before_.nodes.end());
+    std::vector<const onnx::NodeProto*> left;
+    const auto join = [&](const onnx::NodeProto& node, const onnx::NodeProto& original, NamePairs operands) {
+      free.erase(&original);
+      partners.emplace(&node, Partner{&original, std::move(operands)});
+    };
+    for (const onnx::NodeProto* node : after_.nodes) {
+      if (node->op_type() == "Constant") continue;  // is known, not arbitrary
+      if (free.contains(node)) {
+        join(*node, *node, {});
+        continue;
+      }
+      const auto original = node->output_size() > 0 ? producers.find(node->output(0)) : producers.end();
+      auto operands = original != producers.end() && free.contains(original->second)
+                          ? rewiring_of(*original->second, *node)
+                          : std::nullopt;
+      if (operands && std::equal(node->output().begin(), node->output().end(), original->second->output().begin()))
+        join(*node, *original->second, std::move(*operands));
+      else if (!obstacle_of(*node, opset_of(*before_.model, *node)).empty())
+        left.push_back(node);
+    }
+    // What cannot be run must be one of the original's nodes, though its results may have got other names: the one that
+    // has most operands in common, of equals the first.
+    for (const onnx::NodeProto* node : left) {
+      const onnx::NodeProto* best = nullptr;
+      NamePairs best_operands;
+      std::ptrdiff_t most = -1;
+      for (const onnx::NodeProto* original : before_.nodes) {
+        if (!free.contains(original) || original->name() != node->name()) continue;
+        auto operands = rewiring_of(*original, *node);
+        if (!operands) continue;
+        const auto same = std::count_if(operands->begin(), operands->end(), [](const auto& p) { return p.first == p.second; });
+        if (same <= most) continue;
+        most = same;
+        best = original;
+        best_operands = std::move(*operands);
+      }
+      if (best != nullptr) join(*node, *best, std::move(best_operands));
+    }
+    return partners;
   }
 
   /// Runs both sides on the same operands; those are drawn anew until the original runs.
@@ -212,7 +276,7 @@ class Comparison {
 
     CheckResult result{true, scope, 0, 0, ""};
     for (unsigned sample = 0; sample < std::max(options_.samples, 1U); ++sample) {
-      const std::vector<Array> outputs = run_somehow(graph, signature, sample);
+      const std::vector<Array> outputs = run_somehow(graph, half, signature, sample);
       for (std::size_t i = 0; i < half; ++i) {
         const Array &expected = outputs[i], &actual = outputs[half + i];
         Tolerance tolerance = Tolerance::of(expected.type());
@@ -230,17 +294,30 @@ class Comparison {
     return result;
   }
 
-  std::vector<Array> run_somehow(const Graph& graph, const Graph& signature, unsigned sample) {
+  /// Throws InputError if the original does not run, whatever the operands.
+  std::vector<Array> run_somehow(const Graph& graph, std::size_t half, const Graph& signature, unsigned sample) {
+    const InterpreterOptions running{.threads = options_.threads};
     std::string reason;
     for (const std::int64_t size : open_sizes) {
       for (const bool zeros : {false, true}) {
+        std::string trouble;
         try {
-          return interpret(graph, operands_for(graph, signature, sample, size, zeros), {.threads = options_.threads});
+          return interpret(graph, operands_for(graph, signature, sample, size, zeros), running);
         } catch (const TypeMismatch&) {
           throw;
         } catch (const InputError& error) {
-          if (reason.empty()) reason = error.what();
+          trouble = error.what();
         }
+        Graph original = graph;
+        original.outputs.resize(half);
+        bool runs = true;
+        try {
+          interpret(original, operands_for(graph, signature, sample, size, zeros), running);
+        } catch (const InputError&) {
+          runs = false;
+        }
+        if (runs) throw Broken{fmt::format("the edited model does not run: {}", trouble)};
+        if (reason.empty()) reason = trouble;
       }
       const bool open = std::any_of(graph.inputs.begin(), graph.inputs.end(), [](const Value& input) {
         return input.type().shape && !is_static(*input.type().shape);
@@ -300,6 +377,7 @@ class Comparison {
   const ModelView& after_;
   const CheckOptions& options_;
   std::unordered_map<std::string, const onnx::TensorProto*> defaults_;
+  CheckResult::Scope scope_ = CheckResult::Scope::whole;
   bool integers_differ_ = false;
 };
 

@@ -19,6 +19,8 @@ struct CheckOptions {
   std::optional<double> rtol, atol;       ///< instead of the tolerance of the element type
   /// Whole models are run only while their external weights are at most this large; else every changed region by itself.
   std::size_t memory_limit = std::size_t{128} << 20;
+  /// What the interpreter may take for one tensor.
+  std::size_t largest_tensor = std::size_t{4} << 30;
   unsigned threads = 0;
 };
 
@@ -35,7 +37,8 @@ struct CheckResult {
   std::string reason;           ///< why it failed; or why it was not the whole
 };
 
-/// Both views belong to one model file, the second possibly edited.
+/// Both views belong to one model file, the second possibly edited. Throws InputError when a part that was changed cannot
+/// be checked, because the original cannot be run here.
 CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options = {});
 
 /// Whether two arrays agree within a tolerance; adds to `worst`. Types and shapes must be equal; integers and booleans

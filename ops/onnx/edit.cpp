@@ -16,6 +16,7 @@ void collect_names(const onnx::GraphProto& graph, std::unordered_set<std::string
   for (const auto& output : graph.output()) names.insert(output.name());
   for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
   for (const auto& tensor : graph.sparse_initializer()) names.insert(tensor.values().name());
+  for (const auto& info : graph.value_info()) names.insert(info.name());  // a new value must not inherit an old type
   for (const auto& node : graph.node()) {
     names.insert(node.name());
     names.insert(node.input().begin(), node.input().end());
@@ -55,6 +56,8 @@ bool defines(const onnx::GraphProto& graph, const std::string& name) {
   const auto named = [&](const auto& item) { return item.name() == name; };
   if (std::any_of(graph.input().begin(), graph.input().end(), named)) return true;
   if (std::any_of(graph.initializer().begin(), graph.initializer().end(), named)) return true;
+  const auto& sparse = graph.sparse_initializer();
+  if (std::any_of(sparse.begin(), sparse.end(), [&](const auto& tensor) { return named(tensor.values()); })) return true;
   return std::any_of(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto& node) {
     return std::find(node.output().begin(), node.output().end(), name) != node.output().end();
   });
@@ -71,6 +74,34 @@ void rename_captured(onnx::GraphProto& graph, const std::string& from, const std
     if (output.name() == from) output.set_name(to);
 }
 
+template <class Predicate>
+bool any_subgraph(const onnx::NodeProto& node, Predicate&& predicate) {
+  return std::any_of(node.attribute().begin(), node.attribute().end(), [&](const onnx::AttributeProto& attribute) {
+    return (attribute.has_g() && predicate(attribute.g())) ||
+           std::any_of(attribute.graphs().begin(), attribute.graphs().end(), predicate);
+  });
+}
+
+/// Does something in this scope, or in one inside it, use the name with the meaning that it has outside?
+bool captures(const onnx::GraphProto& graph, const std::string& name) {
+  if (defines(graph, name)) return false;
+  const auto uses = [&](const onnx::NodeProto& node) {
+    return std::find(node.input().begin(), node.input().end(), name) != node.input().end() ||
+           any_subgraph(node, [&](const onnx::GraphProto& inner) { return captures(inner, name); });
+  };
+  return std::any_of(graph.node().begin(), graph.node().end(), uses) ||
+         std::any_of(graph.output().begin(), graph.output().end(), [&](const auto& out) { return out.name() == name; });
+}
+
+/// Is `from`, of outside, used in a scope where `to` means something else?
+bool hides(const onnx::GraphProto& graph, const std::string& from, const std::string& to) {
+  if (defines(graph, from)) return false;
+  if (defines(graph, to)) return captures(graph, from);
+  return std::any_of(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto& node) {
+    return any_subgraph(node, [&](const onnx::GraphProto& inner) { return hides(inner, from, to); });
+  });
+}
+
 }  // namespace
 
 GraphEdit::GraphEdit(const Model& model) : proto_(&model.proto()), folder_(model.folder()) {
@@ -78,8 +109,10 @@ GraphEdit::GraphEdit(const Model& model) : proto_(&model.proto()), folder_(model
   collect_names(graph, names_);
   for (const auto& input : graph.input()) graph_inputs_.insert(input.name());
   for (const auto& output : graph.output()) graph_outputs_.insert(output.name());
-  for (const auto& annotation : graph.quantization_annotation())
+  for (const auto& annotation : graph.quantization_annotation()) {
+    pinned_.insert(annotation.tensor_name());
     for (const auto& entry : annotation.quant_parameter_tensor_names()) pinned_.insert(entry.value());
+  }
   for (const auto& tensor : graph.initializer()) {
     weight_by_name_.emplace(tensor.name(), weights_.size());
     weights_.push_back({&tensor, nullptr});
@@ -227,19 +260,10 @@ void GraphEdit::add_constant(const std::string& name, const Array& data) {
 }
 
 bool GraphEdit::can_replace_uses(const std::string& from, const std::string& to) const {
-  for (const onnx::NodeProto* node : consumers(from)) {
-    std::unordered_set<std::string> inner;
-    for (const auto& attribute : node->attribute()) {
-      if (attribute.has_g()) collect_names(attribute.g(), inner);
-      for (const auto& graph : attribute.graphs()) collect_names(graph, inner);
-    }
-    if (!inner.contains(from) || !inner.contains(to)) continue;
-    const auto captured = captured_names(*node);
-    // A subgraph that takes `to` from outside as well is fine only if no scope inside defines it; names that are captured
-    // somewhere may still be defined elsewhere, so this errs on the safe side.
-    if (std::find(captured.begin(), captured.end(), to) == captured.end()) return false;
-  }
-  return true;
+  const auto users = consumers(from);
+  return std::none_of(users.begin(), users.end(), [&](const onnx::NodeProto* node) {
+    return any_subgraph(*node, [&](const onnx::GraphProto& graph) { return hides(graph, from, to); });
+  });
 }
 
 void GraphEdit::replace_uses(const std::string& from, const std::string& to) {

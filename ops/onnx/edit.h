@@ -35,6 +35,8 @@ class GraphEdit {
 
   bool is_graph_input(const std::string& name) const { return graph_inputs_.contains(name); }
   bool is_graph_output(const std::string& name) const { return graph_outputs_.contains(name); }
+  /// Whether the model speaks of that name outside of nodes, in a quantization annotation: then it has to stay.
+  bool is_pinned(const std::string& name) const { return pinned_.contains(name); }
   /// The node that computes a value; null if none does.
   const onnx::NodeProto* producer(const std::string& name) const;
   const onnx::TensorProto* initializer(const std::string& name) const;

@@ -42,8 +42,8 @@ class GraphWriter {
 
   /// Writes what `value` needs, operands first, without recursion.
   void write(const Value& value, const std::string& hint) {
-    std::vector<const Node*> stack{value.node};
     if (has(value)) return;
+    std::vector<const Node*> stack{value.node};
     while (!stack.empty()) {
       const Node& node = *stack.back();
       const std::size_t before = stack.size();
@@ -51,11 +51,18 @@ class GraphWriter {
         if (!has(operand)) stack.push_back(operand.node);
       if (stack.size() != before) continue;
       stack.pop_back();
-      if (!has(node.output())) write_node(node, hint);
+      if (!is_written(node)) write_node(node, hint);
     }
   }
 
  private:
+  /// A node of the model may have given names to some of the results only.
+  bool is_written(const Node& node) const {
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
+      if (!has(node.output(i))) return false;
+    return true;
+  }
+
   void write_node(const Node& node, const std::string& hint) {
     const Operator* op = node.as_operator();
     if (node.as_constant() != nullptr) {
@@ -73,7 +80,7 @@ class GraphWriter {
     }
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const auto reserved = reserved_.find(node.output(i));
-      outputs.push_back(reserved != reserved_.end()
+      outputs.push_back(reserved != reserved_.end() && !has(node.output(i))
                             ? reserved->second
                             : sink_.fresh_name(fmt::format("{}/{}", hint, name_of(*op))));
     }
@@ -124,10 +131,12 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
 
   // A name that a changed output must have is taken from the old value, which may still be needed under another.
   std::unordered_map<std::string, std::string> imported_as;  // the name that the import knew a renamed value by
+  std::unordered_set<std::string> renamed;
   for (const int i : changed) {
     const std::string name = outputs[i].name();
+    if (!renamed.insert(name).second) continue;  // an output that is listed twice
     const onnx::NodeProto* producer = edit.producer(name);
-    check(producer != nullptr, "a changed output is computed by a node");
+    if (producer == nullptr) throw InputError(fmt::format("the output '{}' is not computed by a node", name));
     const std::string old = edit.fresh_name(name + "/before");
     edit.modify(*producer, [&](onnx::NodeProto& copy) {
       for (auto& output : *copy.mutable_output())
@@ -140,8 +149,8 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
   GraphWriter::Names names;
   const ModelView view = edit.view();
   const auto offer = [&](const std::string& name) {
-    const auto renamed = imported_as.find(name);
-    const auto value = imported.values.find(renamed == imported_as.end() ? name : renamed->second);
+    const auto former = imported_as.find(name);
+    const auto value = imported.values.find(former == imported_as.end() ? name : former->second);
     if (value != imported.values.end()) names.try_emplace(value->second, name);
   };
   for (const auto* input : view.inputs) offer(input->name());
@@ -159,7 +168,8 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
   for (const int i : changed) {
     const Value& value = graph.outputs[static_cast<std::size_t>(i)];
     writer.write(value, outputs[i].name());
-    if (writer.name(value) != outputs[i].name()) edit.add(identity_node(writer.name(value), outputs[i].name()));
+    if (writer.name(value) != outputs[i].name() && edit.producer(outputs[i].name()) == nullptr)
+      edit.add(identity_node(writer.name(value), outputs[i].name()));
   }
 
   std::unordered_set<const onnx::NodeProto*> was_needed;
@@ -207,6 +217,8 @@ Model write_model(const Graph& graph, const WriteOptions& options) {
   } sink(out, options.opset);
 
   const auto declare = [](onnx::ValueInfoProto& info, const std::string& name, const Type& type) {
+    if (!type.shape || type.element == ElementType::undefined)
+      throw InputError(fmt::format("the type of '{}' is not known", name));
     info.set_name(name);
     auto& tensor = *info.mutable_type()->mutable_tensor_type();
     tensor.set_elem_type(onnx_data_type(type.element));

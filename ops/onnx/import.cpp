@@ -56,12 +56,12 @@ class Importer {
   Imported run() {
     read_inputs();
     for (const auto& sparse : view_.model->graph().sparse_initializer())
-      set(sparse.values().name(), opaque_constant("sparse_initializer"), {});
+      set(sparse.values().name(), opaque_constant("sparse_initializer", &sparse), {});
     for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info.type());
     for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info.type());
     for (const onnx::NodeProto* node : view_.nodes) read_node(*node);
     for (const auto& output : view_.model->graph().output())
-      result_.graph.outputs.push_back(result_.values.at(output.name()));
+      result_.graph.outputs.push_back(value_of(output.name()));
     return std::move(result_);
   }
 
@@ -77,12 +77,24 @@ class Importer {
   /// For a value that is cut, the input that stands for it; the same for a value that equals one.
   Value stand_in(const std::string& name, const Value& value) {
     if (const auto known = shared_->stand_in.find(value); known != shared_->stand_in.end()) return known->second;
-    if (!shared_->cut.contains(name) || value.node->as_input() != nullptr) return value;
-    return shared_->stand_in.emplace(value, pool().input("cut " + name, value.type())).first->second;
+    const auto cut = shared_->cut.find(name);
+    if (cut == shared_->cut.end() || value.node->as_input() != nullptr) return value;
+    auto& input = shared_->cut_inputs[cut->second];
+    if (!input) input = pool().input("cut " + cut->second, value.type());
+    return shared_->stand_in.emplace(value, input).first->second;
   }
 
-  Value opaque_constant(std::string kind) {
-    return pool().add_opaque(Opaque{std::move(kind), 0, {Type{}}, nullptr}, {}).output();
+  const Value& value_of(const std::string& name) const {
+    const auto found = result_.values.find(name);
+    if (found == result_.values.end()) throw InputError(fmt::format("nothing computes '{}'", name));
+    return found->second;
+  }
+
+  Value opaque_constant(std::string kind, const void* data) {
+    if (shared_ == nullptr) return pool().add_opaque(Opaque{std::move(kind), 0, {Type{}}, nullptr}, {}).output();
+    auto& values = shared_->opaque[fmt::format("{} @{}", kind, data)];
+    if (values.empty()) values.push_back(pool().add_opaque(Opaque{std::move(kind), 0, {Type{}}, nullptr}, {}).output());
+    return values.front();
   }
 
   void read_inputs() {
@@ -104,7 +116,7 @@ class Importer {
 
   void read_constant(const std::string& name, const onnx::TensorProto& tensor) {
     const ElementType element = element_type_from_onnx(tensor.data_type());
-    if (element == ElementType::undefined) return set(name, opaque_constant("constant"), {});
+    if (element == ElementType::undefined) return set(name, opaque_constant("constant", &tensor), {});
     const Extents extents(tensor.dims().begin(), tensor.dims().end());
     Fact fact{Type{element, shape_of(extents)}, std::nullopt, std::nullopt};
     if (count(extents) <= small_constant) fact.constant = read_tensor(tensor, view_.folder);
@@ -124,7 +136,7 @@ class Importer {
     std::vector<Value> operands;
     std::vector<const Fact*> facts;
     const auto add_operand = [&](const std::string& name) {
-      operands.push_back(name.empty() ? Value{} : result_.values.at(name));
+      operands.push_back(name.empty() ? Value{} : value_of(name));
       facts.push_back(name.empty() ? nullptr : &result_.facts.at(name));
     };
     for (const std::string& name : node.input()) add_operand(name);

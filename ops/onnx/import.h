@@ -13,9 +13,11 @@ namespace taso {
 /// What two models that are to be compared have in common: imported with one of these, equal parts become equal values.
 struct SharedImport {
   std::shared_ptr<Pool> pool = std::make_shared<Pool>();
-  /// Values that become inputs of the graph, whatever computes them in the models.
-  std::unordered_set<std::string> cut;
-  /// Deterministic nodes that we do not model, by what they do and take; only here are such nodes ever merged.
+  /// Values of the model that is imported next which become inputs of the graph, whatever computes them, and what the
+  /// inputs are called: those of one name are one.
+  std::unordered_map<std::string, std::string> cut;
+  std::unordered_map<std::string, Value> cut_inputs;
+  /// Deterministic nodes and constants that we do not model, by what they do and take; only here are such nodes ever merged.
   std::unordered_map<std::string, std::vector<Value>> opaque;
   /// What stands for a value that was cut, wherever else it is computed.
   std::unordered_map<Value, Value, HashValue> stand_in;

@@ -37,7 +37,7 @@ std::optional<std::vector<Dim>> split_lengths(const LoweringCall& call, const Di
   }
   // From opset 18 on the last part may be shorter.
   const auto known = whole.known();
-  if (!known) return std::nullopt;
+  if (!known || *known < parts || *known > std::numeric_limits<std::int64_t>::max() / 2) return std::nullopt;
   const std::int64_t share = (*known + parts - 1) / parts;
   std::vector<Dim> lengths(call.outputs, Dim(share));
   lengths.back() = Dim(*known - share * (parts - 1));

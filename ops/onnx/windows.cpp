@@ -29,7 +29,7 @@ std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<
       total = reach - 1;
     } else {
       const auto size = call.shape(0)[2 + i].known();
-      if (!size || *size <= 0) return std::nullopt;
+      if (!size || *size <= 0 || *size >= (std::int64_t{1} << 40)) return std::nullopt;
       const std::int64_t outputs = (*size + windows.strides[i] - 1) / windows.strides[i];
       total = std::max<std::int64_t>(0, (outputs - 1) * windows.strides[i] + reach - *size);
     }
