@@ -226,6 +226,35 @@ Dim operator*(Dim a, Dim b) {
   return DimArithmetic::make(std::move(product));
 }
 
+namespace {
+
+std::int64_t least_value(const Dim& dim) {
+  return dim.evaluate([](std::string_view) { return 1; });
+}
+
+/// Whether it never falls when an unknown grows, so that its least value is the one with all of them 1.
+bool is_monotone(const Dim& dim) {
+  for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
+    if (coefficient < 0 && !monomial.empty()) return false;
+    for (const Atom* atom : monomial) {
+      if (!atom->is_quotient) continue;
+      if (!atom->denominator.is_static() || !is_monotone(atom->numerator) || least_value(atom->numerator) < 0) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool surely_non_negative(Dim dim) {
+  if (dim.is_static()) return dim.value() >= 0;
+  try {
+    return is_monotone(dim) && least_value(dim) >= 0;
+  } catch (const ShapeError&) {
+    return false;  // beyond the numbers that we have
+  }
+}
+
 std::optional<Dim> exact_div(Dim a, Dim b) {
   if (b == Dim(0)) return std::nullopt;
   if (b == Dim(1)) return a;

@@ -54,6 +54,9 @@ Dim operator*(Dim a, Dim b);
 Dim floor_div(Dim a, Dim b);
 /// Rounds up.
 Dim ceil_div(Dim a, Dim b);
+// What holds for every value of the unknowns, which are 1 or more. False means "cannot tell".
+bool surely_non_negative(Dim dim);
+inline bool surely_at_least(Dim a, Dim b) { return surely_non_negative(a - b); }
 /// The quotient if it is exact for every value of the unknowns, as far as we can tell.
 std::optional<Dim> exact_div(Dim a, Dim b);
 

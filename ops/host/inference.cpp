@@ -1,7 +1,6 @@
 #include "ops/host/inference.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 
 #include "ops/host/inference_rules.h"
@@ -9,20 +8,6 @@
 
 namespace taso {
 namespace inference {
-
-bool surely_non_negative(Dim dim) {
-  if (dim.is_static()) return dim.value() >= 0;
-  // A polynomial without negative coefficients, but for its constant term, is smallest where every unknown is 1. The
-  // text tells: anything else that might be subtracted, or divided by an unknown, is left undecided.
-  std::string text = dim.text();
-  std::size_t digits = text.size();
-  while (digits > 0 && std::isdigit(static_cast<unsigned char>(text[digits - 1]))) --digits;
-  if (digits < text.size() && digits >= 3 && text.compare(digits - 3, 3, " - ") == 0) text.resize(digits - 3);
-  if (text.find_first_of("-\"") != std::string::npos) return false;
-  for (std::size_t slash = text.find('/'); slash != std::string::npos; slash = text.find('/', slash + 1))
-    if (!std::isdigit(static_cast<unsigned char>(text[slash + 1]))) return false;
-  return dim.evaluate([](std::string_view) { return 1; }) >= 0;
-}
 
 std::optional<Dim> smaller_of(Dim a, Dim b) {
   if (surely_at_least(a, b)) return b;

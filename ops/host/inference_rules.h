@@ -7,9 +7,6 @@
 
 namespace taso::inference {
 
-// What holds for every value of the unknowns, which are 1 or more. False means "cannot tell".
-bool surely_non_negative(Dim dim);
-inline bool surely_at_least(Dim a, Dim b) { return surely_non_negative(a - b); }
 /// The smaller of two dimensions, if it is the same one always.
 std::optional<Dim> smaller_of(Dim a, Dim b);
 

@@ -118,6 +118,9 @@ Lowered slice(const LoweringCall& call) {
     auto end = slice_bound((*ends)[i], size);
     if (!begin || !end) return std::nullopt;
     if (begin->is_static() && end->is_static() && end->value() < begin->value()) end = begin;
+    // With unknowns, the block must have a length for each of their values: from the front, or to the end.
+    const bool decided = (begin->is_static() && end->is_static()) || *begin == Dim(0) || *end == size;
+    if (!decided) return std::nullopt;
     if (*begin == Dim(0) && *end == size) continue;
     result = call.apply(op::Slice{.axis = axis, .begin = *begin, .end = *end}, {result});
   }
@@ -177,6 +180,8 @@ Lowered reshape(const LoweringCall& call) {
       if (i >= from.size()) return std::nullopt;
       dim = from[i];
     }
+    // A number that turns out to be 0 or -1 when the model runs would mean something else.
+    if (!dim.is_static() && !surely_at_least(dim, 1)) return std::nullopt;
     if (dim == Dim(-1)) {
       if (open) return std::nullopt;
       open = i;

@@ -155,3 +155,19 @@ TEST_CASE("what overflows is refused") {
   CHECK_THROWS_AS(exact_div(n * least, Dim(-1) * n), ShapeError);
   CHECK(exact_div(n * -6, -3) == n * 2);
 }
+
+TEST_CASE("what holds for every value of the unknowns") {
+  const Dim n = Dim::symbol("N"), h = Dim::symbol("H");
+  CHECK(surely_at_least(n, 1));
+  CHECK_FALSE(surely_at_least(n, 2));
+  CHECK(surely_at_least(n * h + n, 2));
+  CHECK_FALSE(surely_at_least(n - h, 0));
+  CHECK(surely_non_negative(n - 1));
+  CHECK_FALSE(surely_non_negative(n - 2));
+  // The output of a convolution with stride 2 has a row even where the input has one; half of the input need not.
+  CHECK(surely_at_least(floor_div(h - 1, 2) + 1, 1));
+  CHECK_FALSE(surely_at_least(floor_div(h, 2), 1));
+  CHECK(surely_non_negative(floor_div(h, 2)));
+  CHECK_FALSE(surely_non_negative(floor_div(h, n) - 1));
+  CHECK_FALSE(surely_non_negative(n * std::numeric_limits<std::int64_t>::max() - n * h));
+}
