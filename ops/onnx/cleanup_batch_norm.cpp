@@ -98,7 +98,7 @@ bool fold(const Context& context, const onnx::NodeProto& norm) {
   if (batch_norm == nullptr || norm.input_size() != 5) return false;
 
   const onnx::NodeProto* before = edit.producer(norm.input(0));
-  if (before == nullptr || before->output_size() != 1 || edit.uses(norm.input(0)) != 1) return false;
+  if (before == nullptr || opset_of(edit.model(), *before) == 0 || before->output_size() != 1 || edit.uses(norm.input(0)) != 1) return false;
   const auto axis = channel_axis(*before);
   if (!axis || before->input_size() < 2) return false;
   // A weight that others use too would be in the file twice.

@@ -72,7 +72,11 @@ std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset) {
   return "operator not covered";
 }
 
-bool is_deterministic(const onnx::NodeProto& node, std::int64_t opset) { return obstacle_of(node, opset).empty(); }
+bool is_deterministic(const onnx::NodeProto& node, std::int64_t opset) {
+  // A dropout that may be told to train draws random numbers.
+  if (node.op_type() == "Dropout" && node.input_size() > 2 && !node.input(2).empty()) return false;
+  return obstacle_of(node, opset).empty();
+}
 
 std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
                             const std::vector<std::optional<Array>>& inputs, const InterpreterOptions& options) {
