@@ -153,8 +153,8 @@ Arrays attention(const HostCall& call) {
   }
   constexpr double never = -std::numeric_limits<double>::infinity();
   Heads result{q.batches, q.heads, q.length, v.size, {}}, scores{q.batches, q.heads, q.length, keys, {}};
-  make_array(call, ElementType::boolean,
-             {sign(q.batches), sign(q.heads), sign(q.length), sign(std::max(keys, v.size))});
+  const Extents largest_part{sign(q.batches), sign(q.heads), sign(q.length), sign(std::max(keys, v.size))};
+  require(call, product(call, largest_part, 0, 4) <= most_elements, "the result is too large");
   result.values.resize(q.batches * q.heads * q.length * v.size);
   if (call.outputs > 3) scores.values.resize(q.batches * q.heads * q.length * keys);
   std::vector<double> raw(keys), capped(keys), biased(keys), weights(keys);

@@ -45,6 +45,7 @@ Arrays non_max_suppression(const HostCall& call) {
   const bool centre = call.attributes.integer("center_point_box", 0) != 0;
   const std::int64_t most = call.has(2) ? integer_of(call, 2) : 0;
   const double most_overlap = call.has(3) ? number_of(call, 3) : 0;
+  const double least_score = call.has(4) ? number_of(call, 4) : -std::numeric_limits<double>::infinity();
   const std::size_t batches = unsign(box_extents[0]), boxes = unsign(box_extents[1]),
                     classes = unsign(score_extents[1]);
   const std::vector<double> corners = call.input(0).doubles(), scores = call.input(1).doubles();
@@ -54,7 +55,7 @@ Arrays non_max_suppression(const HostCall& call) {
       const double* score = scores.data() + (n * classes + c) * boxes;
       std::vector<std::size_t> order;
       for (std::size_t i = 0; i < boxes; ++i)
-        if (!std::isnan(score[i]) && (!call.has(4) || score[i] > number_of(call, 4))) order.push_back(i);
+        if (!std::isnan(score[i]) && (!call.has(4) || score[i] > least_score)) order.push_back(i);
       std::stable_sort(order.begin(), order.end(), [score](auto a, auto b) { return score[a] > score[b]; });
       std::vector<Box> chosen;
       for (const std::size_t i : order) {
@@ -131,7 +132,7 @@ Arrays roi_align(const HostCall& call) {
     const double row_step = down / static_cast<double>(rows), column_step = across / static_cast<double>(columns);
     const double grid_rows = ratio > 0 ? static_cast<double>(ratio) : std::max(0.0, std::ceil(row_step));
     const double grid_columns = ratio > 0 ? static_cast<double>(ratio) : std::max(0.0, std::ceil(column_step));
-    require(call, grid_rows * grid_columns < 1e9, "a region is too large");
+    require(call, grid_rows * grid_columns < 1e6, "a region is too large");
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < columns; ++column) {
         samples.clear();

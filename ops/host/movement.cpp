@@ -18,9 +18,7 @@ Array reshaped(const HostCall& call, const Array& x, Extents extents) {
   return x.reshaped(std::move(extents));
 }
 
-Arrays identity(const HostCall& call) {
-  return {call.input(0)};
-}
+Arrays identity(const HostCall& call) { return {call.input(0)}; }
 
 Arrays shape(const HostCall& call) {
   const Extents& extents = call.input(0).extents();
@@ -33,9 +31,7 @@ Arrays shape(const HostCall& call) {
   return {Array::of<std::int64_t>({end - begin}, Extents(extents.begin() + begin, extents.begin() + end))};
 }
 
-Arrays size(const HostCall& call) {
-  return {Array::scalar<std::int64_t>(call.input(0).size())};
-}
+Arrays size(const HostCall& call) { return {Array::scalar<std::int64_t>(call.input(0).size())}; }
 
 Arrays expand(const HostCall& call) {
   const Array& x = call.input(0);
@@ -200,10 +196,11 @@ Arrays split(const HostCall& call) {
   const auto strides = strides_of(x.extents());
   Arrays parts;
   std::int64_t begin = 0;
+  const std::int64_t stride = x.size() == 0 ? 0 : strides[axis];
   for (const std::int64_t length : split_lengths(call, x.extents()[axis])) {
     Extents extents = x.extents();
     extents[axis] = length;
-    parts.push_back(gather_strided(x, begin * strides[axis], strides, make_array(call, x.type(), std::move(extents))));
+    parts.push_back(gather_strided(x, begin * stride, strides, make_array(call, x.type(), std::move(extents))));
     begin += length;
   }
   return parts;
@@ -237,6 +234,7 @@ Arrays slice(const HostCall& call) {
     const std::int64_t end = std::clamp<std::int64_t>(from_front(ends[i]), step > 0 ? 0 : -1, last);
     const std::int64_t count = step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
     extents[places[i]] = extent == 0 ? 0 : std::max<std::int64_t>(count, 0);
+    if (x.size() == 0) continue;  // the strides of a tensor without elements mean nothing
     if (extents[places[i]] > 0) offset += begin * strides[places[i]];
     strides[places[i]] *= step;
   }
@@ -252,8 +250,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 }  // namespace
 
-Family movement() {
-  return functions;
-}
+Family movement() { return functions; }
 
 }  // namespace taso::host

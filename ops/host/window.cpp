@@ -77,18 +77,21 @@ Taps taps_of(const HostCall& call, const Window& window) {
   // Per dimension and output place first; the window is the product of its dimensions.
   std::vector<std::vector<std::vector<Tap>>> lines(rank);
   std::vector<std::vector<std::int64_t>> inside(rank);
-  product(call, window.output, 0, rank);
+  // A table beyond this comes from paddings that no model means.
+  require(call, product(call, window.output, 0, rank) <= (std::int64_t{1} << 28), "the window has too many places");
   for (std::size_t i = 0; i < rank; ++i) {
-    require(call, window.output[i] <= most_elements && window.kernel[i] <= most_elements, "the output is too large");
+    const std::int64_t step = window.dilations[i];
+    // How many kernel elements lie before `limit`, when the window begins at `start`.
+    const auto elements_before = [&](std::int64_t start, std::int64_t limit) {
+      if (limit <= start) return std::int64_t{0};
+      return std::min(window.kernel[i], (limit - start - 1) / step + 1);
+    };
     for (std::int64_t out = 0; out < window.output[i]; ++out) {
       auto& line = lines[i].emplace_back();
-      std::int64_t count = 0;
-      for (std::int64_t k = 0; k < window.kernel[i]; ++k) {
-        const std::int64_t at = out * window.strides[i] - window.begin[i] + k * window.dilations[i];
-        if (at < window.input[i] + window.end[i]) ++count;
-        if (at >= 0 && at < window.input[i]) line.push_back({at * strides[i], k * kernel_strides[i]});
-      }
-      inside[i].push_back(count);
+      const std::int64_t start = out * window.strides[i] - window.begin[i];
+      inside[i].push_back(elements_before(start, window.input[i] + window.end[i]));
+      for (std::int64_t k = elements_before(start, 0); k < elements_before(start, window.input[i]); ++k)
+        line.push_back({(start + k * step) * strides[i], k * kernel_strides[i]});
     }
   }
   Taps taps;
