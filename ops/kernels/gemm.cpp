@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <mutex>
+#include <thread>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "ops/error.h"
 
@@ -35,9 +39,23 @@ int narrow(std::int64_t value) {
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+/// OpenBLAS asks for a buffer per thread again and again, forever, when the program may not have more memory: better to
+/// see beforehand whether it will get them.
+void require_room_for_buffers() {
+  constexpr std::size_t buffer = std::size_t{48} << 20;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  const std::size_t wanted = buffer * (std::max(std::thread::hardware_concurrency(), 1U) + 1);
+  void* room = ::mmap(nullptr, wanted, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) throw EnvironmentError("the memory limit leaves no room for the buffers of BLAS");
+  ::munmap(room, wanted);
+}
+
 }  // namespace
 
 SingleThreadedBlas::SingleThreadedBlas() {
+  static std::once_flag once;
+  std::call_once(once, require_room_for_buffers);
   const std::lock_guard lock(blas_guard);
   if (blas_users++ > 0 || !openblas_set_num_threads || !openblas_get_num_threads) return;
   blas_threads = openblas_get_num_threads();

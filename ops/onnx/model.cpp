@@ -43,6 +43,7 @@ class MappedFile {
                       "external data",
                       size_));
     void* base = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (base == MAP_FAILED && errno == ENOMEM) throw EnvironmentError("not enough memory to read the model");
     if (base == MAP_FAILED) throw InputError(fmt::format("cannot be read: {}", std::strerror(errno)));
     data_ = static_cast<const char*>(base);
     ::madvise(base, size_, MADV_SEQUENTIAL);
