@@ -106,6 +106,8 @@ class Comparison {
         if (result.passed || !integers_differ_) return result;
         why_not_whole = result.reason;
       } catch (const TypeMismatch& error) {
+        if (!mismatches_without_declarations())
+          throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
         // Regions would be run on operands of the very types that proved wrong.
         return {false, CheckResult::Scope::whole, 0, 0, error.what()};
       } catch (const InputError& error) {
@@ -116,6 +118,20 @@ class Comparison {
     result = run_regions();
     if (result.passed) result.reason = why_not_whole;
     return result;
+  }
+
+  /// Whether it is our inference, and not what the model declares, that promised a wrong type.
+  bool mismatches_without_declarations() {
+    SharedImport shared;
+    shared.believe_declarations = false;
+    Graph graph = import_model(before_, &shared).graph;
+    try {
+      run_somehow(graph, graph.outputs.size(), graph, 0);
+    } catch (const TypeMismatch&) {
+      return true;
+    } catch (const InputError&) {
+    }
+    return false;
   }
 
   Imported import_edited(SharedImport& shared) const {

@@ -8,6 +8,7 @@
 #include "ops/onnx/node_body.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/tensor_data.h"
+#include "ops/onnx/validate_types.h"
 
 namespace taso {
 namespace {
@@ -67,9 +68,11 @@ class Importer {
 
  private:
   Pool& pool() { return *result_.graph.pool; }
+  bool believes_hints() const { return shared_ == nullptr || shared_->believe_declarations; }
   void set(const std::string& name, Value value, Fact fact) {
     fact.type = value.type();
-    if (shared_ != nullptr) value = stand_in(name, value);
+    // What follows from shapes alone is not arbitrary: an edit may have relied on it.
+    if (shared_ != nullptr && !fact.content) value = stand_in(name, value);
     result_.values.insert_or_assign(name, value);
     result_.facts.insert_or_assign(name, std::move(fact));
   }
@@ -108,6 +111,8 @@ class Importer {
       if (initializer != initializers.end()) result_.defaults.emplace(input.name(), initializer->second);
       const Value value = pool().input(input.name(), read_type(input.type(), input.name(), Trust::contract));
       result_.graph.inputs.push_back(value);
+      if (value.type().element == ElementType::undefined && input.type().has_tensor_type())
+        foreign_.emplace(input.name(), input.type().tensor_type().elem_type());
       set(input.name(), value, {});
     }
     for (const onnx::TensorProto* tensor : view_.initializers)
@@ -116,6 +121,7 @@ class Importer {
 
   void read_constant(const std::string& name, const onnx::TensorProto& tensor) {
     const ElementType element = element_type_from_onnx(tensor.data_type());
+    if (element == ElementType::undefined) foreign_.emplace(name, tensor.data_type());
     if (element == ElementType::undefined) return set(name, opaque_constant("constant", &tensor), {});
     const Extents extents(tensor.dims().begin(), tensor.dims().end());
     Fact fact{Type{element, shape_of(extents)}, std::nullopt, std::nullopt};
@@ -143,6 +149,8 @@ class Importer {
     auto outputs = static_cast<std::size_t>(node.output_size());
     while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
 
+    std::vector<const ElementTypes*> scopes;
+    check_operand_types(node, scopes);
     std::vector<Fact> inferred(outputs);
     Lowered lowered;
     if (is_default_domain(node.domain())) {
@@ -159,6 +167,46 @@ class Importer {
         set(name, (*lowered)[i], std::move(inferred[i]));
   }
 
+  using ElementTypes = std::unordered_map<std::string, int>;  // as ONNX numbers them, 0 if not known
+
+  /// Validation sees declared types only. An inferred one that does not fit would come to light when a constant is
+  /// computed ahead, and make the model invalid only then.
+  void check_operand_types(const onnx::NodeProto& node, std::vector<const ElementTypes*>& scopes) {
+    int first = 0;
+    if (opset_of(*view_.model, node) > 0 && is_default_domain(node.domain()) && operands_are_alike(node.op_type()))
+      for (const std::string& name : node.input()) {
+        const int type = name.empty() ? 0 : element_type(name, scopes);
+        if (first == 0) first = type;
+        if (type != 0 && type != first)
+          throw InputError(fmt::format("{}: operands of {} and {} have to be of one type", node.op_type(),
+                                       data_type_name(first), data_type_name(type)));
+      }
+    const auto check_graph = [&](const onnx::GraphProto& graph) {
+      ElementTypes types;
+      for (const auto& inner : graph.node())
+        for (const std::string& output : inner.output()) types.emplace(output, 0);
+      for (const auto& input : graph.input()) types.insert_or_assign(input.name(), declared_element(input));
+      for (const auto& tensor : graph.initializer()) types.insert_or_assign(tensor.name(), tensor.data_type());
+      for (const auto& tensor : graph.sparse_initializer()) types.insert_or_assign(tensor.values().name(), 0);
+      scopes.push_back(&types);
+      for (const auto& inner : graph.node()) check_operand_types(inner, scopes);
+      scopes.pop_back();
+    };
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) check_graph(attribute.g());
+      for (const auto& graph : attribute.graphs()) check_graph(graph);
+    }
+  }
+
+  int element_type(const std::string& name, const std::vector<const ElementTypes*>& scopes) const {
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
+      if (const auto found = (*scope)->find(name); found != (*scope)->end()) return found->second;
+    if (const auto declared = foreign_.find(name); declared != foreign_.end()) return declared->second;
+    const auto fact = result_.facts.find(name);
+    if (fact == result_.facts.end() || fact->second.type.element == ElementType::undefined) return 0;
+    return onnx_data_type(fact->second.type.element);
+  }
+
   std::vector<Value> add_opaque(const onnx::NodeProto& node, std::int64_t opset, std::span<const Value> operands,
                                 const std::vector<Fact>& inferred) {
     Opaque opaque{node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(), 0, {},
@@ -166,7 +214,7 @@ class Importer {
     for (std::size_t i = 0; i < inferred.size(); ++i) {
       Type type = inferred[i].type;
       const std::string& name = node.output(static_cast<int>(i));
-      if (const auto hint = hints_.find(name); hint != hints_.end() && !type.shape) {
+      if (const auto hint = hints_.find(name); hint != hints_.end() && !type.shape && believes_hints()) {
         const Type declared = read_type(*hint->second, name, Trust::hint);
         if (type.element == ElementType::undefined || type.element == declared.element) type = declared;
       }
@@ -190,6 +238,7 @@ class Importer {
   SharedImport* shared_;
   Imported result_;
   std::unordered_map<std::string, const onnx::TypeProto*> hints_;
+  ElementTypes foreign_;  // of what we do not model
 };
 
 }  // namespace

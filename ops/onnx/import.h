@@ -13,6 +13,8 @@ namespace taso {
 /// What two models that are to be compared have in common: imported with one of these, equal parts become equal values.
 struct SharedImport {
   std::shared_ptr<Pool> pool = std::make_shared<Pool>();
+  /// Whether the declared types of values inside the model count where nothing else tells.
+  bool believe_declarations = true;
   /// Values of the model that is imported next which become inputs of the graph, whatever computes them, and what the
   /// inputs are called: those of one name are one.
   std::unordered_map<std::string, std::string> cut;
@@ -32,7 +34,8 @@ struct Imported {
   std::unordered_map<std::string, const onnx::TensorProto*> defaults;
 };
 
-/// Every model can be imported: what our operators do not cover is opaque.
+/// Every valid model can be imported: what our operators do not cover is opaque. Throws InputError where operands have
+/// types that their operator cannot take together.
 Imported import_model(const ModelView& view, SharedImport* shared = nullptr);
 
 }  // namespace taso

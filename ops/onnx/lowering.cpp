@@ -71,7 +71,8 @@ bool is_lowered(std::string_view op_type) { return op_type == "Identity" || find
 
 Lowered lower(const LoweringCall& call) {
   // Whatever the value is, of any opset, its copy is the same: also where its type is not one that we model.
-  if (call.op_type == "Identity" && call.opset > 0 && call.inputs.size() == 1 && call.has(0)) return lowering::one(call.inputs[0]);
+  if (call.op_type == "Identity" && call.opset > 0 && call.outputs <= 1 && call.inputs.size() == 1 && call.has(0))
+    return lowering::one(call.inputs[0]);
   const LowerFunction function = call.opset >= 7 ? find_lowering(call.op_type) : nullptr;
   if (function == nullptr) return std::nullopt;
   for (const Value& value : call.inputs)

@@ -1,4 +1,4 @@
-// What the fuzzer and the mutation campaign do with bytes of any kind: everything that reading a model does.
+// What the fuzzer and the mutation campaign do with bytes of any kind: everything that taso-opt does with a model.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +6,9 @@
 
 #include "ops/array.h"
 #include "ops/error.h"
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/compare.h"
+#include "ops/onnx/import.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/model_tensors.h"
 #include "ops/onnx/proto.h"
@@ -29,6 +32,43 @@ inline bool exercise_import(std::string_view bytes, const std::filesystem::path&
     return true;
   } catch (const InputError&) {
     return false;
+  }
+}
+
+enum class Fate {
+  refused,    ///< not a model, or not one that can be checked
+  untouched,  ///< valid, and nothing to clean
+  cleaned,    ///< cleaned, and the check passed
+};
+
+/// Cleans a model up and checks the result, with little memory. Throws nothing but our bugs.
+inline Fate exercise_cleanup(std::string_view bytes, const std::filesystem::path& folder) {
+  CheckOptions checking;
+  checking.largest_tensor = std::size_t{1} << 20;
+  checking.threads = 1;
+  CleanupOptions cleaning;
+  cleaning.memory_limit = std::size_t{1} << 20;
+  try {
+    Model model = Model::parse(bytes, folder);
+    model.validate();
+    const std::string before = model.serialise();
+    auto edit = std::make_unique<GraphEdit>(model);
+    clean_up(*edit, cleaning);
+    check(model.serialise() == before, "an edit leaves the message alone");
+    if (!edit->changed()) return Fate::untouched;
+    const CheckResult result = compare(view_of(model), edit->view(), checking);
+    check(result.passed, "the clean-ups are right: " + result.reason);
+    model = GraphEdit::commit(std::move(edit), std::move(model));
+    try {
+      Model again = Model::parse(model.serialise(), folder);
+      again.validate();
+      import_model(view_of(again));
+    } catch (const InputError& error) {
+      throw InternalError(std::string("the cleaned model is invalid: ") + error.what());
+    }
+    return Fate::cleaned;
+  } catch (const InputError&) {
+    return Fate::refused;
   }
 }
 

@@ -6,6 +6,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // A folder that does not exist: no location can name a file of this machine.
-  taso::test::exercise_import({reinterpret_cast<const char*>(data), size}, "/nonexistent/taso-fuzz");
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  if (taso::test::exercise_import(bytes, "/nonexistent/taso-fuzz"))
+    taso::test::exercise_cleanup(bytes, "/nonexistent/taso-fuzz");
   return 0;
 }
