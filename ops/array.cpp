@@ -46,11 +46,10 @@ Array::Array(ElementType type, Extents extents) : type_(type), extents_(std::mov
   if (size_ > std::numeric_limits<std::int64_t>::max() / 16) throw ShapeError("number of elements overflows");
   const std::size_t bytes = std::max<std::size_t>(this->bytes(), 1);
   if (bytes > largest_array) throw ShapeError(fmt::format("a tensor of {} bytes is too large here", bytes));
-  void* raw = ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+  void* raw = ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
   if (raw == nullptr) throw EnvironmentError(fmt::format("not enough memory for a tensor of {} bytes", bytes));
-  owner_ = std::shared_ptr<const void>(raw, [](const void* data) {
-    ::operator delete(const_cast<void*>(data), std::align_val_t{alignment});
-  });
+  owner_ = std::shared_ptr<const void>(
+      raw, [](const void* data) { ::operator delete (const_cast<void*>(data), std::align_val_t{alignment}); });
   data_ = static_cast<const std::byte*>(raw);
   owned_ = true;
 }

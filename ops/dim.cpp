@@ -64,9 +64,8 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
 bool is_identifier(std::string_view name) {
   const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
   if (name.empty() || !letter(name.front()) || name == "floor") return false;
-  return std::all_of(name.begin(), name.end(), [&](char c) {
-    return letter(c) || std::isdigit(static_cast<unsigned char>(c)) || c == '.';
-  });
+  return std::all_of(name.begin(), name.end(),
+                     [&](char c) { return letter(c) || std::isdigit(static_cast<unsigned char>(c)) || c == '.'; });
 }
 
 std::string quoted(std::string_view name) {
@@ -92,7 +91,8 @@ std::string text_of(const Terms& terms) {
     for (const Atom* atom : monomial) factor += (factor.empty() ? "" : "*") + atom->text;
     const auto magnitude =
         negative ? 0 - static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient);
-    if (magnitude != 1 || monomial.empty()) factor = fmt::format("{}{}{}", magnitude, factor.empty() ? "" : "*", factor);
+    if (magnitude != 1 || monomial.empty())
+      factor = fmt::format("{}{}{}", magnitude, factor.empty() ? "" : "*", factor);
     text += factor;
   }
   return text;
@@ -131,9 +131,7 @@ struct DimArithmetic {
   static Dim atom(Atom atom) { return make(Terms{{Monomial{intern(std::move(atom))}, 1}}); }
 };
 
-Dim Dim::symbol(std::string_view name) {
-  return DimArithmetic::atom({quoted(name), false, Dim(), Dim()});
-}
+Dim Dim::symbol(std::string_view name) { return DimArithmetic::atom({quoted(name), false, Dim(), Dim()}); }
 
 std::int64_t Dim::value() const {
   check(is_static(), "a symbolic dimension has no value");
@@ -143,7 +141,8 @@ std::int64_t Dim::value() const {
 std::string Dim::text() const { return is_static() ? std::to_string(value_) : expression_->text; }
 
 std::size_t Dim::hash() const {
-  return is_static() ? std::hash<std::int64_t>{}(value_) * 0x9e3779b97f4a7c15u : std::hash<std::string>{}(expression_->text);
+  return is_static() ? std::hash<std::int64_t>{}(value_)*0x9e3779b97f4a7c15u
+                     : std::hash<std::string>{}(expression_->text);
 }
 
 namespace {
@@ -238,7 +237,8 @@ bool is_monotone(const Dim& dim) {
     if (coefficient < 0 && !monomial.empty()) return false;
     for (const Atom* atom : monomial) {
       if (!atom->is_quotient) continue;
-      if (!atom->denominator.is_static() || !is_monotone(atom->numerator) || least_value(atom->numerator) < 0) return false;
+      if (!atom->denominator.is_static() || !is_monotone(atom->numerator) || least_value(atom->numerator) < 0)
+        return false;
     }
   }
   return true;
@@ -272,7 +272,8 @@ std::optional<Dim> exact_div(Dim a, Dim b) {
     if (step == 64) return std::nullopt;
     const auto& [monomial, coefficient] = *rest.begin();
     Monomial factor;
-    std::set_difference(monomial.begin(), monomial.end(), lead.begin(), lead.end(), std::back_inserter(factor), ByText{});
+    std::set_difference(monomial.begin(), monomial.end(), lead.begin(), lead.end(), std::back_inserter(factor),
+                        ByText{});
     if (coefficient % lead_coefficient != 0 || factor.size() + lead.size() != monomial.size()) return std::nullopt;
     const Dim term = DimArithmetic::make(Terms{{factor, coefficient / lead_coefficient}});
     quotient = quotient + term;

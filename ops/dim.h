@@ -23,9 +23,7 @@ class Dim {
   bool is_static() const { return expression_ == nullptr; }
   /// The number; the dimension must be static.
   std::int64_t value() const;
-  std::optional<std::int64_t> known() const {
-    return is_static() ? std::optional(value_) : std::nullopt;
-  }
+  std::optional<std::int64_t> known() const { return is_static() ? std::optional(value_) : std::nullopt; }
   /// The number that results when every unknown has the value that `binding` gives it.
   std::int64_t evaluate(const std::function<std::int64_t(std::string_view)>& binding) const;
   /// The names of the unknowns in it, sorted, once each.

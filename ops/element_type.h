@@ -56,19 +56,32 @@ struct BFloat16 {
 /// The C++ type that stores an element: element_type_of<float> == ElementType::float32, and so on.
 template <class T>
 inline constexpr ElementType element_type_of = ElementType::undefined;
-template <> inline constexpr ElementType element_type_of<float> = ElementType::float32;
-template <> inline constexpr ElementType element_type_of<double> = ElementType::float64;
-template <> inline constexpr ElementType element_type_of<Float16> = ElementType::float16;
-template <> inline constexpr ElementType element_type_of<BFloat16> = ElementType::bfloat16;
-template <> inline constexpr ElementType element_type_of<std::int8_t> = ElementType::int8;
-template <> inline constexpr ElementType element_type_of<std::int16_t> = ElementType::int16;
-template <> inline constexpr ElementType element_type_of<std::int32_t> = ElementType::int32;
-template <> inline constexpr ElementType element_type_of<std::int64_t> = ElementType::int64;
-template <> inline constexpr ElementType element_type_of<std::uint8_t> = ElementType::uint8;
-template <> inline constexpr ElementType element_type_of<std::uint16_t> = ElementType::uint16;
-template <> inline constexpr ElementType element_type_of<std::uint32_t> = ElementType::uint32;
-template <> inline constexpr ElementType element_type_of<std::uint64_t> = ElementType::uint64;
-template <> inline constexpr ElementType element_type_of<bool> = ElementType::boolean;
+template <>
+inline constexpr ElementType element_type_of<float> = ElementType::float32;
+template <>
+inline constexpr ElementType element_type_of<double> = ElementType::float64;
+template <>
+inline constexpr ElementType element_type_of<Float16> = ElementType::float16;
+template <>
+inline constexpr ElementType element_type_of<BFloat16> = ElementType::bfloat16;
+template <>
+inline constexpr ElementType element_type_of<std::int8_t> = ElementType::int8;
+template <>
+inline constexpr ElementType element_type_of<std::int16_t> = ElementType::int16;
+template <>
+inline constexpr ElementType element_type_of<std::int32_t> = ElementType::int32;
+template <>
+inline constexpr ElementType element_type_of<std::int64_t> = ElementType::int64;
+template <>
+inline constexpr ElementType element_type_of<std::uint8_t> = ElementType::uint8;
+template <>
+inline constexpr ElementType element_type_of<std::uint16_t> = ElementType::uint16;
+template <>
+inline constexpr ElementType element_type_of<std::uint32_t> = ElementType::uint32;
+template <>
+inline constexpr ElementType element_type_of<std::uint64_t> = ElementType::uint64;
+template <>
+inline constexpr ElementType element_type_of<bool> = ElementType::boolean;
 
 /// Calls `visit` with a value-initialised element of the C++ type behind `type`.
 template <class Visit>

@@ -66,7 +66,8 @@ const Node& Pool::add(const Operator& op, std::span<const Value> inputs) {
     const Type& type = value.type();
     if (!type.shape) throw ShapeError(fmt::format("{}: an operand has unknown rank", name_of(op)));
     if (element != ElementType::undefined && type.element != element)
-      throw ShapeError(fmt::format("{}: operands of types {} and {}", name_of(op), name_of(element), name_of(type.element)));
+      throw ShapeError(
+          fmt::format("{}: operands of types {} and {}", name_of(op), name_of(element), name_of(type.element)));
     element = type.element;
     shapes.push_back(*type.shape);
   }

@@ -32,9 +32,7 @@ struct Value {
 };
 
 struct HashValue {
-  std::size_t operator()(const Value& value) const {
-    return std::hash<const void*>{}(value.node) * 31 + value.output;
-  }
+  std::size_t operator()(const Value& value) const { return std::hash<const void*>{}(value.node) * 31 + value.output; }
 };
 
 /// An operand of the program, known by its name.

@@ -332,9 +332,7 @@ class GraphParser {
 
 }  // namespace
 
-std::string text_of(const Graph& graph) {
-  return Printer(graph).print();
-}
+std::string text_of(const Graph& graph) { return Printer(graph).print(); }
 
 std::vector<Graph> parse_graphs(const Source& source) {
   Lexer lexer(source);
@@ -351,8 +349,6 @@ Graph parse_graph(const Source& source) {
   return graph;
 }
 
-Graph parse_graph(std::string_view text) {
-  return parse_graph(Source("<text>", std::string(text)));
-}
+Graph parse_graph(std::string_view text) { return parse_graph(Source("<text>", std::string(text))); }
 
 }  // namespace taso

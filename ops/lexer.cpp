@@ -9,15 +9,9 @@ namespace taso {
 namespace {
 
 // Not <cctype>: that depends on the locale.
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool continues_name(char c) {
-  return is_letter(c) || is_digit(c) || c == '.';
-}
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool continues_name(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
@@ -31,14 +25,10 @@ constexpr std::string_view short_symbols = "()[]{},:=+-*/<>?|&!@%";
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case Token::Kind::newline:
-      return "the end of the line";
-    case Token::Kind::end:
-      return "the end of the text";
-    case Token::Kind::string:
-      return "a string";
-    default:
-      return fmt::format("'{}'", excerpt(token.text));
+    case Token::Kind::newline: return "the end of the line";
+    case Token::Kind::end: return "the end of the text";
+    case Token::Kind::string: return "a string";
+    default: return fmt::format("'{}'", excerpt(token.text));
   }
 }
 
@@ -52,21 +42,11 @@ std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     switch (c) {
-      case '"':
-        result += "\\\"";
-        break;
-      case '\\':
-        result += "\\\\";
-        break;
-      case '\n':
-        result += "\\n";
-        break;
-      case '\t':
-        result += "\\t";
-        break;
-      case '\r':
-        result += "\\r";
-        break;
+      case '"': result += "\\\""; break;
+      case '\\': result += "\\\\"; break;
+      case '\n': result += "\\n"; break;
+      case '\t': result += "\\t"; break;
+      case '\r': result += "\\r"; break;
       default:
         if (const auto byte = static_cast<unsigned char>(c); byte < 0x20 || byte == 0x7f)
           result += fmt::format("\\x{:02x}", byte);
@@ -98,21 +78,11 @@ std::string unquoted(const Token& token, const Source& source) {
     }
     const std::size_t escape = token.offset + 1 + i;
     switch (body[++i]) {  // a string never ends on a lone backslash
-      case '"':
-        result += '"';
-        break;
-      case '\\':
-        result += '\\';
-        break;
-      case 'n':
-        result += '\n';
-        break;
-      case 't':
-        result += '\t';
-        break;
-      case 'r':
-        result += '\r';
-        break;
+      case '"': result += '"'; break;
+      case '\\': result += '\\'; break;
+      case 'n': result += '\n'; break;
+      case 't': result += '\t'; break;
+      case 'r': result += '\r'; break;
       case 'x': {
         const int high = i + 1 < body.size() ? hex_digit(body[i + 1]) : -1;
         const int low = i + 2 < body.size() ? hex_digit(body[i + 2]) : -1;
@@ -121,8 +91,7 @@ std::string unquoted(const Token& token, const Source& source) {
         i += 2;
         break;
       }
-      default:
-        source.fail({escape, escape + 2}, "unknown escape in a string");
+      default: source.fail({escape, escape + 2}, "unknown escape in a string");
     }
   }
   return result;

@@ -149,12 +149,8 @@ class DimParser {
 
 }  // namespace
 
-std::string text_of_number(double value) {
-  return text_of_floating(value);
-}
-std::string text_of_number(float value) {
-  return text_of_floating(value);
-}
+std::string text_of_number(double value) { return text_of_floating(value); }
+std::string text_of_number(float value) { return text_of_floating(value); }
 
 std::int64_t parse_integer(Lexer& lexer, std::int64_t low, std::int64_t high) {
   const std::size_t begin = lexer.peek().offset;
@@ -178,12 +174,8 @@ std::uint64_t parse_unsigned(Lexer& lexer, std::uint64_t high) {
   return value;
 }
 
-double parse_double(Lexer& lexer) {
-  return parse_floating<double>(lexer);
-}
-float parse_float(Lexer& lexer) {
-  return parse_floating<float>(lexer);
-}
+double parse_double(Lexer& lexer) { return parse_floating<double>(lexer); }
+float parse_float(Lexer& lexer) { return parse_floating<float>(lexer); }
 
 bool parse_bool(Lexer& lexer) {
   if (lexer.accept_word("true")) return true;
@@ -191,9 +183,7 @@ bool parse_bool(Lexer& lexer) {
   return false;
 }
 
-Dim parse_dim(Lexer& lexer) {
-  return DimParser(lexer).sum();
-}
+Dim parse_dim(Lexer& lexer) { return DimParser(lexer).sum(); }
 
 Dim parse_dim(std::string_view text) {
   const Source source("<dimension>", std::string(text));

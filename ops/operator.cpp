@@ -22,10 +22,7 @@ std::size_t combine(std::size_t seed, std::size_t value) {
 std::size_t hash_field(const Dim& dim) { return dim.hash(); }
 std::size_t hash_field(ElementType type) { return static_cast<std::size_t>(type); }
 template <class T>
-  requires std::is_arithmetic_v<T>
-std::size_t hash_field(T value) {
-  return std::hash<T>{}(value);
-}
+requires std::is_arithmetic_v<T> std::size_t hash_field(T value) { return std::hash<T>{}(value); }
 template <class T>
 std::size_t hash_field(const std::vector<T>& values) {
   std::size_t hash = values.size();
@@ -108,27 +105,33 @@ std::optional<Operator> operator_named(std::string_view name) {
 
 std::vector<NamedField> fields_of(const Operator& op) {
   std::vector<NamedField> result;
-  std::visit([&](const auto& o) {
-    o.fields(o, [&](std::string_view name, const auto& value) { result.push_back({name, FieldValue(value)}); });
-  }, op);
+  std::visit(
+      [&](const auto& o) {
+        o.fields(o, [&](std::string_view name, const auto& value) { result.push_back({name, FieldValue(value)}); });
+      },
+      op);
   return result;
 }
 
 bool set_field(Operator& op, std::string_view name, const FieldValue& value) {
   bool done = false;
-  std::visit([&](auto& o) {
-    o.fields(o, [&](std::string_view field_name, auto& field) {
-      if (field_name == name) done = assign(field, value);
-    });
-  }, op);
+  std::visit(
+      [&](auto& o) {
+        o.fields(o, [&](std::string_view field_name, auto& field) {
+          if (field_name == name) done = assign(field, value);
+        });
+      },
+      op);
   return done;
 }
 
 std::size_t hash_of(const Operator& op) {
   std::size_t hash = op.index();
-  std::visit([&](const auto& o) {
-    o.fields(o, [&](std::string_view, const auto& value) { hash = combine(hash, hash_field(value)); });
-  }, op);
+  std::visit(
+      [&](const auto& o) {
+        o.fields(o, [&](std::string_view, const auto& value) { hash = combine(hash, hash_field(value)); });
+      },
+      op);
   return hash;
 }
 

@@ -50,14 +50,12 @@
 namespace taso {
 
 // clang-format off: one line for each group
-using Operator = std::variant<
-    op::Add, op::Sub, op::Mul, op::Div, op::ScalarMul, op::Max, op::Min, op::Pow,
-    op::Sqrt, op::Exp, op::Erf, op::Relu, op::LeakyRelu, op::Sigmoid, op::Tanh, op::Clip, op::Gelu, op::HardSwish,
-    op::MatMul, op::Conv, op::Transpose,
-    op::AveragePool, op::MaxPool, op::GlobalAveragePool,
-    op::Concat, op::Split, op::Slice, op::Pad, op::Reshape, op::Enlarge,
-    op::BatchNorm, op::LayerNorm, op::Softmax, op::ReduceSum, op::ReduceMean, op::ReduceMax,
-    op::IdentityMatrix, op::IdentityKernel, op::PoolingKernel, op::Ones>;
+using Operator =
+    std::variant<op::Add, op::Sub, op::Mul, op::Div, op::ScalarMul, op::Max, op::Min, op::Pow, op::Sqrt, op::Exp,
+                 op::Erf, op::Relu, op::LeakyRelu, op::Sigmoid, op::Tanh, op::Clip, op::Gelu, op::HardSwish, op::MatMul,
+                 op::Conv, op::Transpose, op::AveragePool, op::MaxPool, op::GlobalAveragePool, op::Concat, op::Split,
+                 op::Slice, op::Pad, op::Reshape, op::Enlarge, op::BatchNorm, op::LayerNorm, op::Softmax, op::ReduceSum,
+                 op::ReduceMean, op::ReduceMax, op::IdentityMatrix, op::IdentityKernel, op::PoolingKernel, op::Ones>;
 // clang-format on
 
 /// What an attribute may be.

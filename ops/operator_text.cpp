@@ -74,9 +74,7 @@ void parse_field(Lexer& lexer, Operator& op, std::vector<std::string>& given) {
 
 }  // namespace
 
-std::string text_of_field(const FieldValue& value) {
-  return std::visit(PrintValue{}, value);
-}
+std::string text_of_field(const FieldValue& value) { return std::visit(PrintValue{}, value); }
 
 std::string text_of(const Operator& op) {
   std::string text(name_of(op));

@@ -19,7 +19,7 @@ template <class S>
 concept Scalar = requires(const S& a, const S& b) {
   { a + b } -> std::convertible_to<S>;
   { a - b } -> std::convertible_to<S>;
-  { a * b } -> std::convertible_to<S>;
+  { a* b } -> std::convertible_to<S>;
   { Math<S>::constant(1.5) } -> std::same_as<S>;
   { Math<S>::divide(a, b) } -> std::same_as<S>;
   { Math<S>::maximum(a, b) } -> std::same_as<S>;
@@ -45,8 +45,7 @@ struct Math<S> {
 
 /// A 64-bit integer that wraps around; narrower types compute in it and are cut back, which gives the same bits.
 template <class T>
-  requires(std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t>)
-struct Wrapped {
+requires(std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t>) struct Wrapped {
   T value = 0;
   Wrapped() = default;
   explicit Wrapped(T v) : value(v) {}

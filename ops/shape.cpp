@@ -9,9 +9,7 @@
 
 namespace taso {
 
-Shape shape_of(const Extents& extents) {
-  return Shape(extents.begin(), extents.end());
-}
+Shape shape_of(const Extents& extents) { return Shape(extents.begin(), extents.end()); }
 
 bool is_static(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.is_static(); });
@@ -50,9 +48,7 @@ std::string text_of(const Shape& shape) {
   return text + "]";
 }
 
-std::string text_of(const Extents& extents) {
-  return fmt::format("[{}]", fmt::join(extents, ", "));
-}
+std::string text_of(const Extents& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
 
 std::string text_of(const Type& type) {
   return std::string(name_of(type.element)) + (type.shape ? text_of(*type.shape) : "[?]");
@@ -79,9 +75,7 @@ Shape broadcast(std::span<const Shape> shapes) {
   return result;
 }
 
-Extents broadcast(const Extents& a, const Extents& b) {
-  return *static_extents(broadcast(shape_of(a), shape_of(b)));
-}
+Extents broadcast(const Extents& a, const Extents& b) { return *static_extents(broadcast(shape_of(a), shape_of(b))); }
 
 std::vector<std::int64_t> strides_of(const Extents& extents) {
   std::vector<std::int64_t> strides(extents.size(), 1);

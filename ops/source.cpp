@@ -88,8 +88,6 @@ std::string Source::point_at(SourceRange range, std::string_view message) const 
   return fmt::format("{}:{}:{}: {}\n{}\n{}", name_, where.line, where.column, message, text, marks);
 }
 
-void Source::fail(SourceRange range, std::string_view message) const {
-  throw InputError(point_at(range, message));
-}
+void Source::fail(SourceRange range, std::string_view message) const { throw InputError(point_at(range, message)); }
 
 }  // namespace taso

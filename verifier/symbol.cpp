@@ -34,12 +34,8 @@ struct SymbolExpression {
 
 namespace {
 
-const z3::expr& of(const Symbol& symbol) {
-  return SymbolExpression::of(symbol);
-}
-Symbol wrap(z3::expr expression) {
-  return SymbolExpression::wrap(std::move(expression));
-}
+const z3::expr& of(const Symbol& symbol) { return SymbolExpression::of(symbol); }
+Symbol wrap(z3::expr expression) { return SymbolExpression::wrap(std::move(expression)); }
 
 // The operators' sums start at 0 and their padding multiplies by 0: without these, expressions drown in both.
 bool is(const z3::expr& e, std::int64_t value) {
@@ -55,9 +51,7 @@ z3::expr power_of_two(unsigned exponent) {
 
 }  // namespace
 
-Symbol Symbol::variable(std::string_view name) {
-  return wrap(context()->real_const(std::string(name).c_str()));
-}
+Symbol Symbol::variable(std::string_view name) { return wrap(context()->real_const(std::string(name).c_str())); }
 
 Symbol Symbol::constant(double value) {
   if (std::isnan(value)) return variable("not a number");
@@ -70,9 +64,7 @@ Symbol Symbol::constant(double value) {
   return wrap((exponent < 0 ? mantissa / power : mantissa * power).simplify());
 }
 
-std::string Symbol::text() const {
-  return of(*this).simplify().to_string();
-}
+std::string Symbol::text() const { return of(*this).simplify().to_string(); }
 
 Symbol operator+(const Symbol& a, const Symbol& b) {
   if (is(of(a), 0)) return b;
@@ -91,21 +83,13 @@ Symbol operator*(const Symbol& a, const Symbol& b) {
   return wrap(of(a) * of(b));
 }
 
-Symbol Math<Symbol>::divide(const Symbol& a, const Symbol& b) {
-  return is(of(b), 1) ? a : wrap(of(a) / of(b));
-}
+Symbol Math<Symbol>::divide(const Symbol& a, const Symbol& b) { return is(of(b), 1) ? a : wrap(of(a) / of(b)); }
 
-Symbol Math<Symbol>::maximum(const Symbol& a, const Symbol& b) {
-  return wrap(z3::ite(of(a) >= of(b), of(a), of(b)));
-}
+Symbol Math<Symbol>::maximum(const Symbol& a, const Symbol& b) { return wrap(z3::ite(of(a) >= of(b), of(a), of(b))); }
 
-Symbol Math<Symbol>::minimum(const Symbol& a, const Symbol& b) {
-  return wrap(z3::ite(of(a) <= of(b), of(a), of(b)));
-}
+Symbol Math<Symbol>::minimum(const Symbol& a, const Symbol& b) { return wrap(z3::ite(of(a) <= of(b), of(a), of(b))); }
 
-Symbol Math<Symbol>::lowest() {
-  return constant(-std::numeric_limits<double>::infinity());
-}
+Symbol Math<Symbol>::lowest() { return constant(-std::numeric_limits<double>::infinity()); }
 
 Symbol Math<Symbol>::call(const char* name, const std::vector<Symbol>& operands) {
   z3::context& z3 = *context();
@@ -135,8 +119,7 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
     solver.set(limit);
     solver.add(z3::mk_or(differences));
     switch (solver.check()) {
-      case z3::unsat:
-        return {Verdict::proved, ""};
+      case z3::unsat: return {Verdict::proved, ""};
       case z3::sat: {
         const z3::model model = solver.get_model();
         std::string reason;
@@ -146,8 +129,7 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
         }
         return {Verdict::refuted, reason.empty() ? "they differ whatever the unknowns are" : reason};
       }
-      default:
-        return {Verdict::unknown, solver.reason_unknown()};
+      default: return {Verdict::unknown, solver.reason_unknown()};
     }
   } catch (const z3::exception& error) {
     return {Verdict::unknown, error.msg()};

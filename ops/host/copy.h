@@ -11,12 +11,9 @@ namespace taso::host {
 template <class Visit>
 void with_element_size(std::size_t size, Visit&& visit) {
   switch (size) {
-    case 1:
-      return visit(std::integral_constant<std::size_t, 1>{});
-    case 2:
-      return visit(std::integral_constant<std::size_t, 2>{});
-    case 4:
-      return visit(std::integral_constant<std::size_t, 4>{});
+    case 1: return visit(std::integral_constant<std::size_t, 1>{});
+    case 2: return visit(std::integral_constant<std::size_t, 2>{});
+    case 4: return visit(std::integral_constant<std::size_t, 4>{});
     default:
       check(size == 8, "elements are of 1, 2, 4 or 8 bytes");
       return visit(std::integral_constant<std::size_t, 8>{});

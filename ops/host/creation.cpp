@@ -90,8 +90,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 }  // namespace
 
-Family creation() {
-  return functions;
-}
+Family creation() { return functions; }
 
 }  // namespace taso::host

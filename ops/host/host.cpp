@@ -10,7 +10,8 @@ namespace taso {
 namespace {
 
 template <class T>
-T attribute(const std::map<std::string, Attributes::Attribute, std::less<>>& values, std::string_view name, T otherwise) {
+T attribute(const std::map<std::string, Attributes::Attribute, std::less<>>& values, std::string_view name,
+            T otherwise) {
   const auto found = values.find(name);
   if (found == values.end()) return otherwise;
   if (const T* value = std::get_if<T>(&found->second)) return *value;

@@ -271,8 +271,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 }  // namespace
 
-Family indexing() {
-  return functions;
-}
+Family indexing() { return functions; }
 
 }  // namespace taso::host

@@ -18,9 +18,7 @@ std::vector<Array> cast(const HostCall& call) {
   return {call.input(0).cast(type_coded(call, call.attributes.integer("to", 0)))};
 }
 
-std::vector<Array> cast_like(const HostCall& call) {
-  return {call.input(0).cast(call.input(1).type())};
-}
+std::vector<Array> cast_like(const HostCall& call) { return {call.input(0).cast(call.input(1).type())}; }
 
 std::vector<Array> bit_cast(const HostCall& call) {
   const ElementType to = type_coded(call, call.attributes.integer("to", 0));
@@ -58,18 +56,10 @@ std::vector<Array> where(const HostCall& call) {
   require_same_type(call, 1, 3);
   Array result(yes.type(), broadcast_operands(call));
   switch (size_of(yes.type())) {
-    case 1:
-      choose<std::uint8_t>(condition, yes, no, result);
-      break;
-    case 2:
-      choose<std::uint16_t>(condition, yes, no, result);
-      break;
-    case 4:
-      choose<std::uint32_t>(condition, yes, no, result);
-      break;
-    default:
-      choose<std::uint64_t>(condition, yes, no, result);
-      break;
+    case 1: choose<std::uint8_t>(condition, yes, no, result); break;
+    case 2: choose<std::uint16_t>(condition, yes, no, result); break;
+    case 4: choose<std::uint32_t>(condition, yes, no, result); break;
+    default: choose<std::uint64_t>(condition, yes, no, result); break;
   }
   return {std::move(result)};
 }

@@ -13,9 +13,7 @@ namespace taso::host {
 /// Throws InputError unless the operands, as far as they are there, share one element type.
 void require_same_type(const HostCall& call, std::size_t first, std::size_t last);
 
-inline bool is_half(ElementType type) {
-  return type == ElementType::float16 || type == ElementType::bfloat16;
-}
+inline bool is_half(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
 
 /// The half types have no arithmetic of their own: widens such operands to float, calls `function`, and rounds its
 /// float results back.
@@ -44,24 +42,15 @@ decltype(auto) with_floating(const HostCall& call, ElementType type, Visit&& vis
 template <class Visit>
 decltype(auto) with_integer(const HostCall& call, ElementType type, Visit&& visit) {
   switch (type) {
-    case ElementType::int8:
-      return visit(std::int8_t{});
-    case ElementType::int16:
-      return visit(std::int16_t{});
-    case ElementType::int32:
-      return visit(std::int32_t{});
-    case ElementType::int64:
-      return visit(std::int64_t{});
-    case ElementType::uint8:
-      return visit(std::uint8_t{});
-    case ElementType::uint16:
-      return visit(std::uint16_t{});
-    case ElementType::uint32:
-      return visit(std::uint32_t{});
-    case ElementType::uint64:
-      return visit(std::uint64_t{});
-    default:
-      refuse(call, "takes integer operands");
+    case ElementType::int8: return visit(std::int8_t{});
+    case ElementType::int16: return visit(std::int16_t{});
+    case ElementType::int32: return visit(std::int32_t{});
+    case ElementType::int64: return visit(std::int64_t{});
+    case ElementType::uint8: return visit(std::uint8_t{});
+    case ElementType::uint16: return visit(std::uint16_t{});
+    case ElementType::uint32: return visit(std::uint32_t{});
+    case ElementType::uint64: return visit(std::uint64_t{});
+    default: refuse(call, "takes integer operands");
   }
 }
 /// Integers, float and double.

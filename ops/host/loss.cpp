@@ -68,9 +68,7 @@ Array log_softmax(const HostCall& call, const Array& scores) {
   return result;
 }
 
-void require_classes(const HostCall& call) {
-  require(call, is_integer(call.input(1).type()), "takes integer targets");
-}
+void require_classes(const HostCall& call) { require(call, is_integer(call.input(1).type()), "takes integer targets"); }
 
 std::vector<Array> negative_log_likelihood_loss(const HostCall& call) {
   require_classes(call);

@@ -309,8 +309,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 }  // namespace
 
-Family normalisation() {
-  return functions;
-}
+Family normalisation() { return functions; }
 
 }  // namespace taso::host

@@ -5,9 +5,7 @@
 
 namespace taso::host {
 
-void refuse(const HostCall& call, std::string_view why) {
-  throw InputError(fmt::format("{}: {}", call.op_type, why));
-}
+void refuse(const HostCall& call, std::string_view why) { throw InputError(fmt::format("{}: {}", call.op_type, why)); }
 
 std::size_t axis_in(const HostCall& call, std::int64_t axis, std::size_t rank) {
   const std::int64_t count = sign(rank);

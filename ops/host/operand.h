@@ -18,12 +18,8 @@ inline void require(const HostCall& call, bool holds, std::string_view why) {
     refuse(call, why);
 }
 
-inline std::size_t unsign(std::int64_t value) {
-  return static_cast<std::size_t>(value);
-}
-inline std::int64_t sign(std::size_t value) {
-  return static_cast<std::int64_t>(value);
-}
+inline std::size_t unsign(std::int64_t value) { return static_cast<std::size_t>(value); }
+inline std::int64_t sign(std::size_t value) { return static_cast<std::int64_t>(value); }
 
 /// An axis of a tensor of `rank`, where a negative one counts from the back.
 std::size_t axis_in(const HostCall& call, std::int64_t axis, std::size_t rank);

@@ -120,8 +120,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {{"Pad", pad},
 
 }  // namespace
 
-Family padding() {
-  return functions;
-}
+Family padding() { return functions; }
 
 }  // namespace taso::host

@@ -125,9 +125,7 @@ Arrays lp_pool_over(const HostCall& call, const Window& window) {
   });
 }
 
-Arrays lp_pool(const HostCall& call) {
-  return lp_pool_over(call, pool_window(call));
-}
+Arrays lp_pool(const HostCall& call) { return lp_pool_over(call, pool_window(call)); }
 
 /// One window that covers everything.
 Window whole(const HostCall& call) {
@@ -137,9 +135,7 @@ Window whole(const HostCall& call) {
   return {spatial, spatial, ones, ones, ones, zeros, zeros};
 }
 
-Arrays global_lp_pool(const HostCall& call) {
-  return lp_pool_over(call, whole(call));
-}
+Arrays global_lp_pool(const HostCall& call) { return lp_pool_over(call, whole(call)); }
 
 Arrays global_average_pool(const HostCall& call) {
   return with_floating(call, 0, [&](auto tag) -> Arrays {
@@ -210,8 +206,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 }  // namespace
 
-Family pooling() {
-  return functions;
-}
+Family pooling() { return functions; }
 
 }  // namespace taso::host

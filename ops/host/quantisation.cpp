@@ -57,16 +57,11 @@ Array quantised(const HostCall& call, const Array& quotient, const Array& zero_p
                             [](float x, T zero) { return saturated<T>(std::nearbyint(x) + static_cast<float>(zero)); });
   };
   switch (zero_point.type()) {
-    case ElementType::int8:
-      return convert(std::int8_t{});
-    case ElementType::uint8:
-      return convert(std::uint8_t{});
-    case ElementType::int16:
-      return convert(std::int16_t{});
-    case ElementType::uint16:
-      return convert(std::uint16_t{});
-    default:
-      refuse(call, "makes 8-bit and 16-bit integers");
+    case ElementType::int8: return convert(std::int8_t{});
+    case ElementType::uint8: return convert(std::uint8_t{});
+    case ElementType::int16: return convert(std::int16_t{});
+    case ElementType::uint16: return convert(std::uint16_t{});
+    default: refuse(call, "makes 8-bit and 16-bit integers");
   }
 }
 
@@ -135,9 +130,7 @@ Array per_row(const Array& parameter) {
   if (parameter.size() == 1) return parameter.reshaped({});
   return parameter.rank() == 1 ? parameter.reshaped({parameter.size(), 1}) : parameter;
 }
-Array per_column(const Array& parameter) {
-  return parameter.size() == 1 ? parameter.reshaped({}) : parameter;
-}
+Array per_column(const Array& parameter) { return parameter.size() == 1 ? parameter.reshaped({}) : parameter; }
 
 Array centred(const HostCall& call, const Array& matrix, const Array& zero_point) {
   require(call, zero_point.type() == matrix.type(), "takes a zero point of its operand's type");

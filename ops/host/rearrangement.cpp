@@ -110,8 +110,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 }  // namespace
 
-Family rearrangement() {
-  return functions;
-}
+Family rearrangement() { return functions; }
 
 }  // namespace taso::host

@@ -163,8 +163,6 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 }  // namespace
 
-Family scattering() {
-  return functions;
-}
+Family scattering() { return functions; }
 
 }  // namespace taso::host

@@ -13,9 +13,7 @@ using Labels = std::vector<Label>;
 
 constexpr std::string_view ellipsis = "...";
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 struct Equation {
   std::vector<std::string> operands;

@@ -25,9 +25,7 @@ Attributes read_attributes(const onnx::NodeProto& node, const std::filesystem::p
       case AttributeProto::STRINGS:
         attributes.set(name, std::vector<std::string>(attribute.strings().begin(), attribute.strings().end()));
         break;
-      case AttributeProto::TENSOR:
-        try {
-          attributes.set(name, read_tensor(attribute.t(), folder));
+      case AttributeProto::TENSOR: try { attributes.set(name, read_tensor(attribute.t(), folder));
         } catch (const InputError&) {
           // A tensor that we cannot represent: whoever asks for it finds it missing.
         }

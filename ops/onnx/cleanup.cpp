@@ -15,11 +15,13 @@ constexpr Pass passes[] = {
     {{"identity", "Identity and inference Dropout"}, cleanup::identity},
     {{"no-op", "Reshape, Transpose, Cast, Slice, Pad and others that change nothing"}, cleanup::no_op},
     {{"shape-arithmetic", "computations on shapes that are known"}, cleanup::shape_arithmetic},
-    {{"constant-folding", "nodes whose operands are all constant, if the file does not grow"}, cleanup::constant_folding},
+    {{"constant-folding", "nodes whose operands are all constant, if the file does not grow"},
+     cleanup::constant_folding},
     {{"common-subexpressions", "nodes that compute the same"}, cleanup::common_subexpressions},
     {{"batch-norm", "batch normalisation after a convolution or Gemm"}, cleanup::batch_norm},
     {{"dead-code", "nodes that nothing uses"}, cleanup::dead_code},
-    {{"unused-weights", "weights that nothing uses, most of them left behind by the other passes"}, cleanup::unused_weights},
+    {{"unused-weights", "weights that nothing uses, most of them left behind by the other passes"},
+     cleanup::unused_weights},
 };
 
 /// Every round removes something; this only guards against a pass that would undo another.

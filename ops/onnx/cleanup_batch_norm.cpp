@@ -69,8 +69,7 @@ std::optional<Array> new_bias(const std::optional<Array>& bias, const Affine& af
   if (old.size() != affine.scale.size()) return std::nullopt;
   std::vector<double> values;
   for (std::size_t c = 0; c < old.size(); ++c) values.push_back(old[c] * affine.scale[c] + affine.shift[c]);
-  const Array result =
-      Array::of<double>({static_cast<std::int64_t>(values.size())}, values).cast(type);
+  const Array result = Array::of<double>({static_cast<std::int64_t>(values.size())}, values).cast(type);
   for (const double value : result.doubles())
     if (!std::isfinite(value)) return std::nullopt;
   return result;
@@ -98,7 +97,9 @@ bool fold(const Context& context, const onnx::NodeProto& norm) {
   if (batch_norm == nullptr || norm.input_size() != 5) return false;
 
   const onnx::NodeProto* before = edit.producer(norm.input(0));
-  if (before == nullptr || opset_of(edit.model(), *before) == 0 || before->output_size() != 1 || edit.uses(norm.input(0)) != 1) return false;
+  if (before == nullptr || opset_of(edit.model(), *before) == 0 || before->output_size() != 1 ||
+      edit.uses(norm.input(0)) != 1)
+    return false;
   const auto axis = channel_axis(*before);
   if (!axis || before->input_size() < 2) return false;
   // A weight that others use too would be in the file twice.

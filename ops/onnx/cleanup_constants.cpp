@@ -25,7 +25,7 @@ bool stays(std::string_view op_type) {
 }
 
 bool repeats_itself(std::string_view op_type) {
-  static constexpr std::array<std::string_view, 7> names = {"ConstantOfShape", "Expand", "Tile", "Range",
+  static constexpr std::array<std::string_view, 7> names = {"ConstantOfShape", "Expand",  "Tile",    "Range",
                                                             "OneHot",          "EyeLike", "Upsample"};
   return one_of(names, op_type);
 }
@@ -80,15 +80,16 @@ double flops_of(const Value& value) {
 /// Host functions that look at every combination of elements of their operands, at worst.
 bool multiplies_elements(std::string_view op_type) {
   static constexpr std::array<std::string_view, 13> names = {
-      "Einsum", "ConvTranspose", "ConvInteger", "MatMulInteger", "DeformConv", "DFT", "STFT",
-      "RNN",    "GRU",           "LSTM",        "Attention",     "Resize",     "NonMaxSuppression"};
+      "Einsum", "ConvTranspose", "ConvInteger", "MatMulInteger", "DeformConv",       "DFT", "STFT", "RNN",
+      "GRU",    "LSTM",          "Attention",   "Resize",        "NonMaxSuppression"};
   return one_of(names, op_type);
 }
 
 double combinations(const GraphEdit& edit, const onnx::NodeProto& node) {
   double product = 1;
   for (const std::string& input : node.input())
-    if (!input.empty()) product *= std::max<double>(static_cast<double>(raw_bytes_of(*edit.constant(input)).value_or(0)), 1);
+    if (!input.empty())
+      product *= std::max<double>(static_cast<double>(raw_bytes_of(*edit.constant(input)).value_or(0)), 1);
   return product;
 }
 

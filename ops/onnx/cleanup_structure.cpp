@@ -14,9 +14,7 @@ bool is_default(const onnx::NodeProto& node, std::string_view op_type) {
   return node.op_type() == op_type && is_default_domain(node.domain());
 }
 
-std::int64_t opset(const Context& context, const onnx::NodeProto& node) {
-  return opset_of(context.edit.model(), node);
-}
+std::int64_t opset(const Context& context, const onnx::NodeProto& node) { return opset_of(context.edit.model(), node); }
 
 /// A dropout at inference, whose mask, if it has one, nobody looks at.
 bool is_idle_dropout(const Context& context, const onnx::NodeProto& node) {

@@ -12,7 +12,7 @@
 namespace taso {
 
 struct CheckOptions {
-  unsigned samples = 1;                  ///< how many sets of random operands
+  unsigned samples = 1;  ///< how many sets of random operands
   std::uint64_t seed = 0;
   std::map<std::string, Extents> shapes;  ///< of graph inputs, where the model leaves them open
   std::map<std::string, Array> data;      ///< of graph inputs, instead of random numbers
@@ -32,9 +32,9 @@ struct CheckResult {
   };
   bool passed = false;
   Scope scope = Scope::whole;
-  std::size_t compared = 0;     ///< tensors compared
-  double worst = 0;             ///< the largest difference, as a share of what the tolerance allows
-  std::string reason;           ///< why it failed; or why it was not the whole
+  std::size_t compared = 0;  ///< tensors compared
+  double worst = 0;          ///< the largest difference, as a share of what the tolerance allows
+  std::string reason;        ///< why it failed; or why it was not the whole
 };
 
 /// Both views belong to one model file, the second possibly edited. Throws InputError when a part that was changed cannot

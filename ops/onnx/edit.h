@@ -75,8 +75,8 @@ class GraphEdit {
 
  private:
   struct Slot {
-    const onnx::NodeProto* node = nullptr;     // null when removed
-    std::unique_ptr<onnx::NodeProto> owned;    // set for nodes that are not the message's own
+    const onnx::NodeProto* node = nullptr;   // null when removed
+    std::unique_ptr<onnx::NodeProto> owned;  // set for nodes that are not the message's own
   };
   struct Weight {
     const onnx::TensorProto* tensor = nullptr;
@@ -94,14 +94,14 @@ class GraphEdit {
   std::filesystem::path folder_;
   std::vector<Slot> slots_;
   std::vector<Weight> weights_;
-  std::vector<std::unique_ptr<onnx::NodeProto>> discarded_;  // what earlier views may still point to
+  std::vector<std::unique_ptr<onnx::NodeProto>> discarded_;               // what earlier views may still point to
   std::unordered_map<const onnx::NodeProto*, std::size_t> slot_by_node_;  // earlier forms of a node too
   std::unordered_map<std::string, std::size_t> slot_by_output_;
   std::unordered_map<std::string, std::size_t> weight_by_name_;
   std::unordered_map<std::string, std::vector<std::size_t>> uses_;  // name → slots, once per use
   std::unordered_set<std::string> graph_inputs_, graph_outputs_;
   std::unordered_set<std::string> pinned_;  // names that the model uses outside of nodes
-  std::unordered_set<std::string> names_;  // every name there is or was, also in subgraphs
+  std::unordered_set<std::string> names_;   // every name there is or was, also in subgraphs
   bool changed_ = false;
   bool out_of_order_ = false;
 };

@@ -135,7 +135,7 @@ class Emission {
     const Dim size = (*input_types_[0].shape)[static_cast<std::size_t>(op.axis)];
     const Integers begin = numbers({op.begin}, "Slice");
     // The end of a dimension that is not a number can still be said.
-    const Integers end = op.end == size && !size.is_static() ? Integers{std::numeric_limits<std::int64_t>::max()}
+    const Integers end = op.end == size && !size.is_static()       ? Integers{std::numeric_limits<std::int64_t>::max()}
                          : op.end == size - 1 && !size.is_static() ? Integers{-1}
                                                                    : numbers({op.end}, "Slice");
     if (opset() >= 10) {
@@ -296,7 +296,8 @@ class Emission {
     return std::any_of(values.begin(), values.end(), [](std::int64_t value) { return value > 1; });
   }
 
-  static onnx::AttributeProto& attribute(onnx::NodeProto& node, std::string_view name, onnx::AttributeProto::AttributeType type) {
+  static onnx::AttributeProto& attribute(onnx::NodeProto& node, std::string_view name,
+                                         onnx::AttributeProto::AttributeType type) {
     auto& added = *node.add_attribute();
     added.set_name(std::string(name));
     added.set_type(type);

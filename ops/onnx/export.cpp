@@ -203,7 +203,9 @@ Model write_model(const Graph& graph, const WriteOptions& options) {
       for (int i = 1; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
       return name;
     }
-    void add_node(std::unique_ptr<onnx::NodeProto> node) override { graph_.mutable_node()->AddAllocated(node.release()); }
+    void add_node(std::unique_ptr<onnx::NodeProto> node) override {
+      graph_.mutable_node()->AddAllocated(node.release());
+    }
     std::string add_constant(const Array& data) override {
       const std::string name = fresh_name("constant");
       *graph_.add_initializer() = write_tensor(data, name);

@@ -61,8 +61,7 @@ class Importer {
     for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info.type());
     for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info.type());
     for (const onnx::NodeProto* node : view_.nodes) read_node(*node);
-    for (const auto& output : view_.model->graph().output())
-      result_.graph.outputs.push_back(value_of(output.name()));
+    for (const auto& output : view_.model->graph().output()) result_.graph.outputs.push_back(value_of(output.name()));
     return std::move(result_);
   }
 
@@ -209,7 +208,9 @@ class Importer {
 
   std::vector<Value> add_opaque(const onnx::NodeProto& node, std::int64_t opset, std::span<const Value> operands,
                                 const std::vector<Fact>& inferred) {
-    Opaque opaque{node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(), 0, {},
+    Opaque opaque{node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(),
+                  0,
+                  {},
                   make_body(node, opset, view_.folder)};
     for (std::size_t i = 0; i < inferred.size(); ++i) {
       Type type = inferred[i].type;

@@ -86,8 +86,8 @@ Lowered dropout(const LoweringCall& call) {
 Lowered cast(const LoweringCall& call) {
   // Only the cast that does nothing; the numbers are those of ONNX's TensorProto.DataType.
   static constexpr std::pair<std::int64_t, ElementType> types[] = {
-      {1, ElementType::float32}, {2, ElementType::uint8},   {3, ElementType::int8},     {4, ElementType::uint16},
-      {5, ElementType::int16},   {6, ElementType::int32},   {7, ElementType::int64},    {9, ElementType::boolean},
+      {1, ElementType::float32},  {2, ElementType::uint8},    {3, ElementType::int8},    {4, ElementType::uint16},
+      {5, ElementType::int16},    {6, ElementType::int32},    {7, ElementType::int64},   {9, ElementType::boolean},
       {10, ElementType::float16}, {11, ElementType::float64}, {12, ElementType::uint32}, {13, ElementType::uint64},
       {16, ElementType::bfloat16}};
   if (!call.has(0)) return std::nullopt;
@@ -98,11 +98,25 @@ Lowered cast(const LoweringCall& call) {
 }
 
 constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"Add", binary<op::Add>}, {"Sub", binary<op::Sub>},   {"Mul", binary<op::Mul>},         {"Div", binary<op::Div>},
-    {"Pow", power},           {"Sum", variadic<op::Add>}, {"Max", variadic<op::Max>},       {"Min", variadic<op::Min>},
-    {"Sqrt", unary<op::Sqrt>}, {"Exp", unary<op::Exp>},   {"Erf", unary<op::Erf>},          {"Relu", relu},
-    {"LeakyRelu", leaky_relu}, {"Sigmoid", unary<op::Sigmoid>}, {"Tanh", unary<op::Tanh>},  {"Clip", clip},
-    {"Gelu", gelu},           {"HardSwish", unary<op::HardSwish>},   {"Dropout", dropout},
+    {"Add", binary<op::Add>},
+    {"Sub", binary<op::Sub>},
+    {"Mul", binary<op::Mul>},
+    {"Div", binary<op::Div>},
+    {"Pow", power},
+    {"Sum", variadic<op::Add>},
+    {"Max", variadic<op::Max>},
+    {"Min", variadic<op::Min>},
+    {"Sqrt", unary<op::Sqrt>},
+    {"Exp", unary<op::Exp>},
+    {"Erf", unary<op::Erf>},
+    {"Relu", relu},
+    {"LeakyRelu", leaky_relu},
+    {"Sigmoid", unary<op::Sigmoid>},
+    {"Tanh", unary<op::Tanh>},
+    {"Clip", clip},
+    {"Gelu", gelu},
+    {"HardSwish", unary<op::HardSwish>},
+    {"Dropout", dropout},
     {"Cast", cast},
 };
 

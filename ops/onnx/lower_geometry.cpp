@@ -154,7 +154,8 @@ Lowered pad(const LoweringCall& call) {
     }
   }
   if (pads.size() != 2 * axes.size()) return std::nullopt;
-  op::Pad pad{.before = std::vector<std::int64_t>(rank, 0), .after = std::vector<std::int64_t>(rank, 0), .value = value};
+  op::Pad pad{
+      .before = std::vector<std::int64_t>(rank, 0), .after = std::vector<std::int64_t>(rank, 0), .value = value};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(LoweringCall::axis(axes[i], rank));
     pad.before[axis] = pads[i];

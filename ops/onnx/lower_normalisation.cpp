@@ -68,9 +68,8 @@ Lowered reduce(const LoweringCall& call) {
 }
 
 constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"BatchNormalization", batch_norm},        {"LayerNormalization", layer_norm},
-    {"Softmax", softmax},                      {"ReduceSum", reduce<op::ReduceSum>},
-    {"ReduceMean", reduce<op::ReduceMean>},    {"ReduceMax", reduce<op::ReduceMax>}};
+    {"BatchNormalization", batch_norm},   {"LayerNormalization", layer_norm},     {"Softmax", softmax},
+    {"ReduceSum", reduce<op::ReduceSum>}, {"ReduceMean", reduce<op::ReduceMean>}, {"ReduceMax", reduce<op::ReduceMax>}};
 
 }  // namespace
 

@@ -12,8 +12,8 @@ struct LoweringCall {
   std::string_view op_type;
   std::int64_t opset = 0;
   const Attributes& attributes;
-  std::vector<Value> inputs;        ///< null where an optional operand is left out
-  std::vector<const Fact*> facts;   ///< what is known of each; null likewise
+  std::vector<Value> inputs;       ///< null where an optional operand is left out
+  std::vector<const Fact*> facts;  ///< what is known of each; null likewise
   std::size_t outputs = 1;
 
   bool has(std::size_t index) const { return index < inputs.size() && inputs[index]; }

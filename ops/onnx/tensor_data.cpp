@@ -92,20 +92,14 @@ std::int64_t elements_of(const onnx::TensorProto& tensor) {
 int list_entries(const onnx::TensorProto& tensor) {
   switch (tensor.data_type()) {
     case onnx::TensorProto::FLOAT:
-    case onnx::TensorProto::COMPLEX64:
-      return tensor.float_data_size();
+    case onnx::TensorProto::COMPLEX64: return tensor.float_data_size();
     case onnx::TensorProto::DOUBLE:
-    case onnx::TensorProto::COMPLEX128:
-      return tensor.double_data_size();
-    case onnx::TensorProto::INT64:
-      return tensor.int64_data_size();
+    case onnx::TensorProto::COMPLEX128: return tensor.double_data_size();
+    case onnx::TensorProto::INT64: return tensor.int64_data_size();
     case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::UINT64:
-      return tensor.uint64_data_size();
-    case onnx::TensorProto::STRING:
-      return tensor.string_data_size();
-    default:
-      return tensor.int32_data_size();
+    case onnx::TensorProto::UINT64: return tensor.uint64_data_size();
+    case onnx::TensorProto::STRING: return tensor.string_data_size();
+    default: return tensor.int32_data_size();
   }
 }
 
@@ -236,18 +230,12 @@ Array read_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& 
     return from_bytes(type, extents, reinterpret_cast<const std::byte*>(raw.data()), raw.size(), nullptr);
   }
   switch (type) {
-    case ElementType::float32:
-      return view_of_list(type, extents, tensor.float_data());
-    case ElementType::float64:
-      return view_of_list(type, extents, tensor.double_data());
-    case ElementType::int64:
-      return view_of_list(type, extents, tensor.int64_data());
-    case ElementType::uint64:
-      return view_of_list(type, extents, tensor.uint64_data());
-    case ElementType::int32:
-      return view_of_list(type, extents, tensor.int32_data());
-    case ElementType::uint32:
-      return from_list<std::uint32_t>(extents, tensor.uint64_data());
+    case ElementType::float32: return view_of_list(type, extents, tensor.float_data());
+    case ElementType::float64: return view_of_list(type, extents, tensor.double_data());
+    case ElementType::int64: return view_of_list(type, extents, tensor.int64_data());
+    case ElementType::uint64: return view_of_list(type, extents, tensor.uint64_data());
+    case ElementType::int32: return view_of_list(type, extents, tensor.int32_data());
+    case ElementType::uint32: return from_list<std::uint32_t>(extents, tensor.uint64_data());
     default:
       return with_element_type(
           type, [&](auto element) { return from_list<decltype(element)>(extents, tensor.int32_data()); });

@@ -47,9 +47,7 @@ std::string describe(const onnx::NodeProto& node, int index) {
                                 : fmt::format("node {} ({})", name, in_quotes(node.op_type()));
 }
 
-bool is_own_domain(const onnx::NodeProto& node) {
-  return node.domain().empty() || node.domain() == "ai.onnx";
-}
+bool is_own_domain(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
 
 class Validator {
  public:

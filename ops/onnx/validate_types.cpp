@@ -74,17 +74,10 @@ void check_declaration(const onnx::ValueInfoProto& value, std::string_view what,
       case onnx::TypeProto::kSparseTensorType:
         if (type->sparse_tensor_type().elem_type() <= 0) refuse("is a sparse tensor without an element type");
         break;
-      case onnx::TypeProto::kSequenceType:
-        inner = &type->sequence_type().elem_type();
-        break;
-      case onnx::TypeProto::kOptionalType:
-        inner = &type->optional_type().elem_type();
-        break;
-      case onnx::TypeProto::kMapType:
-        inner = &type->map_type().value_type();
-        break;
-      default:
-        break;
+      case onnx::TypeProto::kSequenceType: inner = &type->sequence_type().elem_type(); break;
+      case onnx::TypeProto::kOptionalType: inner = &type->optional_type().elem_type(); break;
+      case onnx::TypeProto::kMapType: inner = &type->map_type().value_type(); break;
+      default: break;
     }
     type = inner;
   }
@@ -136,8 +129,6 @@ void check_sparse(const onnx::SparseTensorProto& tensor) {
   if ((!linear && !rows) || indices.dims(0) != values.dims(0)) refuse("indices and values do not belong together");
 }
 
-bool operands_are_alike(std::string_view op_type) {
-  return std::binary_search(alike.begin(), alike.end(), op_type);
-}
+bool operands_are_alike(std::string_view op_type) { return std::binary_search(alike.begin(), alike.end(), op_type); }
 
 }  // namespace taso

@@ -34,8 +34,6 @@ void need_constant(std::string_view name, ElementType type) {
   if (type == ElementType::undefined) misfit(name, "a constant of an undefined type");
 }
 
-bool is_negative(const Dim& dim) {
-  return dim.is_static() && dim.value() < 0;
-}
+bool is_negative(const Dim& dim) { return dim.is_static() && dim.value() < 0; }
 
 }  // namespace taso::op

@@ -61,8 +61,6 @@ struct Windows {
 };
 
 /// The dimensions after batch and channel.
-inline Extents spatial(const Extents& extents) {
-  return Extents(extents.begin() + 2, extents.end());
-}
+inline Extents spatial(const Extents& extents) { return Extents(extents.begin() + 2, extents.end()); }
 
 }  // namespace taso::op

@@ -35,7 +35,8 @@ onnx::ModelProto conv_model(const Dims& input, const Dims& weight, bool bias, st
   graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
   add_floats(graph, "w", weight, some_floats(product(weight)));
   if (bias) add_floats(graph, "b", {weight[0]}, some_floats(static_cast<std::size_t>(weight[0]), 0.125F));
-  auto& conv = bias ? add_node(graph, "Conv", {"x", "w", "b"}, {"c"}, "conv") : add_node(graph, "Conv", {"x", "w"}, {"c"}, "conv");
+  auto& conv = bias ? add_node(graph, "Conv", {"x", "w", "b"}, {"c"}, "conv")
+                    : add_node(graph, "Conv", {"x", "w"}, {"c"}, "conv");
   set_integer(conv, "group", groups);
   add_parameters(graph, weight[0]);
   add_norm(graph, "c");
@@ -85,7 +86,13 @@ TEST_CASE("a norm after a convolution") {
 TEST_CASE("a norm with a large epsilon, and unknown batch size") {
   auto model = conv_model({2, 3, 5, 5}, {4, 3, 3, 3}, true);
   set_float(node_of(model, 1), "epsilon", 0.75F);
-  model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+  model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("N");
   CHECK(clean(model).operators() == Operators{"Conv"});
 }
 

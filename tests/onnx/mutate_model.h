@@ -19,9 +19,24 @@ class ModelMutator {
 
  private:
   std::int64_t odd_integer() {
-    static constexpr std::int64_t odd[] = {0,       -1,      1,       2,           3,           5,
-                                           -2,      7,       64,      1 << 10,     1 << 20,     std::int64_t{1} << 31,
-                                           1LL << 40, INT64_MAX, INT64_MIN, INT64_MAX - 1, (1LL << 62) + 1, -(1LL << 33)};
+    static constexpr std::int64_t odd[] = {0,
+                                           -1,
+                                           1,
+                                           2,
+                                           3,
+                                           5,
+                                           -2,
+                                           7,
+                                           64,
+                                           1 << 10,
+                                           1 << 20,
+                                           std::int64_t{1} << 31,
+                                           1LL << 40,
+                                           INT64_MAX,
+                                           INT64_MIN,
+                                           INT64_MAX - 1,
+                                           (1LL << 62) + 1,
+                                           -(1LL << 33)};
     return odd[below(std::size(odd))];
   }
   float odd_float() {
@@ -36,21 +51,129 @@ class ModelMutator {
     return names[below(names.size())];
   }
   std::string any_operator() {
-    static constexpr const char* names[] = {
-        "Add", "Sub", "Mul", "Div", "Pow", "Max", "Sum", "Relu", "Clip", "Erf", "Gelu", "Cast", "Identity", "Dropout",
-        "MatMul", "Gemm", "Conv", "ConvTranspose", "Transpose", "Concat", "Split", "Slice", "Pad", "Reshape", "Flatten",
-        "Squeeze", "Unsqueeze", "Expand", "Tile", "Range", "ConstantOfShape", "Shape", "Size", "Gather", "GatherND",
-        "GatherElements", "ScatterND", "ScatterElements", "Where", "OneHot", "EyeLike", "Trilu", "TopK", "ArgMax",
-        "CumSum", "NonZero", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth", "ReverseSequence", "Compress", "Unique",
-        "ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd", "ReduceL2", "Softmax", "LogSoftmax", "Hardmax",
-        "BatchNormalization", "LayerNormalization", "InstanceNormalization", "GroupNormalization", "LRN", "LpPool",
-        "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "MaxUnpool", "RoiAlign", "GridSample",
-        "NonMaxSuppression", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv",
-        "MatMulInteger", "ConvInteger", "Einsum", "Det", "Mod", "BitShift", "BitwiseAnd", "Equal", "Less", "And", "Not",
-        "IsNaN", "Sign", "Floor", "Round", "LSTM", "GRU", "RNN", "DFT", "STFT", "HannWindow", "MelWeightMatrix",
-        "CenterCropPad", "Col2Im", "Attention", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Bernoulli",
-        "RandomNormalLike", "Constant", "If", "Loop", "Scan", "SequenceConstruct", "Optional", "StringNormalizer",
-        "RotaryEmbedding", "RMSNormalization", "Swish", "TensorScatter", "AffineGrid", "DeformConv", "ImageDecoder"};
+    static constexpr const char* names[] = {"Add",
+                                            "Sub",
+                                            "Mul",
+                                            "Div",
+                                            "Pow",
+                                            "Max",
+                                            "Sum",
+                                            "Relu",
+                                            "Clip",
+                                            "Erf",
+                                            "Gelu",
+                                            "Cast",
+                                            "Identity",
+                                            "Dropout",
+                                            "MatMul",
+                                            "Gemm",
+                                            "Conv",
+                                            "ConvTranspose",
+                                            "Transpose",
+                                            "Concat",
+                                            "Split",
+                                            "Slice",
+                                            "Pad",
+                                            "Reshape",
+                                            "Flatten",
+                                            "Squeeze",
+                                            "Unsqueeze",
+                                            "Expand",
+                                            "Tile",
+                                            "Range",
+                                            "ConstantOfShape",
+                                            "Shape",
+                                            "Size",
+                                            "Gather",
+                                            "GatherND",
+                                            "GatherElements",
+                                            "ScatterND",
+                                            "ScatterElements",
+                                            "Where",
+                                            "OneHot",
+                                            "EyeLike",
+                                            "Trilu",
+                                            "TopK",
+                                            "ArgMax",
+                                            "CumSum",
+                                            "NonZero",
+                                            "Resize",
+                                            "Upsample",
+                                            "DepthToSpace",
+                                            "SpaceToDepth",
+                                            "ReverseSequence",
+                                            "Compress",
+                                            "Unique",
+                                            "ReduceSum",
+                                            "ReduceMean",
+                                            "ReduceMax",
+                                            "ReduceProd",
+                                            "ReduceL2",
+                                            "Softmax",
+                                            "LogSoftmax",
+                                            "Hardmax",
+                                            "BatchNormalization",
+                                            "LayerNormalization",
+                                            "InstanceNormalization",
+                                            "GroupNormalization",
+                                            "LRN",
+                                            "LpPool",
+                                            "MaxPool",
+                                            "AveragePool",
+                                            "GlobalAveragePool",
+                                            "GlobalMaxPool",
+                                            "MaxUnpool",
+                                            "RoiAlign",
+                                            "GridSample",
+                                            "NonMaxSuppression",
+                                            "QuantizeLinear",
+                                            "DequantizeLinear",
+                                            "DynamicQuantizeLinear",
+                                            "QLinearMatMul",
+                                            "QLinearConv",
+                                            "MatMulInteger",
+                                            "ConvInteger",
+                                            "Einsum",
+                                            "Det",
+                                            "Mod",
+                                            "BitShift",
+                                            "BitwiseAnd",
+                                            "Equal",
+                                            "Less",
+                                            "And",
+                                            "Not",
+                                            "IsNaN",
+                                            "Sign",
+                                            "Floor",
+                                            "Round",
+                                            "LSTM",
+                                            "GRU",
+                                            "RNN",
+                                            "DFT",
+                                            "STFT",
+                                            "HannWindow",
+                                            "MelWeightMatrix",
+                                            "CenterCropPad",
+                                            "Col2Im",
+                                            "Attention",
+                                            "SoftmaxCrossEntropyLoss",
+                                            "NegativeLogLikelihoodLoss",
+                                            "Bernoulli",
+                                            "RandomNormalLike",
+                                            "Constant",
+                                            "If",
+                                            "Loop",
+                                            "Scan",
+                                            "SequenceConstruct",
+                                            "Optional",
+                                            "StringNormalizer",
+                                            "RotaryEmbedding",
+                                            "RMSNormalization",
+                                            "Swish",
+                                            "TensorScatter",
+                                            "AffineGrid",
+                                            "DeformConv",
+                                            "ImageDecoder"};
     return names[below(std::size(names))];
   }
 
@@ -61,7 +184,8 @@ class ModelMutator {
     switch (below(13)) {
       case 0: node.set_op_type(any_operator()); break;
       case 1:
-        if (node.input_size() > 0) node.set_input(static_cast<int>(below(static_cast<std::size_t>(node.input_size()))), any_name(graph));
+        if (node.input_size() > 0)
+          node.set_input(static_cast<int>(below(static_cast<std::size_t>(node.input_size()))), any_name(graph));
         break;
       case 2: mutate_attribute(graph, node); break;
       case 3:
@@ -78,8 +202,10 @@ class ModelMutator {
       }
       case 11: {  // an input that is the default of a constant, or a constant that no longer is
         if (graph.initializer_size() == 0) break;
-        const auto& tensor = graph.initializer(static_cast<int>(below(static_cast<std::size_t>(graph.initializer_size()))));
-        declare(*graph.add_input(), tensor.name(), Dims(tensor.dims().begin(), tensor.dims().end()), tensor.data_type());
+        const auto& tensor =
+            graph.initializer(static_cast<int>(below(static_cast<std::size_t>(graph.initializer_size()))));
+        declare(*graph.add_input(), tensor.name(), Dims(tensor.dims().begin(), tensor.dims().end()),
+                tensor.data_type());
         break;
       }
       default: {
@@ -121,7 +247,8 @@ class ModelMutator {
 
   void mutate_tensor(onnx::GraphProto& graph) {
     if (graph.initializer_size() == 0) return;
-    auto& tensor = *graph.mutable_initializer(static_cast<int>(below(static_cast<std::size_t>(graph.initializer_size()))));
+    auto& tensor =
+        *graph.mutable_initializer(static_cast<int>(below(static_cast<std::size_t>(graph.initializer_size()))));
     std::string bytes = tensor.raw_data();
     switch (below(4)) {
       case 0:
@@ -143,7 +270,9 @@ class ModelMutator {
       case 2:  // one element, or none
         tensor.clear_dims();
         if (below(2) == 0) tensor.add_dims(static_cast<std::int64_t>(below(2)));
-        tensor.set_raw_data(tensor.dims_size() > 0 && tensor.dims(0) == 0 ? "" : bytes.substr(0, tensor.data_type() == onnx::TensorProto::INT64 ? 8 : 4));
+        tensor.set_raw_data(tensor.dims_size() > 0 && tensor.dims(0) == 0
+                                ? ""
+                                : bytes.substr(0, tensor.data_type() == onnx::TensorProto::INT64 ? 8 : 4));
         break;
       default: {  // a type of the same size
         const bool wide = tensor.data_type() == onnx::TensorProto::INT64;

@@ -104,13 +104,34 @@ onnx::ModelProto constant_model() {
 /// Models of ONNX's own tests, where they are installed.
 void add_backend_models(std::vector<std::string>& models) {
   const std::filesystem::path node = "/usr/share/libonnx-testdata/data/node";
-  for (const char* test :
-       {"test_averagepool_2d_ceil", "test_basic_conv_with_padding", "test_clip", "test_convtranspose_pads",
-        "test_cumsum_1d", "test_einsum_batch_matmul", "test_expand_dim_changed", "test_gather_elements_0", "test_gemm_all_attributes",
-        "test_layer_normalization_2d_axis0", "test_lstm_defaults", "test_maxpool_2d_same_upper", "test_nonmaxsuppression_two_batches",
-        "test_onehot_with_axis", "test_qlinearconv", "test_range_int32_type_negative_delta_expanded", "test_reduce_sum_keepdims_random",
-        "test_reshape_allowzero_reordered", "test_resize_upsample_scales_linear", "test_scatternd_add", "test_slice_neg_steps",
-        "test_split_variable_parts_2d", "test_softmax_axis_1", "test_top_k", "test_trilu_square", "test_unsqueeze_three_axes", "test_if", "test_loop11"})
+  for (const char* test : {"test_averagepool_2d_ceil",
+                           "test_basic_conv_with_padding",
+                           "test_clip",
+                           "test_convtranspose_pads",
+                           "test_cumsum_1d",
+                           "test_einsum_batch_matmul",
+                           "test_expand_dim_changed",
+                           "test_gather_elements_0",
+                           "test_gemm_all_attributes",
+                           "test_layer_normalization_2d_axis0",
+                           "test_lstm_defaults",
+                           "test_maxpool_2d_same_upper",
+                           "test_nonmaxsuppression_two_batches",
+                           "test_onehot_with_axis",
+                           "test_qlinearconv",
+                           "test_range_int32_type_negative_delta_expanded",
+                           "test_reduce_sum_keepdims_random",
+                           "test_reshape_allowzero_reordered",
+                           "test_resize_upsample_scales_linear",
+                           "test_scatternd_add",
+                           "test_slice_neg_steps",
+                           "test_split_variable_parts_2d",
+                           "test_softmax_axis_1",
+                           "test_top_k",
+                           "test_trilu_square",
+                           "test_unsqueeze_three_axes",
+                           "test_if",
+                           "test_loop11"})
     if (std::filesystem::exists(node / test / "model.onnx")) models.push_back(read_file(node / test / "model.onnx"));
 }
 

@@ -36,14 +36,10 @@ struct Source {
   Dim polynomial(int depth) {
     if (depth == 0) return pick(0, 1) ? unknown() : Dim(pick(-4, 4));
     switch (pick(0, 3)) {
-      case 0:
-        return polynomial(depth - 1) + polynomial(depth - 1);
-      case 1:
-        return polynomial(depth - 1) - polynomial(depth - 1);
-      case 2:
-        return polynomial(depth - 1) * polynomial(depth - 1);
-      default:
-        return floor_div(polynomial(depth - 1), pick(1, 4));
+      case 0: return polynomial(depth - 1) + polynomial(depth - 1);
+      case 1: return polynomial(depth - 1) - polynomial(depth - 1);
+      case 2: return polynomial(depth - 1) * polynomial(depth - 1);
+      default: return floor_div(polynomial(depth - 1), pick(1, 4));
     }
   }
 };

@@ -11,12 +11,9 @@ namespace {
 
 Field draw(std::mt19937_64& random) {
   switch (random() % 4) {
-    case 0:
-      return Field(static_cast<std::int64_t>(random() % 7) - 3);
-    case 1:
-      return Field::from_bits(Field::modulus - 1 - random() % 3);
-    default:
-      return Field::from_bits(random());
+    case 0: return Field(static_cast<std::int64_t>(random() % 7) - 3);
+    case 1: return Field::from_bits(Field::modulus - 1 - random() % 3);
+    default: return Field::from_bits(random());
   }
 }
 

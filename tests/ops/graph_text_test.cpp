@@ -31,9 +31,7 @@ bool blessing() {
   return bless != nullptr && std::string_view(bless) == "1";
 }
 
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
+void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
 std::string error_of(const std::string& text, const std::string& name = "g") {
   try {
@@ -154,18 +152,12 @@ Dim random_polynomial(Random& random, int depth) {
                                               "q\"\\\n\t", "",  "\u00e9", "_",         "inf"};
   try {
     switch (depth == 0 ? random.below(2) : random.below(6)) {
-      case 0:
-        return Dim::symbol(random.pick(names));
-      case 1:
-        return random.chance(0.02) ? std::numeric_limits<std::int64_t>::min() : random.between(-20, 20);
-      case 2:
-        return random_polynomial(random, depth - 1) + random_polynomial(random, depth - 1);
-      case 3:
-        return random_polynomial(random, depth - 1) - random_polynomial(random, depth - 1);
-      case 4:
-        return random_polynomial(random, depth - 1) * random_polynomial(random, depth - 1);
-      default:
-        return floor_div(random_polynomial(random, depth - 1), random_polynomial(random, depth - 1));
+      case 0: return Dim::symbol(random.pick(names));
+      case 1: return random.chance(0.02) ? std::numeric_limits<std::int64_t>::min() : random.between(-20, 20);
+      case 2: return random_polynomial(random, depth - 1) + random_polynomial(random, depth - 1);
+      case 3: return random_polynomial(random, depth - 1) - random_polynomial(random, depth - 1);
+      case 4: return random_polynomial(random, depth - 1) * random_polynomial(random, depth - 1);
+      default: return floor_div(random_polynomial(random, depth - 1), random_polynomial(random, depth - 1));
     }
   } catch (const ShapeError&) {
     return 1;
@@ -225,18 +217,10 @@ TEST_CASE("hostile text is refused, never worse") {
       const std::size_t at = random.below(text.size());
       const std::string& other = random.pick(texts);
       switch (random.below(4)) {
-        case 0:
-          text.erase(at, 1 + random.below(10));
-          break;
-        case 1:
-          text.insert(at, other.substr(random.below(other.size()), random.below(12)));
-          break;
-        case 2:
-          text[at] = static_cast<char>(random.next() & 0xff);
-          break;
-        default:
-          text[at] = "()[]=,-1_\"\n"[random.below(11)];
-          break;
+        case 0: text.erase(at, 1 + random.below(10)); break;
+        case 1: text.insert(at, other.substr(random.below(other.size()), random.below(12))); break;
+        case 2: text[at] = static_cast<char>(random.next() & 0xff); break;
+        default: text[at] = "()[]=,-1_\"\n"[random.below(11)]; break;
       }
     }
     INFO(text);

@@ -28,12 +28,9 @@ inline Dim random_dim(Random& random, const RandomShapes& shapes) {
   if (!shapes.symbols.empty() && random.chance(0.3)) {
     const Dim symbol = Dim::symbol(random.pick(shapes.symbols));
     switch (random.below(6)) {
-      case 0:
-        return symbol * random.between(2, 3) + random.between(0, 2);
-      case 1:
-        return floor_div(symbol + random.between(0, 3), random.between(2, 4)) + 1;
-      default:
-        return symbol;
+      case 0: return symbol * random.between(2, 3) + random.between(0, 2);
+      case 1: return floor_div(symbol + random.between(0, 3), random.between(2, 4)) + 1;
+      default: return symbol;
     }
   }
   if (shapes.empty && random.chance(0.01)) return 0;

@@ -18,12 +18,8 @@ T unknowns(const std::string& name, Extents extents) {
   return T(std::move(extents), std::move(data));
 }
 
-std::vector<T> all_of(const Operator& op, const std::vector<T>& operands) {
-  return evaluate<Symbol>(op, operands);
-}
-T apply(const Operator& op, const std::vector<T>& operands) {
-  return all_of(op, operands)[0];
-}
+std::vector<T> all_of(const Operator& op, const std::vector<T>& operands) { return evaluate<Symbol>(op, operands); }
+T apply(const Operator& op, const std::vector<T>& operands) { return all_of(op, operands)[0]; }
 
 Verdict compare(const T& a, const T& b) {
   REQUIRE(a.extents == b.extents);
