@@ -47,6 +47,9 @@ void watch_for_interrupt() {
   watch(SIGINT);
   watch(SIGTERM);
   watch(SIGHUP);
+  watch(SIGPIPE);
+  watch(SIGXCPU);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), which says so
 }
 
 bool interrupted() { return asked; }

@@ -4,8 +4,8 @@
 
 namespace taso {
 
-/// From now on SIGINT only sets a flag, and a second one ends the program with exit 130; SIGTERM and SIGHUP end it too.
-/// Temporary files are removed in each case. What was ignored before stays ignored.
+/// From now on SIGINT only sets a flag, and a second one ends the program with exit 130; SIGTERM and its like end it too.
+/// Temporary files are removed in each case, and a limit on the size of files is an error like any other. What was ignored before stays ignored.
 void watch_for_interrupt();
 bool interrupted();
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <climits>
 #include <deque>
+#include <exception>
 #include <map>
 #include <vector>
 
@@ -22,12 +23,13 @@ namespace taso {
 namespace {
 
 /// Hands the serialiser's output to a file; long strings, which are the weights, are written from where they lie.
+/// Exceptions may not pass through protobuf, whose streams write once more when they are destroyed: finish() throws them.
 class FileStream final : public google::protobuf::io::ZeroCopyOutputStream {
  public:
   explicit FileStream(AtomicFile& file) : file_(file), buffer_(1 << 20) {}
 
   bool Next(void** data, int* size) override {
-    flush();
+    if (!guarded([&] { flush(); })) return false;
     *data = buffer_.data();
     *size = static_cast<int>(buffer_.size());
     used_ = buffer_.size();
@@ -37,10 +39,27 @@ class FileStream final : public google::protobuf::io::ZeroCopyOutputStream {
   std::int64_t ByteCount() const override { return static_cast<std::int64_t>(written_ + used_); }
   bool AllowsAliasing() const override { return true; }
   bool WriteAliasedRaw(const void* data, int size) override {
+    return guarded([&] {
+      flush();
+      file_.write(data, static_cast<std::size_t>(size));
+      written_ += static_cast<std::size_t>(size);
+    });
+  }
+  void finish() {
+    if (trouble_) std::rethrow_exception(trouble_);
     flush();
-    file_.write(data, static_cast<std::size_t>(size));
-    written_ += static_cast<std::size_t>(size);
-    return true;
+  }
+
+ private:
+  template <class Work>
+  bool guarded(Work&& work) {
+    if (trouble_) return false;
+    try {
+      work();
+    } catch (...) {
+      trouble_ = std::current_exception();
+    }
+    return trouble_ == nullptr;
   }
   void flush() {
     file_.write(buffer_.data(), used_);
@@ -48,11 +67,11 @@ class FileStream final : public google::protobuf::io::ZeroCopyOutputStream {
     used_ = 0;
   }
 
- private:
   AtomicFile& file_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   std::size_t written_ = 0;
+  std::exception_ptr trouble_;
 };
 
 /// Changes tensors of a message for as long as it lives, without copying their data.
@@ -210,7 +229,7 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
     coded.SetSerializationDeterministic(true);
     proto_->SerializeWithCachedSizes(&coded);
     coded.Trim();
-    stream.flush();
+    stream.finish();
   }
   if (options.sync) file.sync();
   if (data) data->finish(options.sync).rename();

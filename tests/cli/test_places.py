@@ -1,6 +1,7 @@
 """Where files are written and where not: the input is safe, the output whole or absent, trouble is said early."""
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -103,6 +104,24 @@ def test_a_full_disk(arguments, taso_opt, small_disk, tmp_path):
     assert os.listdir(small_disk) == ["out.onnx"] and (small_disk / "out.onnx").read_bytes() == b"precious"
 
 
+@pytest.mark.parametrize("arguments", [[], ["--external-data"]], ids=["embedded", "external"])
+def test_a_limit_on_the_size_of_files(arguments, taso_opt, tmp_path):
+    # Many weights, small and large: whichever way one is written, the limit is met in the middle.
+    sizes = [size for size in (100, 300, 5000, 20000) for _ in range(20)]
+    nodes = [models.helper.make_node("ReduceSum", [f"w{i}"], [f"s{i}"], keepdims=0) for i in range(len(sizes))]
+    nodes.append(models.helper.make_node("Sum", ["x"] + [f"s{i}" for i in range(len(sizes))], ["y"]))
+    many = models.model_of(nodes, [models.floats("x", [2])], [models.floats("y", [2])],
+                           [models.weight(f"w{i}", np.full(size, i)) for i, size in enumerate(sizes)])
+    model = save(many, tmp_path / "model.onnx")
+    (tmp_path / "out").mkdir()
+    keep = ["--disable-pass", "constant-folding", "--check", "0"]
+    for limit in (0, 1000, 100_000, 1_100_000, 1_500_000):
+        done = run(taso_opt, model, "-o", tmp_path / "out" / "out.onnx", *keep, *arguments,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        assert done.code == 6 and len(done.err.splitlines()) == 1 and "out.onnx" in done.err, (limit, done)
+        assert not os.listdir(tmp_path / "out")
+
+
 def slow_model(tmp_path):
     """Some seconds of checking, so that there is time to interrupt."""
     size = 1024
@@ -131,7 +150,8 @@ def test_the_first_interrupt_lets_it_finish(taso_opt, tmp_path):
     assert "Identity" not in operators(out)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGXCPU],
+                         ids=["interrupt", "terminate", "processor time"])
 def test_the_second_interrupt_and_termination_end_at_once(sent, taso_opt, tmp_path):
     out = tmp_path / "out.onnx"
     process = start_and_wait_for(taso_opt, "comparing", slow_model(tmp_path), "-o", out, "--check", "1000")
