@@ -26,6 +26,36 @@ struct Obligation {
   Value expected, actual;
 };
 
+/// Names of values that must be equal, in the original and in the edited model; and the node that may only be taken for one
+/// of the original's if they are.
+struct Claim {
+  std::string old_name, name;
+  const onnx::NodeProto* rewired = nullptr;
+};
+
+/// What is left to show if both values are computed in the same way: that the operands agree. Nothing if they are not.
+std::optional<std::vector<Obligation>> operands_of(const Obligation& obligation) {
+  const Node &left = *obligation.expected.node, &right = *obligation.actual.node;
+  if (obligation.expected.output != obligation.actual.output || left.inputs().size() != right.inputs().size())
+    return std::nullopt;
+  const Opaque *left_opaque = left.as_opaque(), *right_opaque = right.as_opaque();
+  const bool same_operator =
+      left.as_operator() != nullptr && right.as_operator() != nullptr && *left.as_operator() == *right.as_operator();
+  const bool same_opaque = left_opaque != nullptr && right_opaque != nullptr && left_opaque->body != nullptr &&
+                           right_opaque->body != nullptr && left_opaque->body->obstacle().empty() &&
+                           left_opaque->outputs.size() == right_opaque->outputs.size() &&
+                           left_opaque->body->same(*right_opaque->body);
+  if (!same_operator && !same_opaque) return std::nullopt;
+  std::vector<Obligation> operands;
+  for (std::size_t i = 0; i < left.inputs().size(); ++i) {
+    const Value &expected = left.inputs()[i], &actual = right.inputs()[i];
+    if (expected == actual) continue;
+    if (!expected || !actual) return std::nullopt;
+    operands.push_back({obligation.name, expected, actual});
+  }
+  return operands;
+}
+
 /// The edited model is wrong in a way that shows before any number is compared.
 struct Broken {
   std::string reason;
@@ -170,6 +200,15 @@ class Comparison {
   /// Assume and guarantee: nodes that nobody touched compute the same from the same operands, so their results are taken
   /// as random inputs of both sides, and what is left to show is that every touched node agrees with what it replaced.
   CheckResult run_regions() {
+    for (;;) {
+      const std::size_t before = no_rewiring_.size();
+      CheckResult result = run_claims();
+      // Where operands differ, a node that looked rewired was replaced by one of the same kind: that is a region then.
+      if (no_rewiring_.size() == before) return result;
+    }
+  }
+
+  CheckResult run_claims() {
     std::unordered_map<std::string, const onnx::NodeProto*> producers;
     for (const onnx::NodeProto* node : before_.nodes)
       for (const std::string& output : node->output()) producers.emplace(output, node);
@@ -179,12 +218,13 @@ class Comparison {
     for (const auto& [name, node] : producers) known.insert(name);
     for (const onnx::TensorProto* tensor : before_.initializers) known.insert(tensor->name());
 
-    NamePairs pairs;
+    std::vector<Claim> claims;
     std::unordered_map<std::string, std::string> cut_before, cut_after;
     const auto partners = find_partners(producers);
     for (const onnx::NodeProto* node : after_.nodes) {
       const auto partner = partners.find(node);
-      if (partner != partners.end()) pairs.insert(pairs.end(), partner->second.operands.begin(), partner->second.operands.end());
+      if (partner != partners.end())
+        for (const auto& [old_name, name] : partner->second.operands) claims.push_back({old_name, name, node});
       for (int i = 0; i < node->output_size(); ++i) {
         const std::string& output = node->output(i);
         if (output.empty()) continue;
@@ -193,12 +233,12 @@ class Comparison {
           cut_before.emplace(*original, *original);
           cut_after.emplace(output, *original);
         }
-        if (known.contains(output) && (original == nullptr || *original != output)) pairs.emplace_back(output, output);
+        if (known.contains(output) && (original == nullptr || *original != output)) claims.push_back({output, output});
       }
     }
     for (const onnx::TensorProto* tensor : after_.initializers)
       if (known.contains(tensor->name()) && !untouched_weights.contains(tensor))
-        pairs.emplace_back(tensor->name(), tensor->name());
+        claims.push_back({tensor->name(), tensor->name()});
 
     SharedImport shared;
     shared.cut = std::move(cut_before);
@@ -207,26 +247,58 @@ class Comparison {
     const Imported after = import_edited(shared);
     defaults_ = before.defaults;
     CheckResult result{true, CheckResult::Scope::regions, 0, 0, ""};
-    for (const auto& [old_name, name] : pairs) {
-      const Obligation obligation{name, before.values.at(old_name), after.values.at(name)};
-      if (obligation.expected == obligation.actual) {
+    for (const Claim& claim : claims) {
+      if (claim.rewired != nullptr && no_rewiring_.contains(claim.rewired)) continue;
+      const Obligation obligation{claim.name, before.values.at(claim.old_name), after.values.at(claim.name)};
+      try {
+        settle(shared.pool, before.graph, obligation, result);
+      } catch (const Broken& broken) {
+        result.passed = false;
+        result.reason = broken.reason;
+      } catch (const InputError& error) {
+        if (!give_up_rewiring(claim))
+          throw InputError(fmt::format("the change at '{}' cannot be checked: {}", obligation.name, error.what()));
+      }
+      if (result.passed) continue;
+      if (!give_up_rewiring(claim)) return result;
+      result.passed = true;
+    }
+    return result;
+  }
+
+  /// Whether the claim was only one way to see it: what can be run need not be a node of the original.
+  bool give_up_rewiring(const Claim& claim) {
+    if (claim.rewired == nullptr || !obstacle_of(*claim.rewired, opset_of(*before_.model, *claim.rewired)).empty())
+      return false;
+    no_rewiring_.insert(claim.rewired);
+    return true;
+  }
+
+  /// Runs both sides or, where that cannot be done, goes back through what they have in common.
+  void settle(const std::shared_ptr<Pool>& pool, const Graph& signature, const Obligation& obligation,
+              CheckResult& result) {
+    std::vector<Obligation> open{obligation};
+    std::set<std::pair<const Node*, const Node*>> seen;
+    while (!open.empty() && result.passed) {
+      const Obligation next = open.back();
+      open.pop_back();
+      if (next.expected == next.actual) {
         ++result.compared;
         continue;
       }
-      CheckResult one;
       try {
-        one = discharge(shared.pool, before.graph, {obligation}, CheckResult::Scope::regions);
-      } catch (const InputError& error) {
-        throw InputError(fmt::format("the change at '{}' cannot be checked: {}", obligation.name, error.what()));
+        const CheckResult one = discharge(pool, signature, {next}, CheckResult::Scope::regions);
+        result.compared += one.compared;
+        result.worst = std::max(result.worst, one.worst);
+        result.passed = one.passed;
+        result.reason = one.reason;
+      } catch (const InputError&) {
+        const auto operands = operands_of(next);
+        if (!operands) throw;
+        for (const Obligation& operand : *operands)
+          if (seen.emplace(operand.expected.node, operand.actual.node).second) open.push_back(operand);
       }
-      result.compared += one.compared;
-      result.worst = std::max(result.worst, one.worst);
-      if (one.passed) continue;
-      result.passed = false;
-      result.reason = one.reason;
-      return result;
     }
-    return result;
   }
 
   /// The node of the original that a node of the edited model is, and the values that have to agree for that.
@@ -251,7 +323,7 @@ class Comparison {
         continue;
       }
       const auto original = node->output_size() > 0 ? producers.find(node->output(0)) : producers.end();
-      auto operands = original != producers.end() && free.contains(original->second)
+      auto operands = original != producers.end() && free.contains(original->second) && !no_rewiring_.contains(node)
                           ? rewiring_of(*original->second, *node)
                           : std::nullopt;
       if (operands && std::equal(node->output().begin(), node->output().end(), original->second->output().begin()))
@@ -289,6 +361,7 @@ class Comparison {
     for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.actual);
     for (const Node* node : graph.nodes())
       if (node->as_input() != nullptr) graph.inputs.push_back(node->output());
+    add_sizes(graph, signature);
 
     CheckResult result{true, scope, 0, 0, ""};
     for (unsigned sample = 0; sample < std::max(options_.samples, 1U); ++sample) {
@@ -308,6 +381,16 @@ class Comparison {
       }
     }
     return result;
+  }
+
+  /// The model's own inputs tell how large its open dimensions are, which a region alone may not: 3 · N does not.
+  static void add_sizes(Graph& graph, const Graph& signature) {
+    for (const Value& input : signature.inputs) {
+      const Type& type = input.type();
+      const bool tells = type.element != ElementType::undefined && type.shape && !is_static(*type.shape);
+      if (tells && std::find(graph.inputs.begin(), graph.inputs.end(), input) == graph.inputs.end())
+        graph.inputs.push_back(input);
+    }
   }
 
   /// Throws InputError if the original does not run, whatever the operands.
@@ -395,6 +478,7 @@ class Comparison {
   std::unordered_map<std::string, const onnx::TensorProto*> defaults_;
   CheckResult::Scope scope_ = CheckResult::Scope::whole;
   bool integers_differ_ = false;
+  std::unordered_set<const onnx::NodeProto*> no_rewiring_;  // nodes of the edited model that are none of the original's
 };
 
 }  // namespace

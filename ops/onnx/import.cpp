@@ -70,20 +70,27 @@ class Importer {
   bool believes_hints() const { return shared_ == nullptr || shared_->believe_declarations; }
   void set(const std::string& name, Value value, Fact fact) {
     fact.type = value.type();
-    // What follows from shapes alone is not arbitrary: an edit may have relied on it.
-    if (shared_ != nullptr && !fact.content) value = stand_in(name, value);
+    if (shared_ != nullptr) value = stand_in(name, value, fact);
     result_.values.insert_or_assign(name, value);
     result_.facts.insert_or_assign(name, std::move(fact));
   }
 
-  /// For a value that is cut, the input that stands for it; the same for a value that equals one.
-  Value stand_in(const std::string& name, const Value& value) {
-    if (const auto known = shared_->stand_in.find(value); known != shared_->stand_in.end()) return known->second;
+  /// For a value that is cut, the input that stands for it; the same for a value that equals one. What a value is taken for
+  /// is decided where it comes first, or two places that compute it would differ.
+  Value stand_in(const std::string& name, const Value& value, const Fact& fact) {
     const auto cut = shared_->cut.find(name);
-    if (cut == shared_->cut.end() || value.node->as_input() != nullptr) return value;
-    auto& input = shared_->cut_inputs[cut->second];
-    if (!input) input = pool().input("cut " + cut->second, value.type());
-    return shared_->stand_in.emplace(value, input).first->second;
+    if (cut == shared_->cut.end()) return shared_->stand_in.try_emplace(value, value).first->second;
+    Value& taken_for = shared_->cut_inputs[cut->second];
+    if (!taken_for) {
+      const auto known = shared_->stand_in.find(value);
+      // Inputs need none, and numbers that follow from shapes are known, not arbitrary.
+      const bool stays = value.node->as_input() != nullptr || fact.content || fact.constant;
+      taken_for = known != shared_->stand_in.end() ? known->second
+                  : stays                          ? value
+                                                   : pool().input("cut " + cut->second, value.type());
+    }
+    shared_->stand_in.try_emplace(value, taken_for);
+    return taken_for;
   }
 
   const Value& value_of(const std::string& name) const {

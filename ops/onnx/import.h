@@ -21,7 +21,7 @@ struct SharedImport {
   std::unordered_map<std::string, Value> cut_inputs;
   /// Deterministic nodes and constants that we do not model, by what they do and take; only here are such nodes ever merged.
   std::unordered_map<std::string, std::vector<Value>> opaque;
-  /// What stands for a value that was cut, wherever else it is computed.
+  /// What a value is taken for, wherever it is computed: itself, or the input that stands for it.
   std::unordered_map<Value, Value, HashValue> stand_in;
 };
 

@@ -75,8 +75,10 @@ Lowered lower(const LoweringCall& call) {
     return lowering::one(call.inputs[0]);
   const LowerFunction function = call.opset >= 7 ? find_lowering(call.op_type) : nullptr;
   if (function == nullptr) return std::nullopt;
+  const bool copies = call.op_type == "Dropout";
   for (const Value& value : call.inputs)
-    if (value && (value.type().element == ElementType::undefined || !value.type().shape)) return std::nullopt;
+    if (value && !copies && (value.type().element == ElementType::undefined || !value.type().shape))
+      return std::nullopt;
   try {
     Lowered values = function(call);
     if (values && values->size() < call.outputs) return std::nullopt;  // a node with results that it cannot have

@@ -1,0 +1,28 @@
+"""What random models are made of: the values, and what the steps of making a model share."""
+
+import numpy
+from onnx import TensorProto
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+NUMPY = {FLOAT: numpy.float32, INT64: numpy.int64, BOOL: numpy.bool_, TensorProto.DOUBLE: numpy.float64,
+         TensorProto.INT32: numpy.int32}
+SMALL = 4096  # elements that a value may have
+SIZES = {"N": 2, "M": 3}  # what the open dimensions are in the shapes that are noted
+
+
+class Value:
+    """A value of the model: its name, its element type, and the shape it has when every open dimension is as in `sizes`."""
+
+    def __init__(self, name, element, shape):
+        self.name, self.element, self.shape = name, element, tuple(shape)
+
+    @property
+    def rank(self):
+        return len(self.shape)
+
+
+def broadcast(a, b):
+    try:
+        return tuple(numpy.broadcast_shapes(a, b))
+    except ValueError:
+        return None
