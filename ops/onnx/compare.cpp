@@ -122,9 +122,7 @@ class Comparison {
   }
 
  private:
-  bool same_nodes() const {
-    return before_.nodes == after_.nodes && before_.initializers == after_.initializers;
-  }
+  bool same_nodes() const { return before_.nodes == after_.nodes && before_.initializers == after_.initializers; }
 
   CheckResult run_whole_or_regions() {
     CheckResult result;
@@ -341,7 +339,8 @@ class Comparison {
         if (!free.contains(original) || original->name() != node->name()) continue;
         auto operands = rewiring_of(*original, *node);
         if (!operands) continue;
-        const auto same = std::count_if(operands->begin(), operands->end(), [](const auto& p) { return p.first == p.second; });
+        const auto same =
+            std::count_if(operands->begin(), operands->end(), [](const auto& p) { return p.first == p.second; });
         if (same <= most) continue;
         most = same;
         best = original;
@@ -375,8 +374,8 @@ class Comparison {
         if (agrees(expected, actual, tolerance, result.worst)) continue;
         result.passed = false;
         integers_differ_ = !is_floating(expected.type());
-        result.reason = fmt::format("'{}' differs: {} of {} where the tolerance is 1", obligations[i].name, result.worst,
-                                    text_of(Type{expected.type(), shape_of(expected.extents())}));
+        result.reason = fmt::format("'{}' differs: {} of {} where the tolerance is 1", obligations[i].name,
+                                    result.worst, text_of(Type{expected.type(), shape_of(expected.extents())}));
         return result;
       }
     }

@@ -57,7 +57,8 @@ bool defines(const onnx::GraphProto& graph, const std::string& name) {
   if (std::any_of(graph.input().begin(), graph.input().end(), named)) return true;
   if (std::any_of(graph.initializer().begin(), graph.initializer().end(), named)) return true;
   const auto& sparse = graph.sparse_initializer();
-  if (std::any_of(sparse.begin(), sparse.end(), [&](const auto& tensor) { return named(tensor.values()); })) return true;
+  if (std::any_of(sparse.begin(), sparse.end(), [&](const auto& tensor) { return named(tensor.values()); }))
+    return true;
   return std::any_of(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto& node) {
     return std::find(node.output().begin(), node.output().end(), name) != node.output().end();
   });
@@ -178,8 +179,7 @@ const onnx::TensorProto* GraphEdit::constant(const std::string& name) const {
 
 std::size_t GraphEdit::uses(const std::string& name) const {
   const auto found = uses_.find(name);
-  return (found == uses_.end() ? 0 : found->second.size()) + (is_graph_output(name) ? 1 : 0) +
-         pinned_.count(name);
+  return (found == uses_.end() ? 0 : found->second.size()) + (is_graph_output(name) ? 1 : 0) + pinned_.count(name);
 }
 
 std::vector<const onnx::NodeProto*> GraphEdit::consumers(const std::string& name) const {
@@ -226,6 +226,13 @@ const onnx::NodeProto& GraphEdit::end_modify(onnx::NodeProto& node) {
   const std::size_t slot = slot_of(node);
   names_.insert(node.output().begin(), node.output().end());
   link(slot);
+  const auto comes_later = [&](const std::string& name) {
+    const auto found = slot_by_output_.find(name);
+    return found != slot_by_output_.end() && found->second > slot;
+  };
+  const auto captured = captured_names(node);
+  out_of_order_ = out_of_order_ || std::any_of(node.input().begin(), node.input().end(), comes_later) ||
+                  std::any_of(captured.begin(), captured.end(), comes_later);
   return node;
 }
 
@@ -305,7 +312,9 @@ std::vector<std::size_t> GraphEdit::order() const {
     if (*slot < original) continue;
     for (const std::size_t follower : followers[*slot]) due[*slot] = std::min(due[*slot], due[follower]);
   }
-  const auto later = [&](std::size_t a, std::size_t b) { return std::pair(due[a], a < original) > std::pair(due[b], b < original); };
+  const auto later = [&](std::size_t a, std::size_t b) {
+    return std::pair(due[a], a < original) > std::pair(due[b], b < original);
+  };
   std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> ready(later);
   for (const std::size_t slot : alive)
     if (waiting[slot] == 0) ready.push(slot);
@@ -357,7 +366,8 @@ Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
   }
   for (Weight& weight : edit->weights_) {
     if (weight.tensor == nullptr) continue;
-    graph.mutable_initializer()->AddAllocated(weight.owned ? weight.owned.release() : tensors.extract(weight.tensor).mapped());
+    graph.mutable_initializer()->AddAllocated(weight.owned ? weight.owned.release()
+                                                           : tensors.extract(weight.tensor).mapped());
   }
   for (const auto& [key, tensor] : tensors) delete tensor;
 

@@ -274,6 +274,10 @@ class Emission {
   }
   void reduce(std::string_view op_type, const std::string& input, const std::string& output, const Integers& axes,
               bool keep) {
+    if (axes.empty()) {  // to ONNX, no axes are all of them
+      node("Identity", {input}, {output});
+      return;
+    }
     const bool as_operand = opset() >= (op_type == "ReduceSum" ? 13 : 18);
     std::vector<std::string> operands{input};
     if (as_operand) operands.push_back(list(axes));

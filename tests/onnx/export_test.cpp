@@ -1,0 +1,191 @@
+// From graphs back to ONNX: changed models compute the changed graph, and random graphs survive the way there and back.
+#include "ops/onnx/export.h"
+
+#include "tests/onnx/clean_model.h"
+
+using namespace taso;
+using namespace taso::test;
+
+namespace {
+
+struct Exported {
+  Model before, after;
+};
+
+/// Exports the graph that `change` makes of the imported one, and requires that the model then computes that graph.
+template <class Change>
+Exported change_model(const onnx::ModelProto& proto, Change&& change) {
+  Model original(proto, {});
+  original.validate();
+  Model model = original.copy();
+  auto edit = std::make_unique<GraphEdit>(model);
+  const Imported imported = import_model(edit->view());
+  Graph graph = imported.graph;
+  change(graph, imported.values);
+  export_graph(imported, graph, *edit);
+  model = GraphEdit::commit(std::move(edit), std::move(model));
+  REQUIRE_NOTHROW(model.validate());
+
+  std::vector<Array> operands;
+  Random random(1);
+  for (const Value& input : graph.inputs)
+    operands.push_back(taso::random_array(random, input.type().element, *static_extents(input.shape())));
+  const auto expected = interpret(graph, operands);
+  const auto actual = interpret(import_model(view_of(model)).graph, operands);
+  REQUIRE(expected.size() == actual.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    double worst = 0;
+    CHECK(agrees(expected[i], actual[i], Tolerance::of(expected[i].type()), worst));
+  }
+  return {std::move(original), std::move(model)};
+}
+
+std::vector<std::string> operators(const Model& model) {
+  std::vector<std::string> result;
+  for (const auto& node : model.proto().graph().node()) result.push_back(node.op_type());
+  return result;
+}
+
+using Operators = std::vector<std::string>;
+
+/// y = exp(relu(relu(x)) + w), z = (x + w) + relu(x), with untouched company.
+onnx::ModelProto two_outputs() {
+  auto model = plain_model({4, 3}, {4, 3});
+  auto& graph = *model.mutable_graph();
+  declare(*graph.add_output(), "z", {4, 3});
+  add_floats(graph, "w", {3}, {1, 2, 3});
+  add_node(graph, "Relu", {"x"}, {"r"}, "first");
+  add_node(graph, "Relu", {"r"}, {"rr"}, "second");
+  add_node(graph, "Add", {"rr", "w"}, {"s"}, "sum");
+  add_node(graph, "Exp", {"s"}, {"y"}, "exp");
+  add_node(graph, "Add", {"x", "w"}, {"t"}, "other sum");
+  add_node(graph, "Add", {"t", "r"}, {"z"}, "last");
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("an unchanged graph changes nothing") {
+  const auto [before, after] = change_model(two_outputs(), [](Graph&, const auto&) {});
+  CHECK(before.serialise() == after.serialise());
+}
+
+TEST_CASE("a changed output is written anew, the rest stays") {
+  const auto [before, after] = change_model(two_outputs(), [](Graph& graph, const auto& values) {
+    const Value sum = graph.pool->apply(op::Add{}, {values.at("r"), values.at("w")});
+    graph.outputs[0] = graph.pool->apply(op::Exp{}, {sum});
+  });
+  CHECK(operators(after).size() == 5);
+  int kept = 0;
+  for (const auto& node : after.proto().graph().node())
+    for (const auto& old : before.proto().graph().node())
+      if (node.SerializeAsString() == old.SerializeAsString()) ++kept;
+  CHECK(kept == 3);  // the first Relu, and what the other output needs
+  for (const auto& node : after.proto().graph().node()) CHECK(!node.name().empty());
+}
+
+TEST_CASE("reassociated sums") {
+  change_model(two_outputs(), [](Graph& graph, const auto& values) {
+    const Value inner = graph.pool->apply(op::Add{}, {values.at("w"), values.at("r")});
+    graph.outputs[1] = graph.pool->apply(op::Add{}, {values.at("x"), inner});
+  });
+}
+
+TEST_CASE("outputs that exchange their values") {
+  const auto [before, after] =
+      change_model(two_outputs(), [](Graph& graph, const auto&) { std::swap(graph.outputs[0], graph.outputs[1]); });
+  CHECK(operators(after).size() == 8);
+}
+
+TEST_CASE("an output that is a value of the model already") {
+  SECTION("inside") {
+    const auto [before, after] =
+        change_model(two_outputs(), [](Graph& graph, const auto& values) { graph.outputs[0] = values.at("t"); });
+    CHECK(operators(after) == Operators{"Relu", "Add", "Add", "Identity"});
+  }
+  SECTION("an input") {
+    change_model(two_outputs(), [](Graph& graph, const auto& values) { graph.outputs[0] = values.at("x"); });
+  }
+  SECTION("the other output") {
+    change_model(two_outputs(), [](Graph& graph, const auto&) { graph.outputs[0] = graph.outputs[1]; });
+  }
+  SECTION("what the old output needed only in part") {
+    change_model(two_outputs(), [](Graph& graph, const auto& values) {
+      graph.outputs[1] = graph.pool->apply(op::Mul{}, {graph.outputs[0], values.at("rr")});
+    });
+  }
+}
+
+TEST_CASE("a part of a split that the model has no name for") {
+  auto model = plain_model({6, 2}, {2, 2});
+  auto& graph = *model.mutable_graph();
+  add_integers(graph, "lengths", {3}, {1, 2, 3});
+  set_integer(add_node(graph, "Split", {"x", "lengths"}, {"a", "b", "c"}), "axis", 0);
+  add_node(graph, "Relu", {"b"}, {"y"});
+  change_model(model, [](Graph& changed, const auto& values) {
+    // Cut in two, and in two again: the rest after the first cut is not among the results.
+    const Node* first = values.at("a").node;
+    REQUIRE(first->outputs().size() == 2);
+    changed.outputs[0] = changed.pool->apply(op::Exp{}, {first->output(1)});
+  });
+}
+
+TEST_CASE("below IR 4 new constants are nodes") {
+  auto model = two_outputs();
+  model.set_ir_version(3);
+  declare(*model.mutable_graph()->add_input(), "w", {3});
+  const auto [before, after] = change_model(model, [](Graph& graph, const auto& values) {
+    const Value two = graph.pool->constant("two", Type{ElementType::float32, Shape{}},
+                                           std::make_shared<HeldWeight>(Array::scalar(2.0F)));
+    graph.outputs[0] = graph.pool->apply(op::ScalarMul{}, {values.at("rr"), two});
+  });
+  CHECK(after.proto().graph().initializer_size() == 1);
+}
+
+TEST_CASE("an output that no node computes cannot be changed") {
+  auto proto = two_outputs();
+  proto.mutable_graph()->mutable_output(0)->set_name("x");
+  Model model(proto, {});
+  model.validate();
+  GraphEdit edit(model);
+  const Imported imported = import_model(edit.view());
+  Graph graph = imported.graph;
+  graph.outputs[0] = graph.outputs[1];
+  CHECK_THROWS_AS(export_graph(imported, graph, edit), InputError);
+}
+
+TEST_CASE("random graphs come back from ONNX, at every opset that can say them") {
+  std::map<std::int64_t, int> written;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    RandomGraphOptions options;
+    options.element = seed % 5 == 0 ? ElementType::float64 : ElementType::float32;
+    options.nodes = 1 + seed % 6;
+    const Graph graph = random_graph(seed, options);
+    const std::int64_t opset = 7 + static_cast<std::int64_t>(seed % 19);
+    INFO("seed " << seed << ", opset " << opset);
+    std::optional<Model> model;
+    try {
+      model.emplace(write_model(graph, {.opset = opset}));
+    } catch (const InputError&) {
+      continue;  // this opset has no way to say it
+    }
+    ++written[opset];
+    REQUIRE_NOTHROW(model->validate());
+    Random random(seed + 1);
+    std::vector<Array> operands;
+    for (const Value& input : graph.inputs)
+      operands.push_back(taso::random_array(random, input.type().element, *static_extents(input.shape())));
+    const auto expected = interpret(graph, operands);
+    const auto actual = interpret(import_model(view_of(*model)).graph, operands);
+    REQUIRE(expected.size() == actual.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      double worst = 0;
+      INFO("output " << i);
+      CHECK(agrees(expected[i], actual[i], Tolerance::of(expected[i].type()), worst));
+    }
+  }
+  for (std::int64_t opset = 7; opset <= 25; ++opset) {
+    INFO("opset " << opset);
+    CHECK(written[opset] > 5);
+  }
+}
