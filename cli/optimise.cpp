@@ -116,6 +116,8 @@ template <class Work>
 auto about(const path& file, Work&& work) {
   try {
     return work();
+  } catch (const Uncheckable&) {
+    throw;  // not a fault of the file
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", file.string(), error.what()));
   }
@@ -153,7 +155,15 @@ Ending optimise(const OptOptions& options, Console& console) {
   // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
   if (options.samples > 0) {
     phases.begin("check", "comparing both models");
-    summary.check = about(options.input, [&] { return compare(view_of(model), edit->view(), checking); });
+    try {
+      summary.check = about(options.input, [&] { return compare(view_of(model), edit->view(), checking); });
+    } catch (const Uncheckable& error) {
+      // What cannot be checked is not done: the model goes through as it came.
+      edit = std::make_unique<GraphEdit>(model);
+      for (CleanupCount& pass : summary.passes) pass.count = 0;
+      summary.check = CheckResult{true, CheckResult::Scope::unchanged, 0, 0,
+                                  fmt::format("no clean-up was kept, for {}", error.what())};
+    }
   }
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   model = GraphEdit::commit(std::move(edit), std::move(model));

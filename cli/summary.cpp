@@ -114,7 +114,8 @@ std::string describe_check(const Summary& summary) {
   const CheckResult& check = *summary.check;
   std::string text;
   switch (check.scope) {
-    case CheckResult::Scope::unchanged: return "the graph is unchanged";
+    case CheckResult::Scope::unchanged:
+      return "the graph is unchanged" + (check.reason.empty() ? "" : "; " + on_one_line(check.reason));
     case CheckResult::Scope::whole: text = "the whole model"; break;
     case CheckResult::Scope::regions: text = "every changed region"; break;
   }

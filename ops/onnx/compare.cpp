@@ -255,7 +255,7 @@ class Comparison {
         result.reason = broken.reason;
       } catch (const InputError& error) {
         if (!give_up_rewiring(claim))
-          throw InputError(fmt::format("the change at '{}' cannot be checked: {}", obligation.name, error.what()));
+          throw Uncheckable(fmt::format("the change at '{}' cannot be checked: {}", obligation.name, error.what()));
       }
       if (result.passed) continue;
       if (!give_up_rewiring(claim)) return result;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "ops/array.h"
+#include "ops/error.h"
 #include "ops/onnx/view.h"
 
 namespace taso {
@@ -37,7 +38,13 @@ struct CheckResult {
   std::string reason;        ///< why it failed; or why it was not the whole
 };
 
-/// Both views belong to one model file, the second possibly edited. Throws InputError when a part that was changed cannot
+/// A change that cannot be checked, as no operands were found on which it can be run: nothing is known against it, and
+/// nothing for it.
+struct Uncheckable : InputError {
+  using InputError::InputError;
+};
+
+/// Both views belong to one model file, the second possibly edited. Throws Uncheckable. Throws InputError when a part that was changed cannot
 /// be checked, because the original cannot be run here.
 CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options = {});
 
