@@ -27,8 +27,8 @@ class Emission {
   void operator()(const op::Div&) { plain("Div"); }
   void operator()(const op::ScalarMul&) { plain("Mul"); }
   void operator()(const op::Pow&) { plain("Pow"); }
-  void operator()(const op::Max&) { plain("Max"); }
-  void operator()(const op::Min&) { plain("Min"); }
+  void operator()(const op::Max&) { extreme("Max"); }
+  void operator()(const op::Min&) { extreme("Min"); }
   void operator()(const op::Sqrt&) { plain("Sqrt"); }
   void operator()(const op::Exp&) { plain("Exp"); }
   void operator()(const op::Erf&) {
@@ -246,6 +246,10 @@ class Emission {
     const std::string name = temporary();
     node(op_type, inputs, {name});
     return name;
+  }
+  void extreme(std::string_view op_type) {
+    if (input_types_[0].shape != input_types_[1].shape) need(8, "broadcasting in Max and Min");
+    plain(op_type);
   }
   void finish_gelu(const std::string& curve) {
     const std::string gate = step("Add", {curve, number(1)});
