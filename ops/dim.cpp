@@ -312,4 +312,36 @@ Dim floor_div(Dim a, Dim b) {
 
 Dim ceil_div(Dim a, Dim b) { return floor_div(a + b - 1, b); }
 
+std::vector<DimTerm> terms_of(Dim dim) {
+  std::vector<DimTerm> result;
+  for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
+    DimTerm term{coefficient, {}};
+    for (const Atom* atom : monomial)
+      term.factors.push_back(atom->is_quotient ? DimFactor{{}, atom->numerator, atom->denominator}
+                                               : DimFactor{unquoted(atom->text), {}, {}});
+    result.push_back(std::move(term));
+  }
+  return result;
+}
+
+Dim substitute(Dim dim, const std::function<std::optional<Dim>(std::string_view)>& replacement) {
+  if (dim.is_static()) return dim;
+  const std::vector<std::string> names = dim.symbols();
+  if (std::none_of(names.begin(), names.end(), [&](const std::string& name) { return replacement(name).has_value(); }))
+    return dim;
+  Dim sum = 0;
+  for (const DimTerm& term : terms_of(dim)) {
+    Dim product = term.coefficient;
+    for (const DimFactor& factor : term.factors) {
+      if (factor.name.empty())
+        product =
+            product * floor_div(substitute(factor.numerator, replacement), substitute(factor.denominator, replacement));
+      else
+        product = product * replacement(factor.name).value_or(Dim::symbol(factor.name));
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
 }  // namespace taso

@@ -55,6 +55,20 @@ Dim ceil_div(Dim a, Dim b);
 // What holds for every value of the unknowns, which are 1 or more. False means "cannot tell".
 bool surely_non_negative(Dim dim);
 inline bool surely_at_least(Dim a, Dim b) { return surely_non_negative(a - b); }
+/// One factor of a term: an unknown, or a quotient that is rounded down.
+struct DimFactor {
+  std::string name;  ///< of the unknown; empty for a quotient
+  Dim numerator, denominator;
+};
+struct DimTerm {
+  std::int64_t coefficient = 0;
+  std::vector<DimFactor> factors;
+};
+/// The terms whose sum it is, highest degree first.
+std::vector<DimTerm> terms_of(Dim dim);
+/// The same with unknowns replaced, where `replacement` has something for them.
+Dim substitute(Dim dim, const std::function<std::optional<Dim>(std::string_view)>& replacement);
+
 /// The quotient if it is exact for every value of the unknowns, as far as we can tell.
 std::optional<Dim> exact_div(Dim a, Dim b);
 
