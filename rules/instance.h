@@ -3,67 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "ops/operator.h"
 #include "rules/rule.h"
+#include "rules/symbolic_operator.h"
 
 namespace taso {
-
-/// A statement about integers that shape inference needs or that a rule's condition makes.
-struct Requirement {
-  enum class Kind {
-    equal,      ///< left = right
-    not_equal,  ///< left != right
-    at_least,   ///< left >= right
-    divides,    ///< left divides right
-  };
-  Kind kind = Kind::equal;
-  Dim left, right;
-  bool operator==(const Requirement&) const = default;
-};
-std::string text_of(const Requirement& requirement);
-/// Whether it holds for numbers; false also when a dimension overflows or divides by what is not positive.
-bool holds(const Requirement& requirement, const std::function<std::int64_t(std::string_view)>& binding);
-
-/// A real attribute: a variable, or a number if `variable` is empty.
-struct RealAttribute {
-  std::string variable;
-  double value = 0;
-  bool operator==(const RealAttribute&) const = default;
-};
-
-/// Axes, permutations and switches are numbers; every other integer attribute is a Dim.
-using SymbolicField =
-    std::variant<bool, std::int64_t, Dim, RealAttribute, std::vector<std::int64_t>, std::vector<Dim>>;
-
-/// An operator whose attributes may be unknown. `kind` is its place in all_operators(); the fields are in the order of
-/// fields_of(), without `type`.
-struct SymbolicOperator {
-  std::size_t kind = 0;
-  std::vector<SymbolicField> fields;
-  bool operator==(const SymbolicOperator&) const = default;
-};
-/// The default operator of that place in the list, made once.
-const Operator& prototype(std::size_t kind);
-std::size_t kind_named(std::string_view name);  ///< the name must be an operator's
-/// Its place among the fields without `type`; nothing if there is none of that name.
-std::optional<std::size_t> field_named(std::size_t kind, std::string_view name);
-const SymbolicField& field(const SymbolicOperator& op, std::string_view name);
-const std::vector<Dim>& dims_field(const SymbolicOperator& op, std::string_view name);
-std::string text_of(const SymbolicOperator& op);
-
-/// The shapes of the results; what must hold for them to be right is appended to `requirements`. Nothing if ranks do not
-/// fit, whatever the dimensions are. Element-wise operators broadcast a dimension that is 1 to the letter; two others
-/// are required to be equal.
-std::optional<Shapes> infer(const SymbolicOperator& op, std::span<const Shape> operands,
-                            std::vector<Requirement>& requirements);
 
 /// A node's operands come before it. Equal nodes are one.
 struct InstanceNode {
