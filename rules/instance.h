@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rules/equations.h"
 #include "rules/rule.h"
 #include "rules/symbolic_operator.h"
 
@@ -21,13 +22,6 @@ struct InstanceNode {
   Shapes shapes;                                              ///< of its results
 };
 using InstanceValue = std::pair<std::size_t, std::size_t>;
-
-/// An unknown integer: a dimension of an input ("x.0"), an attribute ("g", or "s.0" for an element of a list), or one
-/// made up to solve a divisibility ("q1").
-struct Unknown {
-  std::string name;
-  std::int64_t least = 1;  ///< 0 for pads, beginnings of slices and the like
-};
 
 struct Instance {
   std::vector<std::string> inputs;
@@ -56,7 +50,28 @@ struct InstanceOptions {
 };
 
 /// Every instance that is not contradictory on the face of it. Throws InputError when the rule makes no sense (an
-/// attribute's variable of two kinds, no instance at all).
+/// attribute's variable of two kinds, an attribute that is missing).
 std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options = {});
+
+/// What is open in a rule before it becomes an instance. `domain` is never empty; the answer is a place in it.
+class Chooser {
+ public:
+  virtual ~Chooser() = default;
+  /// The rank of an input.
+  virtual std::size_t rank(const std::string& input, std::size_t least, std::size_t greatest) = 0;
+  /// An axis, a switch (0 or 1), a list of axes or a permutation.
+  virtual std::size_t value(const std::string& variable, const std::vector<std::vector<std::int64_t>>& domain) = 0;
+  /// The length of a list that nothing determines yet.
+  virtual std::size_t length(const std::string& variable, std::size_t least, std::size_t greatest) = 0;
+  /// Whether this dimension of an input is 1, where inputs broadcast.
+  virtual bool is_one(const std::string& input, std::size_t axis) = 0;
+  /// Whether a number is 0 at least; the instance then assumes what was answered.
+  virtual bool is_non_negative(const Dim& number) = 0;
+};
+
+/// The instance for one sequence of choices; nothing if it contradicts itself. With `solve` false, unknowns keep their
+/// own names (only those equal to a number are replaced) and `hypotheses` are complete, as matching needs them.
+std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const InstanceOptions& options = {},
+                                 bool solve = true);
 
 }  // namespace taso

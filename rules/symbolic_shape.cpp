@@ -168,7 +168,7 @@ class Inference {
     return one({number("size"), number("size")});
   }
   Maybe operator()(const op::IdentityKernel&) {
-    for (const Dim& size : dims("kernel")) equal(size - 1, Dim(2) * floor_div(size - 1, 2));  // it has a middle
+    for (const Dim& size : dims("kernel")) divides(2, size - 1);  // it has a middle
     return diagonal_kernel();
   }
   Maybe operator()(const op::PoolingKernel&) { return diagonal_kernel(); }
