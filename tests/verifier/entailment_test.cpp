@@ -1,0 +1,68 @@
+#include "verifier/entailment.h"
+
+#include "tests/catch.h"
+
+using namespace taso;
+
+namespace {
+
+using Kind = Requirement::Kind;
+constexpr auto yes = Entailment::Answer::yes, no = Entailment::Answer::no;
+
+Dim symbol(const char* name) { return Dim::symbol(name); }
+
+}  // namespace
+
+TEST_CASE("polynomials that are equal need no solver") {
+  const Dim a = symbol("a"), b = symbol("b");
+  Entailment facts({{"a", 1}, {"b", 1}}, {});
+  CHECK(facts.entails({Kind::equal, (a + b) * (a - b), a * a - b * b}) == yes);
+  CHECK(facts.entails({Kind::at_least, a * b, 1}) == yes);
+  CHECK(facts.entails({Kind::at_least, a * b, b}) == yes);
+  CHECK(facts.entails({Kind::divides, a, a * b}) == yes);
+  CHECK(facts.entails({Kind::divides, 2, a * 4 + 2}) == yes);
+  CHECK(facts.solver_calls() == 0);
+}
+
+TEST_CASE("what does not follow has a counterexample") {
+  const Dim a = symbol("a"), b = symbol("b");
+  Entailment facts({{"a", 1}, {"b", 0}}, {{Kind::at_least, a, b}});
+  CHECK(facts.entails({Kind::equal, a, b}) == no);
+  CHECK(facts.entails({Kind::at_least, b, 1}) == no);  // b may be 0, as pads may
+  CHECK(facts.entails({Kind::at_least, a * b, a}) == no);
+  CHECK(facts.entails({Kind::divides, 2, a}) == no);
+  CHECK(facts.entails({Kind::not_equal, a, b}) == no);
+  CHECK(facts.entails({Kind::not_equal, a + 1, b}) == yes);
+  CHECK(facts.consistent());
+}
+
+TEST_CASE("hypotheses are used") {
+  const Dim g = symbol("g"), h = symbol("h"), w = symbol("w"), v = symbol("v"), p = symbol("p");
+  Entailment facts({{"g", 1}, {"h", 1}, {"w", 1}, {"v", 1}, {"p", 1}},
+                   {{Kind::divides, g, w}, {Kind::divides, h, v}, {Kind::equal, w * h, v * g}});
+  CHECK(facts.entails({Kind::divides, g + h, w + v}) == yes);
+  CHECK(facts.entails({Kind::divides, g, v}) == no);
+  Entailment even({{"p", 0}}, {{Kind::divides, 2, p}});
+  CHECK(even.entails({Kind::equal, floor_div(p, 2) * 2, p}) == yes);
+  CHECK(even.entails({Kind::equal, floor_div(p + 1, 2) * 2, p}) == yes);
+  CHECK(even.entails({Kind::divides, 2, p + 1}) == no);
+  CHECK(even.entails({Kind::divides, 4, p}) == no);
+}
+
+TEST_CASE("quotients round down") {
+  const Dim n = symbol("n"), s = symbol("s");
+  Entailment facts({{"n", 1}, {"s", 1}}, {});
+  CHECK(facts.entails({Kind::at_least, n, floor_div(n, s) * s}) == yes);
+  CHECK(facts.entails({Kind::at_least, floor_div(n, s) * s + s, n + 1}) == yes);
+  CHECK(facts.entails({Kind::at_least, floor_div(n, s) * s + s, n + 2}) == no);
+  CHECK(facts.entails({Kind::at_least, floor_div(n - 1, s) + 1, 1}) == yes);
+  CHECK(facts.entails({Kind::equal, floor_div(n, s), floor_div(n - 1, s)}) == no);
+}
+
+TEST_CASE("contradictory hypotheses are noticed") {
+  const Dim a = symbol("a"), b = symbol("b");
+  CHECK_FALSE(Entailment({{"a", 1}, {"b", 1}}, {{Kind::equal, a, b + 1}, {Kind::equal, b, a}}).consistent());
+  CHECK_FALSE(Entailment({{"a", 1}, {"b", 1}}, {{Kind::at_least, 2, a + b}, {Kind::not_equal, a, b}}).consistent());
+  CHECK_FALSE(Entailment({{"a", 1}}, {{Kind::divides, 2, a}, {Kind::divides, 2, a + 1}}).consistent());
+  CHECK(Entailment({{"a", 1}, {"b", 1}}, {{Kind::equal, a, b + 1}}).consistent());
+}
