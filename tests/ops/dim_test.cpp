@@ -167,3 +167,21 @@ TEST_CASE("what holds for every value of the unknowns") {
   CHECK_FALSE(surely_non_negative(floor_div(h, n) - 1));
   CHECK_FALSE(surely_non_negative(n * std::numeric_limits<std::int64_t>::max() - n * h));
 }
+
+TEST_CASE("a dimension is the sum of its terms") {
+  const Dim n = Dim::symbol("N"), odd = Dim::symbol("not an identifier");
+  const Dim dim = n * n * 2 - odd * floor_div(n + 1, 3) + 5;
+  Dim sum = 0;
+  for (const DimTerm& term : terms_of(dim)) {
+    Dim product = term.coefficient;
+    for (const DimFactor& factor : term.factors)
+      product =
+          product * (factor.name.empty() ? floor_div(factor.numerator, factor.denominator) : Dim::symbol(factor.name));
+    sum = sum + product;
+  }
+  CHECK(sum == dim);
+  REQUIRE(terms_of(dim).size() == 3);
+  CHECK(terms_of(dim)[0].factors.size() == 2);
+  CHECK(terms_of(dim)[2].coefficient == 5);
+  CHECK(terms_of(0).empty());
+}

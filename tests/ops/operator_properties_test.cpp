@@ -4,47 +4,47 @@
 
 #include "ops/field.h"
 #include "tests/catch.h"
-#include "tests/ops/instances.h"
+#include "tests/ops/examples.h"
 
 using namespace taso;
 
 namespace {
 
-Shapes shapes_of_operands(const Instance& instance) {
+Shapes shapes_of_operands(const Example& example) {
   Shapes shapes;
-  for (const Extents& extents : instance.operands) shapes.push_back(shape_of(extents));
+  for (const Extents& extents : example.operands) shapes.push_back(shape_of(extents));
   return shapes;
 }
 
 template <class S, class Make>
-std::vector<Tensor<S>> run(const Instance& instance, Make&& make) {
+std::vector<Tensor<S>> run(const Example& example, Make&& make) {
   std::mt19937 random(7);
-  const auto operands = operands_of<S>(instance, random, make);
-  return evaluate<S>(instance.op, operands);
+  const auto operands = operands_of<S>(example, random, make);
+  return evaluate<S>(example.op, operands);
 }
 
-std::vector<Tensor<double>> run_double(const Instance& instance) {
-  return run<double>(instance, [](std::int64_t value) { return static_cast<double>(value); });
+std::vector<Tensor<double>> run_double(const Example& example) {
+  return run<double>(example, [](std::int64_t value) { return static_cast<double>(value); });
 }
 
 }  // namespace
 
-TEST_CASE("the instances cover every operator") {
+TEST_CASE("the examples cover every operator") {
   std::set<std::string_view> seen, all;
-  for (const Instance& instance : instances()) seen.insert(name_of(instance.op));
+  for (const Example& example : examples()) seen.insert(name_of(example.op));
   for (const Operator& op : all_operators()) all.insert(name_of(op));
   CHECK(all.size() == 40);
   CHECK(seen == all);
 }
 
 TEST_CASE("an operator is found by its name and its fields can be set one by one") {
-  for (const Instance& instance : instances()) {
-    CAPTURE(name_of(instance.op));
-    auto copy = operator_named(name_of(instance.op));
+  for (const Example& example : examples()) {
+    CAPTURE(name_of(example.op));
+    auto copy = operator_named(name_of(example.op));
     REQUIRE(copy);
-    for (const NamedField& field : fields_of(instance.op)) CHECK(set_field(*copy, field.name, field.value));
-    CHECK(*copy == instance.op);
-    CHECK(hash_of(*copy) == hash_of(instance.op));
+    for (const NamedField& field : fields_of(example.op)) CHECK(set_field(*copy, field.name, field.value));
+    CHECK(*copy == example.op);
+    CHECK(hash_of(*copy) == hash_of(example.op));
     CHECK_FALSE(set_field(*copy, "no such field", std::int64_t{1}));
   }
   CHECK_FALSE(operator_named("matmull"));
@@ -57,9 +57,9 @@ TEST_CASE("an operator is found by its name and its fields can be set one by one
 }
 
 TEST_CASE("a changed field makes another operator") {
-  for (const Instance& instance : instances())
-    for (const NamedField& field : fields_of(instance.op)) {
-      CAPTURE(name_of(instance.op), field.name);
+  for (const Example& example : examples())
+    for (const NamedField& field : fields_of(example.op)) {
+      CAPTURE(name_of(example.op), field.name);
       FieldValue other = field.value;
       std::visit(
           [](auto& value) {
@@ -78,19 +78,19 @@ TEST_CASE("a changed field makes another operator") {
               value.push_back(1);
           },
           other);
-      Operator changed = instance.op;
+      Operator changed = example.op;
       REQUIRE(set_field(changed, field.name, other));
-      CHECK(changed != instance.op);
-      CHECK(hash_of(changed) != hash_of(instance.op));
+      CHECK(changed != example.op);
+      CHECK(hash_of(changed) != hash_of(example.op));
     }
 }
 
 TEST_CASE("results have the shapes that inference says") {
-  for (const Instance& instance : instances()) {
-    CAPTURE(name_of(instance.op));
-    const Shapes shapes = infer(instance.op, shapes_of_operands(instance));
-    const auto results = run_double(instance);
-    REQUIRE(results.size() == outputs_of(instance.op));
+  for (const Example& example : examples()) {
+    CAPTURE(name_of(example.op));
+    const Shapes shapes = infer(example.op, shapes_of_operands(example));
+    const auto results = run_double(example);
+    REQUIRE(results.size() == outputs_of(example.op));
     REQUIRE(shapes.size() == results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       CHECK(shape_of(results[i].extents) == shapes[i]);
@@ -100,11 +100,11 @@ TEST_CASE("results have the shapes that inference says") {
 }
 
 TEST_CASE("work is counted: what is written is what results") {
-  for (const Instance& instance : instances()) {
-    CAPTURE(name_of(instance.op));
-    const Work work = work_of(instance.op, shapes_of_operands(instance));
+  for (const Example& example : examples()) {
+    CAPTURE(name_of(example.op));
+    const Work work = work_of(example.op, shapes_of_operands(example));
     double written = 0;
-    for (const Shape& shape : infer(instance.op, shapes_of_operands(instance))) written += size_estimate(shape);
+    for (const Shape& shape : infer(example.op, shapes_of_operands(example))) written += size_estimate(shape);
     CHECK(work.written == written);
     CHECK(work.flops >= 0);
     CHECK(work.read >= 0);
@@ -117,29 +117,29 @@ TEST_CASE("work is counted: what is written is what results") {
 }
 
 TEST_CASE("float, double, wrapped integers and the field agree where all are exact") {
-  for (const Instance& instance : instances()) {
-    if (instance.exactness == Exactness::approximate) continue;
-    CAPTURE(name_of(instance.op));
-    const auto reals = run_double(instance);
-    const auto floats = run<float>(instance, [](std::int64_t value) { return static_cast<float>(value); });
-    const auto fields = run<Field>(instance, [](std::int64_t value) { return Field(value); });
-    const auto integers = run<Wrapped<std::int64_t>>(instance, [](std::int64_t value) { return Wrapped(value); });
+  for (const Example& example : examples()) {
+    if (example.exactness == Exactness::approximate) continue;
+    CAPTURE(name_of(example.op));
+    const auto reals = run_double(example);
+    const auto floats = run<float>(example, [](std::int64_t value) { return static_cast<float>(value); });
+    const auto fields = run<Field>(example, [](std::int64_t value) { return Field(value); });
+    const auto integers = run<Wrapped<std::int64_t>>(example, [](std::int64_t value) { return Wrapped(value); });
     for (std::size_t o = 0; o < reals.size(); ++o)
       for (std::size_t i = 0; i < reals[o].data.size(); ++i) {
         const double value = reals[o].data[i];
         CHECK(static_cast<double>(floats[o].data[i]) == value);
         CHECK(fields[o].data[i] == Math<Field>::constant(value));
-        if (instance.exactness == Exactness::integral) CHECK(static_cast<double>(integers[o].data[i].value) == value);
+        if (example.exactness == Exactness::integral) CHECK(static_cast<double>(integers[o].data[i].value) == value);
       }
   }
 }
 
 TEST_CASE("float and double agree on the other functions") {
   const auto make = [](std::int64_t value) { return static_cast<double>(std::abs(value)) / 4 + 0.125; };
-  for (const Instance& instance : instances()) {
-    CAPTURE(name_of(instance.op));
-    const auto reals = run<double>(instance, make);
-    const auto floats = run<float>(instance, [&](std::int64_t value) { return static_cast<float>(make(value)); });
+  for (const Example& example : examples()) {
+    CAPTURE(name_of(example.op));
+    const auto reals = run<double>(example, make);
+    const auto floats = run<float>(example, [&](std::int64_t value) { return static_cast<float>(make(value)); });
     for (std::size_t o = 0; o < reals.size(); ++o)
       for (std::size_t i = 0; i < reals[o].data.size(); ++i) {
         CHECK(std::isfinite(reals[o].data[i]));
@@ -152,10 +152,10 @@ TEST_CASE("float and double agree on the other functions") {
 // the numbers.
 TEST_CASE("symbolic inference, evaluated, is concrete inference") {
   std::set<std::string_view> symbolic;
-  for (const Instance& instance : instances()) {
-    const Shapes concrete = shapes_of_operands(instance);
+  for (const Example& example : examples()) {
+    const Shapes concrete = shapes_of_operands(example);
     std::set<std::int64_t> sizes;
-    for (const Extents& extents : instance.operands) sizes.insert(extents.begin(), extents.end());
+    for (const Extents& extents : example.operands) sizes.insert(extents.begin(), extents.end());
     sizes.erase(0);
     sizes.erase(1);
     std::vector<std::set<std::int64_t>> choices{sizes};
@@ -168,13 +168,13 @@ TEST_CASE("symbolic inference, evaluated, is concrete inference") {
       if (shapes == concrete) continue;
       Shapes result;
       try {
-        result = infer(instance.op, shapes);
+        result = infer(example.op, shapes);
       } catch (const ShapeError&) {
         continue;
       }
-      CAPTURE(name_of(instance.op));
-      symbolic.insert(name_of(instance.op));
-      const Shapes expected = infer(instance.op, concrete);
+      CAPTURE(name_of(example.op));
+      symbolic.insert(name_of(example.op));
+      const Shapes expected = infer(example.op, concrete);
       REQUIRE(result.size() == expected.size());
       for (std::size_t o = 0; o < result.size(); ++o) {
         REQUIRE(result[o].size() == expected[o].size());

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ops/operator.h"
-#include "tests/ops/random.h"
+#include "ops/random.h"
 
 namespace taso {
 

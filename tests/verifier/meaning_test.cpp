@@ -3,7 +3,7 @@
 
 #include "ops/operator.h"
 #include "tests/catch.h"
-#include "tests/ops/instances.h"
+#include "tests/ops/examples.h"
 #include "verifier/symbol.h"
 
 using namespace taso;
@@ -48,18 +48,18 @@ const op::Conv conv{.strides = {1, 1}, .dilations = {1, 1}, .pads = {1, 0, 0, 1}
 }  // namespace
 
 TEST_CASE("every operator has a meaning in Z3, and it agrees with numbers") {
-  for (const Instance& instance : instances()) {
-    CAPTURE(name_of(instance.op));
+  for (const Example& example : examples()) {
+    CAPTURE(name_of(example.op));
     std::mt19937 left(3), right(3);
     const auto symbols =
-        operands_of<Symbol>(instance, left, [](std::int64_t v) { return Symbol::constant(static_cast<double>(v)); });
-    const auto numbers = operands_of<double>(instance, right, [](std::int64_t v) { return static_cast<double>(v); });
-    const auto formulas = evaluate<Symbol>(instance.op, symbols);
-    const auto values = evaluate<double>(instance.op, numbers);
+        operands_of<Symbol>(example, left, [](std::int64_t v) { return Symbol::constant(static_cast<double>(v)); });
+    const auto numbers = operands_of<double>(example, right, [](std::int64_t v) { return static_cast<double>(v); });
+    const auto formulas = evaluate<Symbol>(example.op, symbols);
+    const auto values = evaluate<double>(example.op, numbers);
     REQUIRE(formulas.size() == values.size());
     for (std::size_t o = 0; o < values.size(); ++o) {
       REQUIRE(formulas[o].extents == values[o].extents);
-      if (instance.exactness == Exactness::approximate) continue;
+      if (example.exactness == Exactness::approximate) continue;
       std::vector<Symbol> expected;
       for (const double value : values[o].data) expected.push_back(Symbol::constant(value));
       proves(formulas[o], T(values[o].extents, std::move(expected)));

@@ -14,13 +14,13 @@ enum class Exactness {
   integral,     ///< integers stay integers
 };
 
-struct Instance {
+struct Example {
   Operator op;
   std::vector<Extents> operands;
   Exactness exactness = Exactness::integral;
 };
 
-inline std::vector<Instance> instances() {
+inline std::vector<Example> examples() {
   using enum Exactness;
   const std::vector<Extents> pair{{2, 3}, {3}}, stretched{{2, 1, 3}, {4, 1}}, one{{2, 3}}, image{{2, 4, 5, 6}};
   return {
@@ -94,11 +94,11 @@ inline std::vector<std::int64_t> small_integers(std::mt19937& random, std::int64
   return values;
 }
 
-/// Operands of an instance, each element made from a small integer by `make`.
+/// Operands of an example, each element made from a small integer by `make`.
 template <class S, class Make>
-std::vector<Tensor<S>> operands_of(const Instance& instance, std::mt19937& random, Make&& make) {
+std::vector<Tensor<S>> operands_of(const Example& example, std::mt19937& random, Make&& make) {
   std::vector<Tensor<S>> operands;
-  for (const Extents& extents : instance.operands) {
+  for (const Extents& extents : example.operands) {
     std::vector<S> data;
     for (const std::int64_t value : small_integers(random, count(extents))) data.push_back(make(value));
     operands.emplace_back(extents, std::move(data));
