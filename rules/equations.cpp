@@ -112,7 +112,7 @@ bool Equations::solve_equal(Dim left, Dim right) {
   auto terms = terms_of(difference);
   if (solve_ && terms.size() > 1) {
     // Unknowns of 1 and more that divide every term cancel.
-    for (const DimFactor factor : std::vector<DimFactor>(terms[0].factors)) {
+    for (const DimFactor& factor : std::vector<DimFactor>(terms[0].factors)) {
       if (factor.name.empty() || least_of(factor.name).value_or(0) < 1) continue;
       if (const auto quotient = exact_div(difference, Dim::symbol(factor.name))) difference = *quotient;
     }
