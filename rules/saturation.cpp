@@ -1,0 +1,457 @@
+#include "rules/saturation.h"
+
+#include <algorithm>
+
+#include "ops/error.h"
+
+namespace taso {
+namespace {
+
+constexpr TermId unbound = ~TermId{0};
+
+std::size_t mix(std::size_t seed, std::size_t value) {
+  const std::size_t mixed = (seed ^ value) * 0x9e3779b97f4a7c15u;
+  return mixed ^ (mixed >> 31);
+}
+
+FieldCode code_of(EGraph& graph, const SymbolicField& field) {
+  struct Visitor {
+    EGraph& graph;
+    FieldCode operator()(bool value) const { return {value ? 1u : 0u}; }
+    FieldCode operator()(std::int64_t value) const { return {static_cast<std::uint32_t>(value)}; }
+    FieldCode operator()(const RealAttribute& value) const { return {graph.intern_real(value)}; }
+    FieldCode operator()(const std::vector<std::int64_t>& value) const { return {value.begin(), value.end()}; }
+    FieldCode operator()(const Dim&) const { return {}; }
+    FieldCode operator()(const std::vector<Dim>&) const { return {}; }
+  };
+  return std::visit(Visitor{graph}, field);
+}
+
+bool holds(Requirement::Kind kind, std::int64_t left, std::int64_t right) {
+  switch (kind) {
+    case Requirement::Kind::equal: return left == right;
+    case Requirement::Kind::not_equal: return left != right;
+    case Requirement::Kind::at_least: return left >= right;
+    case Requirement::Kind::divides: return left > 0 && right % left == 0;
+  }
+  return false;
+}
+
+/// A property's instance with its unknowns bound to numbers of the e-graph.
+class Binding {
+ public:
+  Binding(EGraph& graph, const PropertyInstance& instance, const std::vector<TermId>& inputs,
+          const std::vector<FieldCode>& variables, const std::vector<std::string>& variable_names)
+      : graph_(graph), instance_(instance), inputs_(inputs), variables_(variables), names_(variable_names) {
+    for (const auto& origin : instance.origins) {
+      numbers_.push_back(origin.is_dimension ? graph.shape(inputs[origin.index]).at(origin.element)
+                                             : variables[origin.index].at(origin.element));
+      const Sample& sample = graph.numbers.sample(numbers_.back());
+      for (std::size_t k = 0; k < sample_count; ++k) values_[k].push_back(sample[k]);
+    }
+  }
+
+  std::vector<std::size_t> failed_requirements() const {
+    std::vector<std::size_t> failed;
+    for (std::size_t i = 0; i < instance_.requirements.size(); ++i) {
+      const auto& requirement = instance_.requirements[i];
+      for (std::size_t k = 0; k < sample_count; ++k) {
+        const auto left = requirement.left.evaluate(values_[k]), right = requirement.right.evaluate(values_[k]);
+        if (left && right && holds(requirement.kind, *left, *right)) continue;
+        failed.push_back(i);
+        break;
+      }
+    }
+    return failed;
+  }
+
+  /// The term, if it is there already.
+  std::optional<TermId> lookup(InstanceValue value) {
+    const InstanceNode& node = instance_.instance.nodes[value.first];
+    if (node.input) return inputs_[*node.input];
+    auto term = form(value, [this](InstanceValue operand) { return lookup(operand); });
+    return term ? graph_.find_term(*term) : std::nullopt;
+  }
+
+  /// The term, built if need be. Constants are never made up: nothing if one is missing.
+  std::optional<TermId> build(InstanceValue value) {
+    const InstanceNode& node = instance_.instance.nodes[value.first];
+    if (node.input) return inputs_[*node.input];
+    auto term = form(value, [this](InstanceValue operand) { return build(operand); });
+    if (!term) return std::nullopt;
+    if (node.operands.empty() && !graph_.find_term(*term)) return std::nullopt;
+    const auto shape = numbers(instance_.shapes[value.first][value.second], node.shapes[value.second]);
+    return shape ? std::optional(graph_.add(std::move(*term), *shape)) : std::nullopt;
+  }
+
+ private:
+  template <class Operand>
+  std::optional<EGraphTerm> form(InstanceValue value, Operand&& operand_term) {
+    const InstanceNode& node = instance_.instance.nodes[value.first];
+    EGraphTerm term{static_cast<std::uint32_t>(node.op.kind), static_cast<std::uint32_t>(value.second), 0, {}};
+    for (const InstanceValue& operand : node.operands) {
+      const auto id = operand_term(operand);
+      if (!id) return std::nullopt;
+      term.operands.push_back(*id);
+    }
+    FieldCodes codes;
+    for (std::size_t i = 0; i < node.op.fields.size(); ++i) {
+      auto code = field_code(node.op.fields[i], instance_.fields[value.first][i]);
+      if (!code) return std::nullopt;
+      codes.push_back(std::move(*code));
+    }
+    term.fields = graph_.intern_fields(std::move(codes));
+    return term;
+  }
+
+  std::optional<FieldCode> field_code(const SymbolicField& field, const std::vector<CompiledDim>& compiled) {
+    if (const auto* number = std::get_if<Dim>(&field)) return numbers(compiled, {*number});
+    if (const auto* list = std::get_if<std::vector<Dim>>(&field)) return numbers(compiled, *list);
+    if (const auto* real = std::get_if<RealAttribute>(&field); real && !real->variable.empty()) {
+      const auto found = std::find(names_.begin(), names_.end(), real->variable);
+      check(found != names_.end(), "a property's real attribute is one of its variables");
+      return variables_[static_cast<std::size_t>(found - names_.begin())];
+    }
+    return code_of(graph_, field);
+  }
+
+  std::optional<std::vector<NumberId>> numbers(const std::vector<CompiledDim>& compiled, const std::vector<Dim>& dims) {
+    std::vector<NumberId> result;
+    for (std::size_t i = 0; i < compiled.size(); ++i) {
+      Sample sample;
+      for (std::size_t k = 0; k < sample_count; ++k) {
+        const auto value = compiled[i].evaluate(values_[k]);
+        if (!value) return std::nullopt;
+        sample[k] = *value;
+      }
+      result.push_back(graph_.numbers.intern_lazily(sample, [&] { return meaning(dims[i]); }));
+    }
+    return result;
+  }
+
+  Dim meaning(const Dim& dim) const {
+    return substitute(dim, [this](std::string_view name) -> std::optional<Dim> {
+      const auto& unknowns = instance_.instance.unknowns;
+      for (std::size_t i = 0; i < unknowns.size(); ++i)
+        if (unknowns[i].name == name) return graph_.numbers.meaning(numbers_[i]);
+      return std::nullopt;
+    });
+  }
+
+  EGraph& graph_;
+  const PropertyInstance& instance_;
+  const std::vector<TermId>& inputs_;
+  const std::vector<FieldCode>& variables_;
+  const std::vector<std::string>& names_;
+  std::vector<NumberId> numbers_;
+  ModelValues values_;
+};
+
+/// Finds every way in which a side of a property matches the terms of a class.
+class Matcher {
+ public:
+  struct Match {
+    std::vector<TermId> inputs;
+    std::vector<FieldCode> variables;
+  };
+
+  Matcher(const EGraph& graph, const Property& property, const Property::Side& side)
+      : graph_(graph),
+        side_(side),
+        inputs_(property.inputs().size(), unbound),
+        variables_(property.variables().size()),
+        is_bound_(property.variables().size()) {}
+
+  std::vector<Match> match(TermId root) {
+    goals_.assign(1, {side_.nodes.size() - 1, root});
+    run(0);
+    return std::move(matches_);
+  }
+
+ private:
+  void run(std::size_t goal) {
+    if (goal == goals_.size()) {
+      matches_.push_back({inputs_, variables_});
+      return;
+    }
+    const auto [place, id] = goals_[goal];
+    const Property::Node& node = side_.nodes[place];
+    if (node.is_input) {
+      TermId& bound = inputs_[node.input];
+      if (bound != unbound) {
+        if (graph_.equal(bound, id)) run(goal + 1);
+        return;
+      }
+      bound = graph_.find(id);
+      run(goal + 1);
+      bound = unbound;
+      return;
+    }
+    for (const TermId member : graph_.members(id)) {
+      const EGraphTerm& term = graph_.term(member);
+      if (term.kind != node.kind || term.output != node.output || term.operands.size() != node.operands.size())
+        continue;
+      std::vector<std::size_t> newly_bound;
+      if (bind(node, graph_.fields(term.fields), newly_bound)) {
+        const std::size_t size = goals_.size();
+        for (std::size_t i = 0; i < node.operands.size(); ++i) goals_.emplace_back(node.operands[i], term.operands[i]);
+        run(goal + 1);
+        goals_.resize(size);
+      }
+      for (const std::size_t variable : newly_bound) is_bound_[variable] = false;
+    }
+  }
+
+  bool bind(const Property::Node& node, const FieldCodes& codes, std::vector<std::size_t>& newly_bound) {
+    using Kind = Property::Node::Attribute::Kind;
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const auto& attribute = node.attributes[i];
+      if (attribute.kind == Kind::known && attribute.code != codes[i]) return false;
+      if (attribute.kind != Kind::variable) continue;
+      if (is_bound_[attribute.variable]) {
+        if (variables_[attribute.variable] != codes[i]) return false;
+        continue;
+      }
+      variables_[attribute.variable] = codes[i];
+      is_bound_[attribute.variable] = true;
+      newly_bound.push_back(attribute.variable);
+    }
+    return true;
+  }
+
+  const EGraph& graph_;
+  const Property::Side& side_;
+  std::vector<TermId> inputs_;
+  std::vector<FieldCode> variables_;
+  std::vector<bool> is_bound_;
+  std::vector<std::pair<std::size_t, TermId>> goals_;
+  std::vector<Match> matches_;
+};
+
+class Saturator {
+ public:
+  Saturator(EGraph& graph, const Properties& properties, std::span<const std::pair<TermId, TermId>> goals,
+            const SaturationLimits& limits, const std::stop_token& stop,
+            const std::function<bool(const Step&)>& is_forbidden)
+      : graph_(graph),
+        properties_(properties),
+        goals_(goals),
+        limits_(limits),
+        stop_(stop),
+        is_forbidden_(is_forbidden) {}
+
+  Saturation run() {
+    using End = Saturation::End;
+    graph_.rebuild();
+    for (std::size_t round = 0;; ++round) {
+      if (reached()) return finish(End::goal);
+      if (round == limits_.rounds) return finish(End::rounds);
+      const std::size_t merges = merges_;
+      for (std::size_t p = 0; p < properties_.size(); ++p) {
+        if (stop_.stop_requested()) return finish(End::stopped);
+        collect(p);
+      }
+      apply();
+      graph_.rebuild();
+      if (reached()) return finish(End::goal);
+      if (over_) return finish(*over_);
+      if (merges == merges_) return finish(End::saturated);
+    }
+  }
+
+ private:
+  struct Candidate {
+    std::size_t property = 0, result = 0;
+    bool from_target = false;
+    TermId root = 0;
+    Matcher::Match match;
+  };
+
+  bool reached() const {
+    return !goals_.empty() && std::all_of(goals_.begin(), goals_.end(),
+                                          [&](const auto& goal) { return graph_.equal(goal.first, goal.second); });
+  }
+  Saturation finish(Saturation::End end) {
+    result_.end = end;
+    return std::move(result_);
+  }
+
+  void collect(std::size_t place) {
+    const Property& property = properties_[place];
+    for (std::size_t result = 0; result < property.results(); ++result)
+      for (const bool from_target : {false, true}) {
+        const Property::Side &side = property.side(from_target, result), &other = property.side(!from_target, result);
+        const auto present = [&](std::uint32_t kind) { return graph_.has_kind(kind); };
+        if (!side.binds_everything || !std::all_of(side.kinds.begin(), side.kinds.end(), present)) continue;
+        if (!std::all_of(other.constants.begin(), other.constants.end(), present)) continue;
+        // Everything is an input: that would only ever be of use to bring a constant in that is there already.
+        if (side.nodes.back().is_input && other.constants.empty()) continue;
+        for (const TermId root : graph_.classes())
+          for (auto& match : Matcher(graph_, property, side).match(root)) {
+            const std::size_t key = key_of(place, result, from_target, root, match);
+            if (!seen_.insert(key).second) continue;
+            candidates_.push_back({place, result, from_target, root, std::move(match)});
+          }
+      }
+  }
+
+  std::size_t key_of(std::size_t property, std::size_t result, bool from_target, TermId root,
+                     const Matcher::Match& match) const {
+    std::size_t key = mix(property * 8 + result * 2 + (from_target ? 1 : 0), graph_.find(root));
+    for (const TermId input : match.inputs) key = mix(key, graph_.find(input));
+    for (const FieldCode& code : match.variables) {
+      key = mix(key, code.size());
+      for (const std::uint32_t number : code) key = mix(key, number);
+    }
+    return key;
+  }
+
+  void apply() {
+    for (const Candidate& candidate : candidates_) {
+      if (graph_.size() > limits_.terms) over_ = Saturation::End::terms;
+      if (++matches_ > limits_.matches) over_ = Saturation::End::matches;
+      if (over_ || stop_.stop_requested()) break;
+      apply(candidate);
+    }
+    candidates_.clear();
+  }
+
+  std::optional<Property::Choice> choice_of(const Property& property, const Matcher::Match& match) const {
+    Property::Choice choice;
+    for (std::size_t i = 0; i < match.inputs.size(); ++i) {
+      const auto& shape = graph_.shape(match.inputs[i]);
+      choice.ranks.push_back(shape.size());
+      auto& ones = choice.ones.emplace_back();
+      if (!property.broadcasts(i)) continue;
+      for (const NumberId number : shape) ones.push_back(graph_.numbers.meaning(number) == Dim(1));
+    }
+    for (std::size_t i = 0; i < match.variables.size(); ++i) {
+      if (property.is_real(i))
+        choice.values.emplace_back();
+      else if (property.holds_numbers(i))
+        choice.values.push_back({static_cast<std::uint32_t>(match.variables[i].size())});
+      else
+        choice.values.push_back(match.variables[i]);
+    }
+    return choice;
+  }
+
+  void apply(const Candidate& candidate) {
+    const Property& property = properties_[candidate.property];
+    const auto choice = choice_of(property, candidate.match);
+    const PropertyInstance* instance = choice ? property.at(*choice) : nullptr;
+    if (!instance) return;
+    for (const auto& origin : instance->origins)
+      if (!origin.is_dimension && origin.element >= candidate.match.variables[origin.index].size()) return;
+    Binding binding(graph_, *instance, candidate.match.inputs, candidate.match.variables, property.variables());
+    const InstanceValue source = instance->instance.source[candidate.result],
+                        target = instance->instance.target[candidate.result];
+    // The attributes that matching left open must be what the property says.
+    const auto matched = binding.lookup(candidate.from_target ? target : source);
+    if (!matched || !graph_.equal(*matched, candidate.root)) return;
+    Step step{candidate.property, candidate.result, instance, candidate.match.inputs, candidate.match.variables, 0, 0};
+    if (auto failed = binding.failed_requirements(); !failed.empty()) {
+      if (limits_.keep_blocked) result_.blocked.push_back({std::move(step), std::move(failed)});
+      return;
+    }
+    if (is_forbidden_ && is_forbidden_(step)) return;
+    const auto left = binding.build(source), right = left ? binding.build(target) : std::nullopt;
+    if (!left || !right) return;
+    step.source = *left;
+    step.target = *right;
+    if (graph_.equal(*left, *right)) return;
+    if (graph_.shape(*left) != graph_.shape(*right)) return;  // one of the models is a coincidence
+    graph_.merge(*left, *right, static_cast<EGraph::Reason>(result_.steps.size()));
+    result_.steps.push_back(std::move(step));
+    ++merges_;
+  }
+
+  EGraph& graph_;
+  const Properties& properties_;
+  std::span<const std::pair<TermId, TermId>> goals_;
+  const SaturationLimits& limits_;
+  const std::stop_token& stop_;
+  const std::function<bool(const Step&)>& is_forbidden_;
+  std::unordered_set<std::size_t> seen_;
+  std::vector<Candidate> candidates_;
+  std::size_t matches_ = 0, merges_ = 0;
+  std::optional<Saturation::End> over_;
+  Saturation result_;
+};
+
+}  // namespace
+
+std::optional<std::vector<std::vector<TermId>>> seed(EGraph& graph, const Instance& instance,
+                                                     const ModelValues& models) {
+  Places places;
+  for (std::size_t i = 0; i < instance.unknowns.size(); ++i) places.emplace(instance.unknowns[i].name, i);
+  const auto number = [&](const Dim& dim) -> std::optional<NumberId> {
+    const CompiledDim compiled(dim, places);
+    Sample sample;
+    for (std::size_t k = 0; k < sample_count; ++k) {
+      const auto value = compiled.evaluate(models[k]);
+      if (!value) return std::nullopt;
+      sample[k] = *value;
+    }
+    return graph.numbers.intern(sample, dim);
+  };
+  const auto list = [&](const std::vector<Dim>& dims) -> std::optional<std::vector<NumberId>> {
+    std::vector<NumberId> result;
+    for (const Dim& dim : dims) {
+      const auto id = number(dim);
+      if (!id) return std::nullopt;
+      result.push_back(*id);
+    }
+    return result;
+  };
+  std::vector<std::vector<TermId>> terms;
+  for (const InstanceNode& node : instance.nodes) {
+    auto& results = terms.emplace_back();
+    std::vector<std::vector<NumberId>> shapes;
+    for (const Shape& shape : node.shapes) {
+      auto numbers = list(shape);
+      if (!numbers) return std::nullopt;
+      shapes.push_back(std::move(*numbers));
+    }
+    if (node.input) {
+      results.push_back(graph.add_input(static_cast<std::uint32_t>(*node.input), shapes[0]));
+      continue;
+    }
+    FieldCodes codes;
+    for (const SymbolicField& field : node.op.fields) {
+      std::optional<FieldCode> code;
+      if (const auto* dim = std::get_if<Dim>(&field))
+        code = list({*dim});
+      else if (const auto* dims = std::get_if<std::vector<Dim>>(&field))
+        code = list(*dims);
+      else
+        code = code_of(graph, field);
+      if (!code) return std::nullopt;
+      codes.push_back(std::move(*code));
+    }
+    EGraphTerm term{static_cast<std::uint32_t>(node.op.kind), 0, graph.intern_fields(std::move(codes)), {}};
+    for (const auto& [operand, output] : node.operands) term.operands.push_back(terms[operand][output]);
+    for (std::size_t output = 0; output < shapes.size(); ++output) {
+      term.output = static_cast<std::uint32_t>(output);
+      results.push_back(graph.add(term, shapes[output]));
+    }
+  }
+  return terms;
+}
+
+Saturation saturate(EGraph& graph, const Properties& properties, std::span<const std::pair<TermId, TermId>> goals,
+                    const SaturationLimits& limits, const std::stop_token& stop,
+                    const std::function<bool(const Step&)>& is_forbidden) {
+  return Saturator(graph, properties, goals, limits, stop, is_forbidden).run();
+}
+
+std::vector<Dim> meanings(const EGraph& graph, const Step& step) {
+  std::vector<Dim> result;
+  for (const auto& origin : step.instance->origins)
+    result.push_back(graph.numbers.meaning(origin.is_dimension
+                                               ? graph.shape(step.inputs[origin.index]).at(origin.element)
+                                               : step.variables[origin.index].at(origin.element)));
+  return result;
+}
+
+}  // namespace taso
