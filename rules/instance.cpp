@@ -114,11 +114,9 @@ class Builder {
       if (pattern.is_input()) return;
       const auto kind = kind_named(pattern.op);
       if (!kind) throw InputError(fmt::format("rule '{}': there is no operator '{}'", rule_.name, pattern.op));
-      for (const auto& [name, term] : pattern.attributes) {
-        if (term->kind != Term::Kind::variable) continue;
+      for (const auto& [name, term] : pattern.attributes)
         for (const SymbolicFieldName& field : symbolic_fields(*kind))
-          if (field.name == name) learn_kind(term->name, field);
-      }
+          if (field.name == name) learn_kinds(*term, field);
       if (pattern.op == "scalar_mul" && pattern.operands[1]->is_input()) factors_.insert(pattern.operands[1]->input);
     };
     visit_patterns(rule_.source, learn);
@@ -129,6 +127,16 @@ class Builder {
       if (condition.right) collect_names(*condition.right, names);
       shaped_.insert(names.begin(), names.end());
     }
+  }
+  /// From a variable by itself, or from the elements of a list.
+  void learn_kinds(const Term& term, const SymbolicFieldName& field) {
+    if (term.kind == Term::Kind::variable) learn_kind(term.name, field);
+    if (term.kind != Term::Kind::list) return;
+    const bool of_axes = std::holds_alternative<std::vector<std::int64_t>>(field.sample);
+    const SymbolicFieldName element = of_axes ? SymbolicFieldName{"axis", SymbolicField(std::int64_t{0})}
+                                              : SymbolicFieldName{field.name, SymbolicField(Dim(0))};
+    for (const TermPtr& operand : term.operands)
+      if (operand->kind == Term::Kind::variable) learn_kind(operand->name, element);
   }
   void learn_kind(const std::string& variable, const SymbolicFieldName& field) {
     const auto [slot, fresh] = kinds_.try_emplace(variable, VariableKind{field.name, field.sample});
@@ -262,11 +270,15 @@ class Builder {
 
   // --- Conditions ---
 
+  /// And of axes, which are chosen, at most.
   bool is_about_inputs(const Condition& condition) const {
     std::set<std::string> names;
     collect_names(*condition.left, names);
     collect_names(*condition.right, names);
-    return std::none_of(names.begin(), names.end(), [&](const std::string& name) { return kinds_.contains(name); });
+    return std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+      const auto kind = kinds_.find(name);
+      return kind != kinds_.end() && !std::holds_alternative<std::int64_t>(kind->second.sample);
+    });
   }
 
   void assume(const Requirement& requirement) {
@@ -385,7 +397,11 @@ class Builder {
     if (std::holds_alternative<bool>(value) || std::holds_alternative<RealAttribute>(value)) return refuse();
     if (std::holds_alternative<std::int64_t>(field.sample)) return as_integer(value);
     if (std::holds_alternative<Dim>(field.sample)) return as_number(value);
-    if (std::holds_alternative<std::vector<std::int64_t>>(field.sample)) return as_integers(value);
+    if (std::holds_alternative<std::vector<std::int64_t>>(field.sample)) {
+      std::vector<std::int64_t> integers = as_integers(value);
+      if (field.name == "axes") std::sort(integers.begin(), integers.end());  // their order means nothing
+      return integers;
+    }
     if (std::holds_alternative<Dim>(value)) {
       if (length == 0) return refuse();
       return std::vector<Dim>(length, std::get<Dim>(value));
@@ -427,7 +443,8 @@ class Builder {
     bool spoken_of = false;
     visit_patterns({pattern.operands[operands[0].size() < operands[1].size() ? 0 : 1]}, [&](const Pattern& part) {
       spoken_of = spoken_of || (part.is_input() && shaped_.contains(part.input)) || part.op == "reduce_sum" ||
-                  part.op == "reduce_mean" || part.op == "reduce_max" || part.op == "reshape" || part.op == "ones";
+                  part.op == "reduce_mean" || part.op == "reduce_max" || part.op == "reshape" || part.op == "ones" ||
+                  part.op == "identity_matrix";
     });
     if (!spoken_of) throw NoValue{};
   }
