@@ -20,7 +20,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-constexpr std::array<std::string_view, 6> long_symbols{"->", "=>", "<=", ">=", "==", "!="};
+constexpr std::array<std::string_view, 7> long_symbols{"->", "=>", "<=", ">=", "==", "!=", "++"};
 constexpr std::string_view short_symbols = "()[]{},:=+-*/<>?|&!@%";
 
 std::string describe(const Token& token) {
@@ -170,6 +170,14 @@ Token Lexer::next() {
   last_end_ = token.offset + token.text.size();
   token_ = scan();
   return token;
+}
+
+Token Lexer::next_with_dashes() {
+  const std::string_view text = source_->text();
+  std::size_t end = token_.offset + token_.text.size();
+  while (end < text.size() && (continues_name(text[end]) || text[end] == '-')) ++end;
+  token_.text = text.substr(token_.offset, end - token_.offset);
+  return next();
 }
 
 bool Lexer::accept(std::string_view symbol) {

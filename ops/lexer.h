@@ -32,6 +32,8 @@ class Lexer {
   const Source& source() const { return *source_; }
   const Token& peek() const { return token_; }
   Token next();
+  /// The next token, which is a name, together with all letters, digits, '_', '.' and '-' that follow it at once.
+  Token next_with_dashes();
   /// Moves on if the next token is that symbol.
   bool accept(std::string_view symbol);
   bool accept_word(std::string_view word);
