@@ -89,13 +89,17 @@ class Bound : public Chooser {
 
 Property::Property(Rule rule) : rule_(std::move(rule)), inputs_(rule_.inputs()) {
   check(rule_.kind == Rule::Kind::axiom, "a property is an axiom");
-  const auto learn = [&](std::size_t kind, const std::string& field, const Term& term) {
-    if (term.kind != Term::Kind::variable) return;
-    if (std::find(variables_.begin(), variables_.end(), term.name) != variables_.end()) return;
-    variables_.push_back(term.name);
-    holds_numbers_.push_back(is_number(sample_of(kind, field)));
-    is_real_.push_back(std::holds_alternative<RealAttribute>(sample_of(kind, field)));
-  };
+  const std::function<void(std::size_t, const std::string&, const Term&)> learn =
+      [&](std::size_t kind, const std::string& field, const Term& term) {
+        if (term.kind == Term::Kind::list)
+          for (const TermPtr& element : term.operands)
+            if (element->kind == Term::Kind::variable) learn(kind, field, *element);
+        if (term.kind != Term::Kind::variable) return;
+        if (std::find(variables_.begin(), variables_.end(), term.name) != variables_.end()) return;
+        variables_.push_back(term.name);
+        holds_numbers_.push_back(is_number(sample_of(kind, field)));
+        is_real_.push_back(std::holds_alternative<RealAttribute>(sample_of(kind, field)));
+      };
   visit_attributes(rule_.source, learn);
   visit_attributes(rule_.target, learn);
   broadcast_.assign(inputs_.size(), false);
@@ -120,10 +124,18 @@ std::size_t Property::add_node(Side& side, const Pattern& pattern) const {
       Node::Attribute attribute;
       for (const auto& [name, term] : pattern.attributes) {
         if (name != field.name) continue;
-        if (term->kind == Term::Kind::variable) {
+        const auto variable = [&](const Term& t) {
+          return static_cast<std::size_t>(std::find(variables_.begin(), variables_.end(), t.name) - variables_.begin());
+        };
+        const auto is_variable = [](const TermPtr& t) { return t->kind == Term::Kind::variable; };
+        if (is_variable(term)) {
           attribute.kind = Node::Attribute::Kind::variable;
-          attribute.variable = static_cast<std::size_t>(std::find(variables_.begin(), variables_.end(), term->name) -
-                                                        variables_.begin());
+          attribute.variable = variable(*term);
+        } else if (term->kind == Term::Kind::list &&
+                   std::any_of(term->operands.begin(), term->operands.end(), is_variable)) {
+          attribute.kind = Node::Attribute::Kind::elements;
+          for (const TermPtr& element : term->operands)
+            attribute.elements.push_back(is_variable(element) ? std::optional(variable(*element)) : std::nullopt);
         } else if (auto code = known_code(field.sample, *term)) {
           attribute.kind = Node::Attribute::Kind::known;
           attribute.code = std::move(*code);
@@ -147,8 +159,11 @@ Property::Side Property::compile(const Pattern& pattern) const {
   std::set<std::size_t> bound_inputs, bound_variables;
   for (const Node& node : side.nodes) {
     if (node.is_input) bound_inputs.insert(node.input);
-    for (const Node::Attribute& attribute : node.attributes)
+    for (const Node::Attribute& attribute : node.attributes) {
       if (attribute.kind == Node::Attribute::Kind::variable) bound_variables.insert(attribute.variable);
+      for (const auto& element : attribute.elements)
+        if (element) bound_variables.insert(*element);
+    }
   }
   side.binds_everything = bound_inputs.size() == inputs_.size() && bound_variables.size() == variables_.size();
   return side;

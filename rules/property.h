@@ -48,9 +48,11 @@ class Property {
     bool is_input = false;
     std::uint32_t kind = 0, output = 0;
     struct Attribute {
-      enum class Kind { open, variable, known } kind = Kind::open;  ///< open: compared when everything is bound
+      /// open: compared when everything is bound
+      enum class Kind { open, variable, elements, known } kind = Kind::open;
       std::size_t variable = 0;
-      FieldCode code;  ///< known: an axis, a switch, a list of axes
+      std::vector<std::optional<std::size_t>> elements;  ///< the variables in a list
+      FieldCode code;                                    ///< known: an axis, a switch, a list of axes
     };
     std::vector<Attribute> attributes;
     std::vector<std::size_t> operands;

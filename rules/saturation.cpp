@@ -207,15 +207,19 @@ class Matcher {
     for (std::size_t i = 0; i < codes.size(); ++i) {
       const auto& attribute = node.attributes[i];
       if (attribute.kind == Kind::known && attribute.code != codes[i]) return false;
-      if (attribute.kind != Kind::variable) continue;
-      if (is_bound_[attribute.variable]) {
-        if (variables_[attribute.variable] != codes[i]) return false;
-        continue;
-      }
-      variables_[attribute.variable] = codes[i];
-      is_bound_[attribute.variable] = true;
-      newly_bound.push_back(attribute.variable);
+      if (attribute.kind == Kind::variable && !bind(attribute.variable, codes[i], newly_bound)) return false;
+      if (attribute.kind != Kind::elements) continue;
+      if (attribute.elements.size() != codes[i].size()) return false;
+      for (std::size_t k = 0; k < codes[i].size(); ++k)
+        if (attribute.elements[k] && !bind(*attribute.elements[k], {codes[i][k]}, newly_bound)) return false;
     }
+    return true;
+  }
+  bool bind(std::size_t variable, const FieldCode& code, std::vector<std::size_t>& newly_bound) {
+    if (is_bound_[variable]) return variables_[variable] == code;
+    variables_[variable] = code;
+    is_bound_[variable] = true;
+    newly_bound.push_back(variable);
     return true;
   }
 

@@ -1,0 +1,67 @@
+#include <z3++.h>
+
+#include "verifier/certificate.h"
+#include "verifier/entailment.h"
+
+namespace taso {
+namespace {
+
+// A fresh context costs 10 ms; one for each thread serves all of its questions.
+z3::context& context() {
+  thread_local z3::context mine;
+  return mine;
+}
+
+/// Of the first `steps` assertions, which Z3's reason needs is written to `core`.
+z3::check_result ask(const std::string& question, unsigned effort, std::size_t steps, std::set<std::size_t>* core) {
+  z3::solver solver(context(), z3::solver::simple());
+  z3::params params(context());
+  params.set("rlimit", effort);
+  solver.set(params);
+  const z3::expr_vector assertions = context().parse_string(question.c_str());
+  for (unsigned i = 0; i < assertions.size(); ++i) {
+    if (i < steps)
+      solver.add(assertions[static_cast<int>(i)], ("s" + std::to_string(i)).c_str());
+    else
+      solver.add(assertions[static_cast<int>(i)]);
+  }
+  const z3::check_result result = solver.check();
+  if (core && result == z3::unsat)
+    for (const z3::expr& name : solver.unsat_core()) core->insert(std::stoul(name.decl().name().str().substr(1)));
+  return result;
+}
+
+}  // namespace
+
+CertificateCheck check_certificate(const Certificate& certificate, const Instance& instance, std::size_t steps,
+                                   unsigned effort) {
+  CertificateCheck result;
+  if (!certificate.flaw.empty()) {
+    result.reason = certificate.flaw;
+    return result;
+  }
+  try {
+    if (ask(certificate.equality, effort, steps, &result.needed) != z3::unsat) {
+      result.reason = "the steps do not entail that the sides are equal";
+      return result;
+    }
+    if (!certificate.requirements.empty() && ask(certificate.arithmetic, effort / 8, 0, nullptr) != z3::unsat) {
+      // All at once was too much, or one of them is false: one by one.
+      Entailment entailment(instance.unknowns, instance.hypotheses, effort / 8);
+      for (const Requirement& requirement : certificate.requirements) {
+        const auto answer = entailment.entails(requirement);
+        if (answer == Entailment::Answer::yes) continue;
+        result.reason = std::string(answer == Entailment::Answer::no ? "does not hold: " : "cannot be decided: ") +
+                        text_of(requirement);
+        return result;
+      }
+    }
+  } catch (const z3::exception& error) {
+    result.reason = std::string("Z3: ") + error.msg();
+    return result;
+  }
+  result.accepted = true;
+  return result;
+}
+
+}  // namespace taso
