@@ -366,7 +366,9 @@ class Builder {
     const auto given = std::find_if(pattern.attributes.begin(), pattern.attributes.end(),
                                     [&](const auto& attribute) { return attribute.first == field.name; });
     if (given == pattern.attributes.end()) return default_value(pattern, field, length);
-    if (length == 0 && rank > 0 && (field.name == "pads" || field.name == "strides")) throw NoValue{};
+    const bool of_windows =
+        field.name == "pads" || field.name == "strides" || field.name == "dilations" || field.name == "kernel";
+    if (length == 0 && rank > 0 && of_windows) throw NoValue{};
     const TermValue value = evaluate(*given->second, context_, length);
     return convert(pattern, field, value, length);
   }
