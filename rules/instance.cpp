@@ -524,6 +524,11 @@ class Builder {
       if (std::find(instance_.obligations.begin(), instance_.obligations.end(), known) == instance_.obligations.end())
         instance_.obligations.push_back(known);
     }
+    if (rule_.kind == Rule::Kind::axiom || !instance_.target_fits) return;
+    // Where the target can never be well-formed, these are not the ranks that the rule speaks of.
+    Equations both = equations_;
+    instance_.target_fits = std::all_of(instance_.obligations.begin(), instance_.obligations.end(),
+                                        [&](const Requirement& obligation) { return both.assume(obligation); });
   }
 
   const Rule& rule_;
@@ -590,6 +595,9 @@ std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options
   do {
     if (auto one = instance(rule, choice, options)) result.push_back(std::move(*one));
   } while (choice.next());
+  const auto fits = [](const Instance& one) { return one.target_fits; };
+  if (std::any_of(result.begin(), result.end(), fits))
+    result.erase(std::remove_if(result.begin(), result.end(), std::not_fn(fits)), result.end());
   return result;
 }
 

@@ -36,7 +36,7 @@ struct Instance {
   std::vector<Requirement> hypotheses;
   /// What must be shown beside equality of values: the target is well-formed, results have equal shapes.
   std::vector<Requirement> obligations;
-  /// False if ranks do not fit in the target, or the results' ranks differ: then the rule is false here.
+  /// False if the target is never well-formed here, or its results' ranks differ from the source's.
   bool target_fits = true;
   /// The chosen ranks, axes, permutations, switches: "rank(x) = 4, axis = 1".
   std::string choice;
@@ -49,7 +49,8 @@ struct InstanceOptions {
   std::vector<Condition> extra;  ///< further conditions, for abduction
 };
 
-/// Every instance that is not contradictory on the face of it. Throws InputError when the rule makes no sense (an
+/// Every instance that is not contradictory on the face of it and whose target can be well-formed: a rule speaks of those
+/// ranks and axes. If there is none of these, those whose target does not fit. Throws InputError when the rule makes no sense (an
 /// attribute's variable of two kinds, an attribute that is missing).
 std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options = {});
 
