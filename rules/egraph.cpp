@@ -34,9 +34,9 @@ std::size_t EGraph::HashTerm::operator()(const EGraphTerm& term) const {
 }
 
 std::uint32_t EGraph::intern_real(const RealAttribute& real) {
-  const auto found = std::find(reals_.begin(), reals_.end(), real);
-  if (found == reals_.end()) reals_.push_back(real);
-  return static_cast<std::uint32_t>(found - reals_.begin());
+  const auto found = static_cast<std::size_t>(std::find(reals_.begin(), reals_.end(), real) - reals_.begin());
+  if (found == reals_.size()) reals_.push_back(real);
+  return static_cast<std::uint32_t>(found);
 }
 
 std::uint32_t EGraph::intern_fields(FieldCodes codes) {

@@ -18,7 +18,7 @@
 
 namespace taso {
 
-inline constexpr std::size_t sample_count = 4;
+inline constexpr std::size_t sample_count = 6;
 /// An integer's values in the models.
 using Sample = std::array<std::int64_t, sample_count>;
 

@@ -67,6 +67,13 @@ void collect_names(const Term& term, std::set<std::string>& names) {
   for (const TermPtr& operand : term.operands) collect_names(*operand, names);
 }
 
+/// The inputs whose whole shape, or rank, a term speaks of.
+void collect_shaped(const Term& term, std::set<std::string>& names) {
+  if (term.kind == Term::Kind::call && (term.name == "shape" || term.name == "rank"))
+    collect_names(*term.operands[0], names);
+  for (const TermPtr& operand : term.operands) collect_shaped(*operand, names);
+}
+
 class Builder {
  public:
   Builder(const Rule& rule, Chooser& chooser, const InstanceOptions& options, bool solve)
@@ -122,10 +129,9 @@ class Builder {
     visit_patterns(rule_.source, learn);
     visit_patterns(rule_.target, learn);
     for (const Condition& condition : conditions_) {
-      std::set<std::string> names(condition.inputs.begin(), condition.inputs.end());
-      if (condition.left) collect_names(*condition.left, names);
-      if (condition.right) collect_names(*condition.right, names);
-      shaped_.insert(names.begin(), names.end());
+      shaped_.insert(condition.inputs.begin(), condition.inputs.end());
+      if (condition.left) collect_shaped(*condition.left, shaped_);
+      if (condition.right) collect_shaped(*condition.right, shaped_);
     }
   }
   /// From a variable by itself, or from the elements of a list.
@@ -540,7 +546,7 @@ class Builder {
   std::vector<Condition> conditions_;
   std::map<std::string, VariableKind> kinds_;
   std::set<std::string> factors_;  // inputs that are factors of scalar_mul: they may have rank 0
-  std::set<std::string> shaped_;   // names that conditions speak of
+  std::set<std::string> shaped_;   // inputs whose shape or rank a condition speaks of
   bool broadcasts_ = false;
   std::map<std::string, Shape> shapes_;
   std::map<std::string, TermValue> values_;

@@ -94,7 +94,7 @@ ProofResult prove(const Instance& instance, const Properties& properties, const 
   }
   const AssignmentSampler sampler(instance);
   for (std::size_t attempt = 0; attempt < limits.attempts; ++attempt) {
-    const auto assignments = sampler.samples(sample_count, limits.seed + attempt * 1000, attempt == 0 ? 7 : 13);
+    const auto assignments = sampler.samples(sample_count, limits.seed + attempt * 1000, attempt == 0 ? 19 : 40);
     if (assignments.empty()) {
       result.kind = ProofResult::Kind::vacuous;
       result.reason = "no shapes and attributes were found that satisfy the hypotheses";
