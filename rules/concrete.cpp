@@ -37,6 +37,10 @@ std::optional<Extents> evaluated(const std::vector<CompiledDim>& dims, const Ass
   return extents;
 }
 
+Misfit ill_formed(bool in_target, const std::string& reason) {
+  return {in_target, fmt::format("the {} is not well-formed: {}", in_target ? "target" : "source", reason)};
+}
+
 template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
@@ -131,7 +135,7 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
       node.operands = instance_.nodes[place].operands;
       const std::string_view name = name_of(prototype(nodes_[place].kind));
       auto op = operator_at(place, assignment);
-      if (!op) return Misfit{in_target, fmt::format("an attribute of {} is undefined", name)};
+      if (!op) return ill_formed(in_target, fmt::format("{}: an attribute has no value", name));
       node.op = std::move(*op);
       Shapes operands;
       for (const auto& [operand, output] : node.operands) operands.push_back(result.nodes[operand].shapes[output]);
@@ -139,19 +143,19 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
         node.shapes = infer(node.op, operands);
         result.work += work_of(node.op, operands).flops;
       } catch (const ShapeError& error) {
-        return Misfit{in_target, error.what()};
+        return ill_formed(in_target, error.what());
       }
       for (const Shape& shape : node.shapes) {
         for (const Dim& dim : shape)
           if (dim.value() < 1)
-            return Misfit{in_target, fmt::format("{} gives a tensor {} without elements", name, text_of(shape))};
+            return ill_formed(in_target, fmt::format("{}: the result {} has no elements", name, text_of(shape)));
         result.work += size_estimate(shape);
       }
     }
     return std::nullopt;
   };
   if (auto misfit = build(of_source_, false)) return *misfit;
-  if (!instance_.target_fits) return Misfit{true, "the ranks do not fit, whatever the dimensions are"};
+  if (!instance_.target_fits) return ill_formed(true, "ranks do not fit, whatever the dimensions are");
   if (auto misfit = build(of_target_, true)) return *misfit;
   if (instance_.source.size() != instance_.target.size())
     return Misfit{true, "the two sides have different numbers of results"};

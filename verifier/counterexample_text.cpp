@@ -110,7 +110,7 @@ std::string text_of(const Counterexample& counterexample, const Instance& instan
     line(fmt::format("  {} {}{}", instance.inputs[i], text_of(counterexample.shapes[i]),
                      counterexample.misfit.empty() ? " = " + elements(counterexample.inputs[i]) : ""));
   if (!counterexample.misfit.empty()) {
-    line("  the target is not well-formed: " + counterexample.misfit);
+    line("  " + counterexample.misfit);
     return text;
   }
   const bool several = counterexample.source.size() > 1;

@@ -13,17 +13,22 @@
 namespace taso {
 namespace {
 
-using Contents = std::vector<std::vector<std::int64_t>>;  // whole numbers, for each input
+using Contents = std::vector<std::vector<double>>;  // for each input; few binary digits, so that they are exact
 
 /// How elements are chosen. Large ones tell polynomials apart; small ones are where clipping happens and people follow.
-enum class Fill { anything, large, small, positive };
+enum class Fill { huge, large, medium, small, positive, quarters };
 
-std::int64_t random_element(Random& random, Fill fill) {
+double random_element(Random& random, Fill fill) {
+  const auto between = [&](std::int64_t low, std::int64_t high) {
+    return static_cast<double>(random.between(low, high));
+  };
   switch (fill) {
-    case Fill::anything: return static_cast<std::int64_t>(random.next() >> 2);  // all of the field
-    case Fill::large: return random.between(-(1 << 28), 1 << 28);
-    case Fill::small: return random.between(-4, 4);
-    case Fill::positive: return random.between(1, 5);
+    case Fill::huge: return between(-(std::int64_t{1} << 52), std::int64_t{1} << 52);
+    case Fill::large: return between(-(1 << 28), 1 << 28);
+    case Fill::medium: return between(-20, 20);
+    case Fill::small: return between(-4, 4);
+    case Fill::positive: return between(1, 5);
+    case Fill::quarters: return between(-8, 8) / 4;
   }
   return 0;
 }
@@ -32,25 +37,24 @@ Contents random_contents(const ConcreteInstance& concrete, Random& random, Fill 
   Contents contents;
   for (const Extents& extents : concrete.inputs) {
     auto& data = contents.emplace_back(static_cast<std::size_t>(count(extents)));
-    for (std::int64_t& value : data) value = random_element(random, fill);
+    for (double& value : data) value = random_element(random, fill);
   }
   return contents;
 }
 
-template <class S, class Make>
-std::vector<Tensor<S>> tensors(const ConcreteInstance& concrete, const Contents& contents, Make&& make) {
+template <class S>
+std::vector<Tensor<S>> tensors(const ConcreteInstance& concrete, const Contents& contents) {
   std::vector<Tensor<S>> inputs;
   for (std::size_t i = 0; i < contents.size(); ++i) {
     std::vector<S> data;
-    for (const std::int64_t value : contents[i]) data.push_back(make(value));
+    for (const double value : contents[i]) data.push_back(Math<S>::constant(value));
     inputs.emplace_back(concrete.inputs[i], std::move(data));
   }
   return inputs;
 }
 
 bool differ_in_field(const ConcreteInstance& concrete, const Contents& contents) {
-  const auto sides = evaluate_sides<Field>(
-      concrete, tensors<Field>(concrete, contents, [](std::int64_t value) { return Field(value); }));
+  const auto sides = evaluate_sides<Field>(concrete, tensors<Field>(concrete, contents));
   for (std::size_t i = 0; i < sides.source.size(); ++i)
     if (sides.source[i].data != sides.target[i].data) return true;
   return false;
@@ -62,9 +66,7 @@ struct Difference {
 };
 
 std::optional<Difference> difference_in_reals(const ConcreteInstance& concrete, const Contents& contents) {
-  auto sides = evaluate_sides<Rounded>(concrete, tensors<Rounded>(concrete, contents, [](std::int64_t value) {
-                                         return Rounded{static_cast<double>(value), 0};
-                                       }));
+  auto sides = evaluate_sides<Rounded>(concrete, tensors<Rounded>(concrete, contents));
   for (std::size_t i = 0; i < sides.source.size(); ++i)
     for (std::size_t k = 0; k < sides.source[i].data.size(); ++k)
       if (differ(sides.source[i].data[k], sides.target[i].data[k])) return Difference{i, k, std::move(sides)};
@@ -88,8 +90,10 @@ class Refuter {
     result_.witnesses.resize(instances_.size());
     search();
     if (findings_.empty()) return std::move(result_);
-    if (options_.shrink)
+    if (options_.shrink) {
+      search_simpler();
       for (Finding& finding : findings_) shrink(finding);
+    }
     const auto best = std::min_element(findings_.begin(), findings_.end(),
                                        [&](const Finding& a, const Finding& b) { return cost_of(a) < cost_of(b); });
     result_.counterexample = report(*best);
@@ -127,6 +131,31 @@ class Refuter {
     }
   }
 
+  std::size_t total_rank(std::size_t instance) const {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < instances_[instance].inputs.size(); ++i)
+      sum += instances_[instance].nodes[i].shapes[0].size();
+    return sum;
+  }
+
+  /// Looks at instances of lower rank than those found, which may have been lucky so far.
+  void search_simpler() {
+    std::size_t lowest = total_rank(findings_[0].instance);
+    for (const Finding& finding : findings_) lowest = std::min(lowest, total_rank(finding.instance));
+    std::vector<std::size_t> simpler;
+    for (std::size_t i = 0; i < instances_.size(); ++i)
+      if (total_rank(i) < lowest) simpler.push_back(i);
+    std::stable_sort(simpler.begin(), simpler.end(),
+                     [&](std::size_t a, std::size_t b) { return total_rank(a) < total_rank(b); });
+    simpler.resize(std::min<std::size_t>(simpler.size(), 8));
+    for (const std::size_t i : simpler)
+      for (std::size_t round = 0; round < 12 && !subject(i).hopeless; ++round)
+        if (auto finding = attempt(i, round)) {
+          findings_.push_back(std::move(*finding));
+          return;
+        }
+  }
+
   std::optional<Finding> attempt(std::size_t instance, std::size_t round) {
     Subject& s = subject(instance);
     // Small numbers are cheap, larger ones coincide less often.
@@ -144,16 +173,23 @@ class Refuter {
     }
     const auto& concrete = std::get<ConcreteInstance>(built);
     if (concrete.work > options_.most_work) return std::nullopt;
-    constexpr Fill fills[] = {Fill::anything, Fill::large, Fill::small};
-    if (!differ_in_field(concrete, random_contents(concrete, s.random, fills[round % 3]))) return std::nullopt;
-    if (auto contents = confirm(concrete, s.random, 8)) return Finding{instance, *assignment, {}, std::move(*contents)};
+    constexpr Fill fills[] = {Fill::large, Fill::huge, Fill::small, Fill::quarters};
+    Contents contents = random_contents(concrete, s.random, fills[round % 4]);
+    if (fills[round % 4] == Fill::quarters) {  // where order matters, the field has no fractions
+      if (difference_in_reals(concrete, contents)) return Finding{instance, *assignment, {}, std::move(contents)};
+      return std::nullopt;
+    }
+    if (!differ_in_field(concrete, contents)) return std::nullopt;
+    if (auto confirmed = confirm(concrete, s.random, 8))
+      return Finding{instance, *assignment, {}, std::move(*confirmed)};
     ++result_.only_in_field;
     return std::nullopt;
   }
 
   static std::optional<Contents> confirm(const ConcreteInstance& concrete, Random& random, int tries) {
     for (int i = 0; i < tries; ++i) {
-      Contents contents = random_contents(concrete, random, i % 2 == 0 ? Fill::small : Fill::positive);
+      constexpr Fill fills[] = {Fill::small, Fill::positive, Fill::medium, Fill::quarters};
+      Contents contents = random_contents(concrete, random, fills[i % 4]);
       if (difference_in_reals(concrete, contents)) return contents;
     }
     return std::nullopt;
@@ -161,9 +197,10 @@ class Refuter {
 
   // --- Shrinking ---
 
-  using Cost = std::tuple<std::int64_t, std::int64_t, bool, std::int64_t>;
+  using Cost = std::tuple<std::int64_t, std::int64_t, std::size_t, bool, double>;
 
-  /// Elements of the inputs, then the size of the numbers; of two equal ones, results that differ are plainer.
+  /// Elements of the inputs, then the size of the numbers; of two equal ones, lower ranks and results that differ are
+  /// plainer.
   Cost cost_of(const Finding& finding) const {
     std::int64_t elements = 0;
     for (std::size_t i = 0; i < instances_[finding.instance].inputs.size(); ++i) {
@@ -171,11 +208,11 @@ class Refuter {
       elements += extents ? count(*extents) : 0;
     }
     const auto& unknowns = finding.assignment.unknowns;
-    std::int64_t magnitude = 0;
+    double magnitude = 0;
     for (const auto& values : finding.contents)
-      for (const std::int64_t value : values) magnitude += value < 0 ? 1 - 2 * value : 2 * value;
-    return {elements, std::accumulate(unknowns.begin(), unknowns.end(), std::int64_t{0}), !finding.misfit.empty(),
-            magnitude};
+      for (const double value : values) magnitude += value < 0 ? 1 - 2 * value : 2 * value;
+    return {elements, std::accumulate(unknowns.begin(), unknowns.end(), std::int64_t{0}), total_rank(finding.instance),
+            !finding.misfit.empty(), magnitude};
   }
 
   /// Whether the instance fails there in the same way.
@@ -268,14 +305,14 @@ class Refuter {
       return true;
     };
     for (std::size_t i = 0; i < finding.contents.size(); ++i)
-      for (const std::int64_t value : {0, 1}) {
+      for (const double value : {0, 1}) {
         Contents plainer = finding.contents;
         plainer[i].assign(plainer[i].size(), value);
         if (plainer == finding.contents || accept(std::move(plainer))) break;
       }
     for (std::size_t i = 0; i < finding.contents.size(); ++i)
       for (std::size_t k = 0; k < finding.contents[i].size(); ++k)
-        for (const std::int64_t value : {0, 1, -1, 2, -2, 3}) {
+        for (const double value : {0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 8.0, 0.5, -0.5}) {
           if (finding.contents[i][k] == value) break;
           Contents plainer = finding.contents;
           plainer[i][k] = value;
@@ -296,8 +333,7 @@ class Refuter {
     const auto& concrete = std::get<ConcreteInstance>(built);
     const auto difference = difference_in_reals(concrete, finding.contents);
     check(difference.has_value(), "a counterexample stays one");
-    result.inputs =
-        tensors<double>(concrete, finding.contents, [](std::int64_t value) { return static_cast<double>(value); });
+    result.inputs = tensors<double>(concrete, finding.contents);
     const auto values = [](const std::vector<Tensor<Rounded>>& side) {
       std::vector<Tensor<double>> numbers;
       for (const Tensor<Rounded>& tensor : side) {

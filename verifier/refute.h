@@ -15,7 +15,7 @@ struct Counterexample {
   std::size_t instance = 0;  ///< its place in the list
   Assignment assignment;
   std::vector<Extents> shapes;  ///< of the inputs
-  /// Why the target is not well-formed, or has results of other shapes; empty if the results differ.
+  /// A sentence that says why the target is not well-formed, or has results of other shapes; empty if the results differ.
   std::string misfit;
   // The rest only if the results differ:
   std::vector<Tensor<double>> inputs, source, target;
@@ -29,7 +29,7 @@ struct RefuteOptions {
   std::size_t tries_each = 60;  ///< of one instance
   double most_work = 1e6;       ///< operations of one try: larger assignments are passed over
   bool shrink = true;
-  std::stop_token stop;
+  std::stop_token stop = {};
 };
 
 struct Refutation {

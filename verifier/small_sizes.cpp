@@ -1,0 +1,123 @@
+#include "verifier/small_sizes.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "verifier/symbol.h"
+
+namespace taso {
+namespace {
+
+std::string text_at(const Instance& instance, const Assignment& assignment) {
+  std::string text = instance.choice;
+  for (std::size_t i = 0; i < instance.unknowns.size(); ++i)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", instance.unknowns[i].name, assignment.unknowns[i]);
+  return text;
+}
+
+Verdict prove_at(const ConcreteInstance& concrete, const Instance& instance, unsigned effort) {
+  std::vector<Tensor<Symbol>> inputs;
+  for (std::size_t i = 0; i < concrete.inputs.size(); ++i) {
+    std::vector<Symbol> data;
+    for (std::int64_t k = 0; k < count(concrete.inputs[i]); ++k)
+      data.push_back(Symbol::variable(fmt::format("{}[{}]", instance.inputs[i], k)));
+    inputs.emplace_back(concrete.inputs[i], std::move(data));
+  }
+  const auto sides = evaluate_sides<Symbol>(concrete, inputs);
+  std::vector<std::pair<Symbol, Symbol>> pairs;
+  for (std::size_t i = 0; i < sides.source.size(); ++i)
+    for (std::size_t k = 0; k < sides.source[i].data.size(); ++k)
+      pairs.emplace_back(sides.source[i].data[k], sides.target[i].data[k]);
+  return prove_equal(pairs, effort);
+}
+
+}  // namespace
+
+std::vector<Assignment> small_assignments(const Instance& instance, std::int64_t values, std::uint64_t seed,
+                                          std::size_t most_seen) {
+  const AssignmentSampler sampler(instance);
+  Random random(seed);
+  const auto with_reals = [&](std::vector<std::int64_t> unknowns) {
+    Assignment assignment{std::move(unknowns), {}};
+    for (std::size_t i = 0; i < instance.real_variables.size(); ++i)
+      assignment.reals.push_back(random.pick<double>({0.5, 2, -1, 3, 0.25}));
+    return assignment;
+  };
+  std::size_t combinations = 1;
+  for (std::size_t i = 0; i < sampler.least().size() && combinations <= most_seen; ++i)
+    combinations *= static_cast<std::size_t>(values);
+
+  std::vector<Assignment> result;
+  if (combinations <= most_seen) {
+    for (std::size_t code = 0; code < combinations; ++code) {
+      std::vector<std::int64_t> unknowns = sampler.least();
+      std::size_t rest = code;
+      for (std::int64_t& value : unknowns) {
+        value += static_cast<std::int64_t>(rest) % values;
+        rest /= static_cast<std::size_t>(values);
+      }
+      if (sampler.admits(unknowns)) result.push_back(with_reals(std::move(unknowns)));
+    }
+  } else {
+    std::set<std::vector<std::int64_t>> seen;
+    for (std::size_t i = 0; i < 64; ++i)
+      if (const auto assignment = sampler.sample(random, values))
+        if (seen.insert(assignment->unknowns).second) result.push_back(with_reals(assignment->unknowns));
+  }
+  // Where two values are too few for the hypotheses, a larger one may do.
+  if (result.empty())
+    if (auto assignment = sampler.sample(random, values + 1)) result.push_back(std::move(*assignment));
+  random.shuffle(result);
+  return result;
+}
+
+SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& options) {
+  SmallSizes result;
+  const Concretizer concretizer(instance);
+  const auto count_verdict = [&](Verdict::Kind kind, const std::string& reason, const Assignment& assignment) {
+    if (kind == Verdict::proved) {
+      ++result.proved;
+      return;
+    }
+    const bool first_refuted = kind == Verdict::refuted && result.refuted == 0;
+    ++(kind == Verdict::refuted ? result.refuted : result.unknown);
+    if (first_refuted || result.reason.empty())
+      result.reason = fmt::format("at {}: {}", text_at(instance, assignment), reason);
+  };
+  std::size_t seen = 0;
+  for (const Assignment& assignment : small_assignments(instance, options.values, options.seed)) {
+    if (options.stop.stop_requested() || seen == options.assignments) break;
+    const auto built = concretizer.at(assignment);
+    if (const auto* misfit = std::get_if<Misfit>(&built)) {
+      if (!misfit->in_target) continue;
+      ++seen;
+      count_verdict(Verdict::refuted, misfit->reason, assignment);
+      continue;
+    }
+    const auto& concrete = std::get<ConcreteInstance>(built);
+    if (concrete.work > options.most_work) continue;
+    ++seen;
+    const Verdict verdict = prove_at(concrete, instance, options.effort);
+    count_verdict(verdict.kind, verdict.reason, assignment);
+  }
+  result.instances = seen > 0 ? 1 : 0;
+  return result;
+}
+
+SmallSizes check_small_sizes(const std::vector<Instance>& instances, const SmallSizesOptions& options) {
+  SmallSizes sum;
+  for (const Instance& instance : instances) {
+    if (options.stop.stop_requested()) break;
+    const SmallSizes one = check_small_sizes(instance, options);
+    if (!one.reason.empty() && (sum.reason.empty() || (one.refuted > 0 && sum.refuted == 0))) sum.reason = one.reason;
+    sum.proved += one.proved;
+    sum.refuted += one.refuted;
+    sum.unknown += one.unknown;
+    sum.instances += one.instances;
+  }
+  return sum;
+}
+
+}  // namespace taso
