@@ -172,6 +172,22 @@ void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
 Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denominator,
                            std::span<const Constraint> guards) {
   if (denominator == Polynomial(1)) return numerator;
+  const auto atom = [&](const Polynomial& above, bool positive) {
+    const auto known = quotients_.find({above, denominator});
+    if (known != quotients_.end()) return Polynomial::variable(known->second);
+    const Variable result = fresh(std::nullopt, "");
+    entries_[result].name = fmt::format("floor(({})/({}))", text(above), text(denominator));
+    entries_[result].quotient = {above, denominator};
+    entries_[result].divides = positive;
+    if (positive && surely(at_least(above, 0))) entries_[result].least = 0;
+    if (const auto variable = above.single_variable(); positive && variable && entries_[*variable].extent) {
+      const auto extent = entries_[*variable].extent->divided_by(denominator);
+      if (extent.remainder.is_zero()) entries_[result].extent = extent.quotient;
+    }
+    quotients_.emplace(std::pair(above, denominator), result);
+    return Polynomial::variable(result);
+  };
+  if (!surely(at_least(denominator, 1))) return atom(numerator, false);
   const auto [whole, rest] = numerator.divided_by(denominator);
   if (rest.is_zero()) return whole;
   if (surely(at_least(rest, 0), guards) && surely(at_least(denominator - 1, rest), guards)) return whole;
@@ -199,18 +215,7 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
     }
   const std::int64_t common = std::gcd(rest.content(), denominator.content());
   if (common > 1) return whole + quotient(rest.divided_exactly(common), denominator.divided_exactly(common), guards);
-  const auto known = quotients_.find({rest, denominator});
-  if (known != quotients_.end()) return whole + Polynomial::variable(known->second);
-  const Variable result = fresh(std::nullopt, "");
-  entries_[result].name = fmt::format("floor(({})/({}))", text(rest), text(denominator));
-  entries_[result].quotient = {rest, denominator};
-  if (surely(at_least(rest, 0))) entries_[result].least = 0;
-  if (const auto variable = rest.single_variable(); variable && entries_[*variable].extent) {
-    const auto extent = entries_[*variable].extent->divided_by(denominator);
-    if (extent.remainder.is_zero()) entries_[result].extent = extent.quotient;
-  }
-  quotients_.emplace(std::pair(rest, denominator), result);
-  return whole + Polynomial::variable(result);
+  return whole + atom(rest, true);
 }
 
 std::string Facts::text(const Polynomial& polynomial) const {
@@ -252,7 +257,7 @@ bool Facts::bounded(const Polynomial& polynomial, int depth) const {
   std::sort(variables.begin(), variables.end(), std::greater<>());  // later ones may depend on earlier ones
   for (const Variable variable : variables) {
     const Entry& entry = entries_[variable];
-    if (!entry.extent && !entry.quotient) continue;
+    if (!entry.extent && !entry.divides) continue;
     const auto linear = polynomial.linear_in(variable);
     if (!linear) continue;
     const auto& [factor, rest] = *linear;
@@ -261,7 +266,7 @@ bool Facts::bounded(const Polynomial& polynomial, int depth) const {
     if (!falls && !rises) continue;
     if (entry.extent && entry.least == 0 && !entry.quotient)
       return bounded(falls ? factor * (*entry.extent - 1) + rest : rest, depth - 1);
-    if (!entry.quotient) continue;
+    if (!entry.divides) continue;
     // divisor * quotient lies between numerator - divisor + 1 and numerator.
     const auto& [numerator, divisor] = *entry.quotient;
     if (const auto exact = factor.divided_by(divisor); exact.remainder.is_zero()) {

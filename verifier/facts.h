@@ -50,7 +50,8 @@ class Facts {
     std::string name;
     std::optional<std::int64_t> least;                          ///< nothing: any integer
     std::optional<Polynomial> extent;                           ///< it is below this
-    std::optional<std::pair<Polynomial, Polynomial>> quotient;  ///< it is this, rounded down; the divisor is positive
+    std::optional<std::pair<Polynomial, Polynomial>> quotient;  ///< it is this, rounded down
+    bool divides = false;                                       ///< the divisor is known to be positive
   };
   const Entry& entry(Variable variable) const { return entries_[variable]; }
   std::size_t size() const { return entries_.size(); }

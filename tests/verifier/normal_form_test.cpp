@@ -1,0 +1,149 @@
+#include "verifier/normal_form.h"
+
+#include "rules/instance.h"
+#include "rules/rule_text.h"
+#include "tests/catch.h"
+
+using namespace taso;
+
+namespace {
+
+// All instances of it are proved, and there is one.
+bool proved(const char* text) {
+  const std::vector<Instance> all = instances(parse_rule(text));
+  if (all.empty()) return false;
+  for (const Instance& instance : all) {
+    const NormalFormResult result = prove_by_normal_form(instance);
+    if (result.kind != NormalFormResult::proved) {
+      UNSCOPED_INFO(instance.choice << ": " << result.reason << "\n" << normal_form_text(instance));
+      return false;
+    }
+  }
+  return true;
+}
+
+// No instance of it is proved.
+bool never_proved(const char* text) {
+  for (const Instance& instance : instances(parse_rule(text)))
+    if (prove_by_normal_form(instance).kind == NormalFormResult::proved) {
+      UNSCOPED_INFO(instance.choice << "\n" << normal_form_text(instance));
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("normal form: element-wise") {
+  CHECK(proved("axiom a\n  add(x, y) = add(y, x)"));
+  CHECK(proved("axiom a\n  mul(add(x, y), add(x, y)) = add(mul(x, x), add(mul(y, y), add(mul(x, y), mul(x, y))))"));
+  CHECK(proved("axiom a\n  relu(relu(x)) = relu(x)"));
+  CHECK(proved("axiom a\n  max(x, max(y, z)) = max(max(z, x), y)"));
+  CHECK(proved("axiom a\n  div(add(x, y), z) = add(div(x, z), div(y, z))"));
+  CHECK(proved("axiom a\n  relu(x) = leaky_relu[alpha=0](x)"));
+  CHECK(proved("axiom a\n  mul(gelu[tanh=t](add(x, y)), z) = mul(z, gelu[tanh=t](add(y, x)))"));
+  CHECK(never_proved("axiom a\n  sub(x, y) = sub(y, x)"));
+  CHECK(never_proved("axiom a\n  div(mul(x, y), y) = x"));
+  CHECK(never_proved("axiom a\n  relu(add(x, y)) = add(relu(x), relu(y))"));
+  CHECK(never_proved("axiom a\n  max(x, y) = min(x, y)"));
+  CHECK(never_proved("axiom a\n  leaky_relu[alpha=s](x) = leaky_relu[alpha=t](x)"));
+  CHECK(never_proved("axiom a\n  gelu[tanh=true](x) = gelu[tanh=false](x)"));
+  CHECK(never_proved("axiom a\n  exp(add(x, x)) = exp(x)"));
+}
+
+TEST_CASE("normal form: geometry") {
+  CHECK(proved("axiom a\n  relu(concat[axis=a](x, y)) = concat[axis=a](relu(x), relu(y))"));
+  CHECK(proved("axiom a\n  split[axis=a, at=dim(x, a)](concat[axis=a](x, y)) = x, y"));
+  CHECK(proved(
+      "axiom a\n  transpose[permutation=p](transpose[permutation=q](x)) = transpose[permutation=compose(q, p)](x)"));
+  CHECK(proved("axiom a\n  exp(pad[before=b, after=e](x)) = pad[before=b, after=e, value=1](exp(x))"));
+  CHECK(proved("axiom a\n  reshape[shape=s](reshape[shape=t](x)) = reshape[shape=s](x)"));
+  CHECK(proved("axiom a\n  reshape[shape=shape(x)](x) = x"));
+  CHECK(never_proved("axiom a\n  concat[axis=0](x, y) = concat[axis=0](y, x)"));
+  CHECK(
+      never_proved("axiom a\n  exp(pad[before=b, after=e](x)) = pad[before=b, after=e](exp(x))\n  where rank(x) = 2"));
+  CHECK(never_proved("axiom a\n  split[axis=0, at=dim(y, 0)](concat[axis=0](x, y)) = x, y\n  where rank(x) = 2"));
+  CHECK(never_proved("axiom a\n  transpose[permutation=[1, 2, 0]](x) = transpose[permutation=[2, 0, 1]](x)"));
+  CHECK(never_proved("axiom a\n  reshape[shape=[dim(x, 0), dim(x, 1)]](transpose[permutation=[1, 0]](x)) = x"));
+}
+
+TEST_CASE("normal form: matrix products") {
+  CHECK(proved(
+      "axiom a\n  matmul(matmul(x, y), z) = matmul(x, matmul(y, z))\n  where rank(x) = 2, rank(y) = 2, rank(z) = 2"));
+  CHECK(
+      proved("axiom a\n  transpose[permutation=[1, 0]](matmul(x, y)) =\n    matmul(transpose[permutation=[1, 0]](y), "
+             "transpose[permutation=[1, 0]](x))"));
+  CHECK(
+      proved("axiom a\n  add(matmul(x, y), matmul(z, w)) = matmul(concat[axis=1](x, z), concat[axis=0](y, w))\n  where "
+             "rank(x) = 2, rank(z) = 2, rank(y) = 2, rank(w) = 2"));
+  CHECK(proved("axiom a\n  matmul(x, identity_matrix[size=dim(x, 1)]) = x\n  where rank(x) = 2"));
+  CHECK(
+      proved("rule a\n  matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))\n  "
+             "where rank(x) = 2, rank(y) = 2, rank(z) = 2"));
+  CHECK(never_proved("axiom a\n  matmul(x, y) = matmul(y, x)"));
+  CHECK(never_proved("axiom a\n  matmul(relu(x), y) = relu(matmul(x, y))"));
+  CHECK(never_proved(
+      "rule a\n  matmul(x, y), matmul(x, z) => split[axis=1, at=dim(z, 1)](matmul(x, concat[axis=1](z, y)))"));
+  CHECK(never_proved("rule a\n  matmul(x, add(y, z)) => add(matmul(x, y), matmul(z, x))"));
+}
+
+TEST_CASE("normal form: convolution with groups") {
+  CHECK(
+      proved("axiom a\n  concat[axis=1](conv[strides=s, dilations=d, pads=p](x, w), conv[strides=s, dilations=d, "
+             "pads=p](x, v))\n    = conv[strides=s, dilations=d, pads=p](x, concat[axis=0](w, v))"));
+  CHECK(
+      proved("axiom a\n  concat[axis=1](conv[strides=s, pads=p, groups=g](x, w), conv[strides=s, pads=p, groups=h](z, "
+             "v))\n    = conv[strides=s, pads=p, groups=g + h](concat[axis=1](x, z), concat[axis=0](w, v))\n  where "
+             "dim(w, 0) * h = dim(v, 0) * g, dim(w, 1) = dim(v, 1)"));
+  CHECK(
+      never_proved("axiom a\n  concat[axis=1](conv[strides=s, pads=p, groups=g](x, w), conv[strides=s, pads=p, "
+                   "groups=g](x, v))\n    = conv[strides=s, pads=p, groups=g](x, concat[axis=0](w, v))"));
+  CHECK(
+      never_proved("axiom a\n  add(conv[groups=g](x, w), conv[groups=g](z, v)) =\n    conv[groups=g](concat[axis=1](x, "
+                   "z), concat[axis=1](w, v))"));
+  CHECK(
+      never_proved("axiom a\n  concat[axis=1](conv(x, w), conv(z, v)) = conv[groups=2](concat[axis=1](x, z), "
+                   "concat[axis=0](w, v))"));
+  CHECK(
+      proved("axiom a\n  concat[axis=1](conv(x, w), conv(z, v)) = conv[groups=2](concat[axis=1](x, z), "
+             "concat[axis=0](w, v))\n  where dim(w, 0) = dim(v, 0)"));
+}
+
+TEST_CASE("normal form: constant kernels and pooling") {
+  CHECK(
+      proved("axiom a\n  conv[strides=s, pads=p, groups=g](x, pooling_kernel[channels=dim(x, 1), groups=g, "
+             "kernel=k])\n    = average_pool[kernel=k, strides=s, dilations=1, pads=p, count_padding=true](x)"));
+  CHECK(
+      never_proved("axiom a\n  conv[strides=s, pads=p, groups=g](x, pooling_kernel[channels=dim(x, 1), groups=g, "
+                   "kernel=k])\n    = average_pool[kernel=k, strides=s, dilations=1, pads=p, count_padding=false](x)"));
+  CHECK(
+      proved("axiom a\n  max_pool[kernel=k, strides=s, dilations=d, pads=p](concat[axis=1](x, y))\n    = "
+             "concat[axis=1](max_pool[kernel=k, strides=s, dilations=d, pads=p](x), max_pool[kernel=k, strides=s, "
+             "dilations=d, pads=p](y))"));
+  CHECK(
+      never_proved("axiom a\n  max_pool[kernel=k, strides=s, dilations=d, pads=p](x) = average_pool[kernel=k, "
+                   "strides=s, dilations=d, pads=p](x)"));
+}
+
+TEST_CASE("normal form: normalisation and reduction") {
+  CHECK(
+      proved("axiom a\n  softmax[axis=1](transpose[permutation=[1, 0]](x)) = transpose[permutation=[1, "
+             "0]](softmax[axis=0](x))"));
+  CHECK(
+      never_proved("axiom a\n  softmax[axis=0](transpose[permutation=[1, 0]](x)) = transpose[permutation=[1, "
+                   "0]](softmax[axis=0](x))"));
+  CHECK(
+      proved("axiom a\n  reduce_sum[axes=[0], keep=k](reduce_sum[axes=[1], keep=true](x)) = reduce_sum[axes=[0, 1], "
+             "keep=true](x)\n  where k = true"));
+  CHECK(never_proved(
+      "axiom a\n  reduce_max[axes=[0]](add(x, y)) = add(reduce_max[axes=[0]](x), reduce_max[axes=[0]](y))"));
+}
+
+TEST_CASE("normal form: stops when asked") {
+  const auto all = instances(parse_rule("axiom a\n  add(x, y) = add(y, x)"));
+  std::stop_source source;
+  source.request_stop();
+  NormalFormLimits limits;
+  limits.stop = source.get_token();
+  CHECK(prove_by_normal_form(all.front(), limits).kind == NormalFormResult::unknown);
+}

@@ -1,0 +1,226 @@
+#include "verifier/normal_form_matching.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "ops/error.h"
+#include "verifier/normal_form_unification.h"
+
+namespace taso::normal {
+namespace {
+
+Facts& facts() { return Workspace::current().facts; }
+
+Constraints joined(const Constraints& a, const Constraints& b) {
+  Constraints result = a;
+  result.insert(result.end(), b.begin(), b.end());
+  return result;
+}
+
+// What a factor looks like from afar; factors that differ in this are taken for different.
+void describe(const Factor& factor, std::set<std::size_t>& inputs) {
+  if (factor.kind == Factor::Kind::access) inputs.insert(factor.head);
+  const auto inside = [&](const Sum& sum) {
+    for (const Term& term : sum.terms)
+      for (const Factor& inner : term.factors) describe(inner, inputs);
+  };
+  for (const SumPtr& operand : factor.operands) inside(*operand);
+  for (const Alternative& alternative : factor.alternatives) inside(*alternative.body);
+}
+
+using Signature = std::vector<std::size_t>;
+
+Signature signature(const Factor& factor) {
+  Signature result{static_cast<std::size_t>(factor.kind), factor.head};
+  if (is_opaque(factor)) {
+    std::set<std::size_t> inputs;
+    describe(factor, inputs);
+    result.insert(result.end(), inputs.begin(), inputs.end());
+  }
+  return result;
+}
+
+std::vector<Signature> signature(const Term& term) {
+  std::vector<Signature> result;
+  for (const Factor& factor : term.factors) result.push_back(signature(factor));
+  std::sort(result.begin(), result.end());
+  result.push_back({term.bound.size()});
+  return result;
+}
+
+bool same_factor(const Factor& a, const Factor& b, const Constraints& context);
+
+/// Binders and guards of a term or an alternative.
+struct Scope {
+  std::vector<Variable> bound;
+  Constraints guards;
+};
+
+/// Guards and ranges with the binders replaced; the values are not known to lie in any range.
+Constraints guards_at(const Scope& scope, const Substitution& values) {
+  Constraints guards;
+  for (const Variable variable : scope.bound) {
+    const Polynomial* value = find(values, variable);
+    check(value != nullptr, "every bound variable has a value");
+    add_range(guards, *value, variable);
+  }
+  for (const Constraint& guard : scope.guards) guards.push_back(substitute(guard, values));
+  std::sort(guards.begin(), guards.end());
+  return guards;
+}
+
+/// The binders of a group's first member, as integers without a range.
+Substitution unranged(const Scope& scope) {
+  Substitution coordinates;
+  for (const Variable variable : scope.bound)
+    coordinates.emplace_back(variable, Polynomial::variable(facts().fresh(std::nullopt, facts().entry(variable).name)));
+  return coordinates;
+}
+
+/// The values of a member's binders in the coordinates of its group.
+Substitution in_coordinates(const Correspondence& correspondence, const Substitution& coordinates) {
+  Substitution values;
+  for (const auto& [variable, value] : correspondence.backward)
+    values.emplace_back(variable, substitute(value, coordinates));
+  return values;
+}
+
+/// Pairs up opaque factors that are equal where the member's guards hold.
+bool same_opaque_factors(const Term& pattern, const Term& member, const Substitution& forward,
+                         const Constraints& context) {
+  const Constraints here = joined(context, member.guards);
+  std::vector<const Factor*> open;
+  for (const Factor& factor : member.factors)
+    if (is_opaque(factor)) open.push_back(&factor);
+  for (const Factor& factor : pattern.factors) {
+    if (!is_opaque(factor)) continue;
+    const Factor seen = substitute(factor, forward);
+    const auto same = std::find_if(open.begin(), open.end(), [&](const Factor* other) {
+      return signature(seen) == signature(*other) && same_factor(seen, *other, here);
+    });
+    if (same == open.end()) return false;
+    open.erase(same);
+  }
+  return open.empty();
+}
+
+bool corresponds(const Term& pattern, const Term& member, const Constraints& context,
+                 const std::function<bool(const Correspondence&)>& accept) {
+  return unify(pattern, member, [&](const Correspondence& correspondence) {
+    return same_opaque_factors(pattern, member, correspondence.forward, context) && accept(correspondence);
+  });
+}
+
+/// Terms of one signature.
+bool class_vanishes(std::vector<Term> terms, const Constraints& context) {
+  // Pairs that differ in nothing but the sign and the names of variables.
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const Term pattern = renamed(terms[i]);
+    const Scope scope{pattern.bound, pattern.guards};
+    std::optional<Substitution> coordinates;
+    Constraints guards;
+    for (std::size_t j = i + 1; j < terms.size(); ++j) {
+      if (terms[i].coefficient != -terms[j].coefficient) continue;
+      if (!coordinates) {
+        coordinates = unranged(scope);
+        guards = guards_at(scope, *coordinates);
+      }
+      const Scope other{terms[j].bound, terms[j].guards};
+      const bool cancel = corresponds(pattern, terms[j], context, [&](const Correspondence& correspondence) {
+        return guards_at(other, in_coordinates(correspondence, *coordinates)) == guards;
+      });
+      if (!cancel) continue;
+      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(j));
+      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i--));
+      break;
+    }
+  }
+  // Groups of terms with the same body, whose guards must cancel at every point.
+  while (!terms.empty()) {
+    const Term pattern = renamed(terms.front());
+    const Scope scope{pattern.bound, pattern.guards};
+    const Substitution coordinates = unranged(scope);
+    std::vector<std::pair<Rational, Constraints>> members{{terms.front().coefficient, guards_at(scope, coordinates)}};
+    terms.erase(terms.begin());
+    for (auto term = terms.begin(); term != terms.end();) {
+      const Scope other{term->bound, term->guards};
+      const bool same = corresponds(pattern, *term, context, [&](const Correspondence& correspondence) {
+        members.emplace_back(term->coefficient, guards_at(other, in_coordinates(correspondence, coordinates)));
+        return true;
+      });
+      term = same ? terms.erase(term) : std::next(term);
+    }
+    std::int64_t scale = 1;
+    for (const auto& [weight, guards] : members) {
+      scale = std::lcm(scale, weight.denominator);
+      if (scale > (std::int64_t{1} << 40)) throw ProofLimit("a coefficient overflows");
+    }
+    std::vector<Facts::Weighted> sets;
+    for (auto& [weight, guards] : members) sets.push_back({(weight * Rational{scale, 1}).numerator, std::move(guards)});
+    if (facts().cancels(context, sets) != Answer::yes) return false;
+  }
+  return true;
+}
+
+bool same_maximum(const Factor& a, const Factor& b, const Constraints& context) {
+  struct Member {
+    const Alternative* alternative;
+    bool left;
+  };
+  std::vector<Member> members;
+  for (const Alternative& alternative : a.alternatives) members.push_back({&alternative, true});
+  for (const Alternative& alternative : b.alternatives) members.push_back({&alternative, false});
+  while (!members.empty()) {
+    Substitution rename;
+    for (const Variable variable : members.front().alternative->bound)
+      rename.emplace_back(variable, Polynomial::variable(variable));
+    const Alternative pattern = substitute(*members.front().alternative, rename);
+    const Scope scope{pattern.bound, pattern.guards};
+    const Substitution coordinates = unranged(scope);
+    std::vector<Constraints> left, right;
+    (members.front().left ? left : right).push_back(guards_at(scope, coordinates));
+    members.erase(members.begin());
+    for (auto member = members.begin(); member != members.end();) {
+      const Alternative& other = *member->alternative;
+      const bool same = unify(pattern, other, [&](const Correspondence& correspondence) {
+        const SumPtr seen = substitute(pattern.body, correspondence.forward);
+        if (!vanishes(*seen - *other.body, joined(context, other.guards))) return false;
+        (member->left ? left : right)
+            .push_back(guards_at({other.bound, other.guards}, in_coordinates(correspondence, coordinates)));
+        return true;
+      });
+      member = same ? members.erase(member) : std::next(member);
+    }
+    if (left == right) continue;
+    if (facts().same_union(context, left, right) != Answer::yes) return false;
+  }
+  return true;
+}
+
+bool same_factor(const Factor& a, const Factor& b, const Constraints& context) {
+  Workspace::current().step();
+  if (a.kind != b.kind || a.head != b.head) return false;
+  if (a.kind == Factor::Kind::maximum) return same_maximum(a, b, context);
+  check(a.kind == Factor::Kind::function, "other factors are compared when they are unified");
+  for (std::size_t i = 0; i < a.operands.size(); ++i)
+    if (!vanishes(*a.operands[i] - *b.operands[i], context)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool vanishes(const Sum& sum, const Constraints& context) {
+  Workspace::current().step();
+  std::map<std::vector<Signature>, std::vector<Term>> classes;
+  for (Term& term : simplified(sum, context).terms) {
+    auto key = signature(term);
+    classes[std::move(key)].push_back(std::move(term));
+  }
+  for (auto& [key, terms] : classes)
+    if (!class_vanishes(std::move(terms), context)) return false;
+  return true;
+}
+
+}  // namespace taso::normal
