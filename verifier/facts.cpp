@@ -137,16 +137,26 @@ void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
       std::optional<Variable> chosen;
       Polynomial solution;
       bool bounded_solution = false;
+      // A product of positive numbers is 1 only if each of them is.
+      if (zero.terms().size() == 2 && zero.terms()[0].coefficient == 1 && zero.constant_term() == -1)
+        for (const Variable variable : zero.terms()[0].monomial)
+          if (entries_[variable].least.value_or(0) >= 1 && !entries_[variable].quotient) {
+            chosen = variable, solution = 1, bounded_solution = true;
+            break;
+          }
       for (const Variable variable : variables) {
-        if (entries_[variable].quotient) continue;
+        if (bounded_solution || entries_[variable].quotient) continue;
         const auto linear = zero.linear_in(variable);
-        if (!linear) continue;
-        const auto factor = linear->first.constant();
-        if (!factor || (*factor != 1 && *factor != -1) || occurs(variable, linear->second)) continue;
-        const Polynomial value = *factor == 1 ? -linear->second : linear->second;
+        if (!linear || occurs(variable, linear->second)) continue;
+        const auto& [factor, rest] = *linear;
+        const auto division = rest.divided_by(factor);
+        if (!division.remainder.is_zero()) continue;
+        if (!surely(at_least(factor, 1)) && !surely(at_least(-factor, 1))) continue;
+        const Polynomial value = -division.quotient;
+        if (occurs(variable, value)) continue;
         const auto& least = entries_[variable].least;
         const bool safe = !least || surely(at_least(value, *least));
-        if (chosen && (bounded_solution || !safe)) continue;
+        if (chosen && !safe) continue;
         chosen = variable, solution = value, bounded_solution = safe;
       }
       if (!chosen) continue;

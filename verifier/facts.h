@@ -96,7 +96,8 @@ class Facts {
   bool occurs(Variable variable, const Polynomial& polynomial) const;
   bool non_negative(const Polynomial& polynomial, std::span<const Constraint> guards, int depth) const;
   bool bounded(const Polynomial& polynomial, int depth) const;
-  Answer ask(const std::string& key, const std::function<Answer(IntegerSolver&)>& question);
+  /// `sure` is the answer that stays right when more is known.
+  Answer ask(const std::string& key, Answer sure, const std::function<Answer(IntegerSolver&)>& question);
 
   std::vector<Entry> entries_;
   std::map<std::string, Variable, std::less<>> unknowns_;

@@ -21,12 +21,19 @@ constexpr unsigned wall_clock_limit =
 
 class IntegerSolver {
  public:
-  IntegerSolver(const Facts& facts, unsigned effort) : facts_(facts), solver_(context(), z3::solver::simple()) {
+  /// Without `products`, what is known but not linear is left out: the rest is weaker, and quickly decided.
+  IntegerSolver(const Facts& facts, unsigned effort, bool products)
+      : facts_(facts), products_(products), solver_(context(), z3::solver::simple()) {
     z3::params limits(context());
     limits.set("rlimit", effort);
     limits.set("timeout", wall_clock_limit);
     solver_.set(limits);
-    for (const Constraint& hypothesis : facts.hypotheses_) solver_.add(of(hypothesis));
+    assume(facts.hypotheses_);
+  }
+
+  void assume(std::span<const Constraint> known) {
+    for (const Constraint& constraint : known)
+      if (products_ || is_linear(constraint.value)) solver_.add(of(constraint));
   }
 
   z3::expr of(const Polynomial& polynomial) {
@@ -64,9 +71,6 @@ class IntegerSolver {
     return z3::mk_or(all);
   }
   void add(const z3::expr& formula) { solver_.add(formula); }
-  void add(std::span<const Constraint> constraints) {
-    for (const Constraint& constraint : constraints) solver_.add(of(constraint));
-  }
   z3::expr integer(const char* name) { return context().int_const(name); }
 
   /// Whether all that was added can be met.
@@ -87,32 +91,42 @@ class IntegerSolver {
     variables_.emplace(variable, result);
     const Facts::Entry& entry = facts_.entry(variable);
     if (entry.least) solver_.add(result >= context().int_val(*entry.least));
-    if (entry.extent) solver_.add(result < of(*entry.extent));
-    if (entry.quotient) {
+    if (entry.extent && (products_ || is_linear(*entry.extent))) solver_.add(result < of(*entry.extent));
+    if (entry.quotient && (products_ || (entry.quotient->second.constant() && is_linear(entry.quotient->first)))) {
       const z3::expr numerator = of(entry.quotient->first), divisor = of(entry.quotient->second);
       solver_.add(z3::implies(divisor > 0, divisor * result <= numerator && numerator < divisor * result + divisor));
     }
     const auto solved = std::find_if(facts_.determined_.begin(), facts_.determined_.end(),
                                      [&](const auto& determined) { return determined.first == variable; });
-    if (solved != facts_.determined_.end()) solver_.add(result == of(solved->second));
+    if (solved != facts_.determined_.end() && (products_ || is_linear(solved->second)))
+      solver_.add(result == of(solved->second));
     return result;
   }
 
+  static bool is_linear(const Polynomial& polynomial) {
+    return std::all_of(polynomial.terms().begin(), polynomial.terms().end(),
+                       [](const auto& term) { return term.monomial.degree() <= 1; });
+  }
+
   const Facts& facts_;
+  bool products_;
   z3::solver solver_;
   std::map<Variable, z3::expr> variables_;
 };
 
-Answer Facts::ask(const std::string& key, const std::function<Answer(IntegerSolver&)>& question) {
+Answer Facts::ask(const std::string& key, Answer sure, const std::function<Answer(IntegerSolver&)>& question) {
   const auto known = answers_.find(key);
   if (known != answers_.end()) return known->second;
-  ++solver_calls_;
   Answer answer = Answer::unknown;
-  try {
-    IntegerSolver solver(*this, effort_);
-    answer = question(solver);
-  } catch (const z3::exception&) {
-    answer = Answer::unknown;
+  for (const bool products : {false, true}) {
+    ++solver_calls_;
+    try {
+      IntegerSolver solver(*this, effort_, products);
+      answer = question(solver);
+    } catch (const z3::exception&) {
+      answer = Answer::unknown;
+    }
+    if (answer == sure) break;  // what follows from less follows from all
   }
   answers_.emplace(key, answer);
   return answer;
@@ -148,8 +162,8 @@ Answer Facts::entails(std::span<const Constraint> guards, const Constraint& cons
   std::string key = "e";
   append(key, guards);
   append(key, std::span(&constraint, 1));
-  return ask(key, [&](IntegerSolver& solver) {
-    solver.add(guards);
+  return ask(key, Answer::yes, [&](IntegerSolver& solver) {
+    solver.assume(guards);
     solver.add(!solver.of(constraint));
     return opposite(solver.satisfiable());
   });
@@ -168,7 +182,7 @@ Answer Facts::entails(const Requirement& requirement) {
   std::string key = "d";
   append(key, left);
   append(key, right);
-  return ask(key, [&](IntegerSolver& solver) {
+  return ask(key, Answer::yes, [&](IntegerSolver& solver) {
     const z3::expr divisor = solver.of(left), whole = solver.of(right);
     const z3::expr quotient = solver.integer("quotient"), rest = solver.integer("remainder");
     solver.add(divisor <= 0 || (whole == divisor * quotient + rest && rest > 0 && rest < divisor));
@@ -180,22 +194,42 @@ Answer Facts::satisfiable(std::span<const Constraint> guards) {
   if (contradictory_) return Answer::no;
   std::string key = "s";
   append(key, guards);
-  return ask(key, [&](IntegerSolver& solver) {
-    solver.add(guards);
+  return ask(key, Answer::no, [&](IntegerSolver& solver) {
+    solver.assume(guards);
     return solver.satisfiable();
   });
 }
 
-Answer Facts::cancels(std::span<const Constraint> guards, const std::vector<Weighted>& sets) {
-  if (contradictory_) return Answer::yes;
+Answer Facts::cancels(std::span<const Constraint> known, const std::vector<Weighted>& all) {
+  if (contradictory_ || all.empty()) return Answer::yes;
+  // Outside of what all sets have in common there is nothing to cancel.
+  Constraints guards(known.begin(), known.end());
+  std::vector<Weighted> sets = all;
+  for (const Constraint& guard : all.front().guards) {
+    const auto has = [&](const Weighted& set) {
+      return std::find(set.guards.begin(), set.guards.end(), guard) != set.guards.end();
+    };
+    if (!std::all_of(all.begin(), all.end(), has)) continue;
+    guards.push_back(guard);
+    for (Weighted& set : sets) std::erase(set.guards, guard);
+  }
+  std::int64_t always = 0;
+  bool settled = true;
+  for (const Weighted& set : sets) {
+    const bool here = std::all_of(set.guards.begin(), set.guards.end(),
+                                  [&](const Constraint& guard) { return surely(guard, guards); });
+    settled = settled && here;
+    if (here && __builtin_add_overflow(always, set.weight, &always)) return Answer::unknown;
+  }
+  if (settled && always == 0) return Answer::yes;
   std::string key = "c";
   append(key, guards);
   for (const Weighted& set : sets) {
     key += std::to_string(set.weight);
     append(key, set.guards);
   }
-  return ask(key, [&](IntegerSolver& solver) {
-    solver.add(guards);
+  return ask(key, Answer::yes, [&](IntegerSolver& solver) {
+    solver.assume(guards);
     z3::expr sum = context().int_val(0);
     for (const Weighted& set : sets)
       sum = sum + z3::ite(solver.of(set.guards), context().int_val(set.weight), context().int_val(0));
@@ -212,8 +246,8 @@ Answer Facts::same_union(std::span<const Constraint> guards, const std::vector<C
   for (const Constraints& set : left) append(key, set);
   key += '/';
   for (const Constraints& set : right) append(key, set);
-  return ask(key, [&](IntegerSolver& solver) {
-    solver.add(guards);
+  return ask(key, Answer::yes, [&](IntegerSolver& solver) {
+    solver.assume(guards);
     solver.add(solver.any_of(left) != solver.any_of(right));
     return opposite(solver.satisfiable());
   });
