@@ -148,10 +148,9 @@ class Unifier {
       const auto linear = easiest->pattern.linear_in(variable);
       if (!linear || occurs(variable, linear->second)) continue;
       const auto& [factor, remainder] = *linear;
-      const auto number = factor.constant();
-      if (easiest->unresolved.size() == 1 && number && (*number == 1 || *number == -1)) {
-        const Polynomial difference = easiest->member - remainder;
-        return attempt(variable, *number == 1 ? difference : -difference);
+      if (easiest->unresolved.size() == 1) {
+        const auto division = (easiest->member - remainder).divided_by(factor);
+        if (division.remainder.is_zero()) return attempt(variable, division.quotient);
       }
       std::vector<Variable> candidates;
       easiest->member.collect(candidates);
