@@ -182,12 +182,20 @@ class Builder {
         note_choice(fmt::format("rank({}) = {}", input, ranks.back()));
         shapes_[input] = Shape(ranks.back());
       }
-      for (std::size_t axis = 0; axis < greatest; ++axis) broadcast_axis(condition.inputs, ranks, greatest, axis);
+      std::size_t last_case = 0;
+      for (std::size_t axis = 0; axis < greatest; ++axis) {
+        const std::size_t this_case = broadcast_axis(condition.inputs, ranks, greatest, axis);
+        const bool is_aligned =
+            std::all_of(ranks.begin(), ranks.end(), [&](std::size_t r) { return axis >= greatest - r; });
+        if (options_.each_case_once && is_aligned && this_case <= last_case && is_elementwise()) throw Contradiction{};
+        if (is_aligned) last_case = this_case;
+      }
     }
   }
-  void broadcast_axis(const std::vector<std::string>& inputs, const std::vector<std::size_t>& ranks,
-                      std::size_t greatest, std::size_t axis) {
-    std::string widest;
+  /// Which inputs are not 1 there, as bits.
+  std::size_t broadcast_axis(const std::vector<std::string>& inputs, const std::vector<std::size_t>& ranks,
+                             std::size_t greatest, std::size_t axis) {
+    std::size_t bits = 0;
     std::vector<std::pair<const std::string*, std::size_t>> wide;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const std::size_t missing = greatest - ranks[i];
@@ -202,11 +210,27 @@ class Builder {
         continue;
       }
       dim = own;
+      bits |= std::size_t{1} << i;
       wide.emplace_back(&inputs[i], axis - missing);
     }
     if (wide.empty()) throw Contradiction{};  // a case of the one in which they are all equal
     for (const auto& [input, place] : wide)
       require({RequirementKind::equal, shapes_[*wide[0].first][wide[0].second], shapes_[*input][place]});
+    return bits;
+  }
+  /// Nothing in it knows one axis from another.
+  bool is_elementwise() const {
+    bool result = true;
+    const auto look = [&](const Pattern& pattern) {
+      static const std::set<std::string_view> with_attributes{"leaky_relu", "clip", "gelu"};
+      result = result &&
+               (pattern.is_input() || symbolic_fields(*kind_named(pattern.op)).empty() ||
+                with_attributes.contains(pattern.op)) &&
+               pattern.op != "matmul" && pattern.op != "global_average_pool";
+    };
+    visit_patterns(rule_.source, look);
+    visit_patterns(rule_.target, look);
+    return result && conditions_.size() == 1;
   }
 
   TermValue value_of(const std::string& variable, std::size_t length) {
@@ -266,7 +290,10 @@ class Builder {
     const Dim known = equations_.reduce(number);
     if (equations_.is_obvious({RequirementKind::at_least, known, 0})) return true;
     if (equations_.is_obvious({RequirementKind::at_least, Dim(-1), known})) return false;
+    const auto decided = signs_.find(known.text());
+    if (decided != signs_.end()) return decided->second;
     const bool answer = chooser_.is_non_negative(known);
+    signs_.emplace(known.text(), answer);
     note_choice(fmt::format("{} {} 0", known.text(), answer ? ">=" : "<"));
     // A distinction of cases: it is assumed wherever it is made.
     assume(answer ? Requirement{RequirementKind::at_least, known, 0}
@@ -550,6 +577,7 @@ class Builder {
   bool broadcasts_ = false;
   std::map<std::string, Shape> shapes_;
   std::map<std::string, TermValue> values_;
+  std::map<std::string, bool> signs_;  // which numbers were taken to be 0 at least
   std::vector<InstanceNode> nodes_;
   std::vector<InstanceValue> source_, target_;
   std::vector<Requirement> obligations_;
@@ -598,8 +626,10 @@ std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const Insta
 std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options) {
   std::vector<Instance> result;
   EveryChoice choice;
+  InstanceOptions each_once = options;
+  each_once.each_case_once = true;
   do {
-    if (auto one = instance(rule, choice, options)) result.push_back(std::move(*one));
+    if (auto one = instance(rule, choice, each_once)) result.push_back(std::move(*one));
   } while (choice.next());
   const auto fits = [](const Instance& one) { return one.target_fits; };
   if (std::any_of(result.begin(), result.end(), fits))

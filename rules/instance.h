@@ -47,6 +47,9 @@ struct Instance {
 struct InstanceOptions {
   std::size_t greatest_rank = 4;
   std::vector<Condition> extra;  ///< further conditions, for abduction
+  /// Where a rule is element-wise, axes along which the same inputs broadcast are as good as one axis, and their order
+  /// means nothing: leaves out the ranks that say nothing new.
+  bool each_case_once = false;
 };
 
 /// Every instance that is not contradictory on the face of it and whose target can be well-formed: a rule speaks of those

@@ -264,13 +264,6 @@ class Saturator {
   }
 
  private:
-  struct Candidate {
-    std::size_t property = 0, result = 0;
-    bool from_target = false;
-    TermId root = 0;
-    Matcher::Match match;
-  };
-
   bool reached() const {
     return !goals_.empty() && std::all_of(goals_.begin(), goals_.end(),
                                           [&](const auto& goal) { return graph_.equal(goal.first, goal.second); });
@@ -294,7 +287,7 @@ class Saturator {
           for (auto& match : Matcher(graph_, property, side).match(root)) {
             const std::size_t key = key_of(place, result, from_target, root, match);
             if (!seen_.insert(key).second) continue;
-            candidates_.push_back({place, result, from_target, root, std::move(match)});
+            prepare(place, result, from_target, root, std::move(match));
           }
       }
   }
@@ -311,16 +304,16 @@ class Saturator {
   }
 
   void apply() {
-    for (const Candidate& candidate : candidates_) {
+    for (Step& step : ready_) {
       if (graph_.size() > limits_.terms) over_ = Saturation::End::terms;
       if (++matches_ > limits_.matches) over_ = Saturation::End::matches;
       if (over_ || stop_.stop_requested()) break;
-      apply(candidate);
+      apply(std::move(step));
     }
-    candidates_.clear();
+    ready_.clear();
   }
 
-  std::optional<Property::Choice> choice_of(const Property& property, const Matcher::Match& match) const {
+  Property::Choice choice_of(const Property& property, const Matcher::Match& match) const {
     Property::Choice choice;
     for (std::size_t i = 0; i < match.inputs.size(); ++i) {
       const auto& shape = graph_.shape(match.inputs[i]);
@@ -340,31 +333,35 @@ class Saturator {
     return choice;
   }
 
-  void apply(const Candidate& candidate) {
-    const Property& property = properties_[candidate.property];
-    const auto choice = choice_of(property, candidate.match);
-    const PropertyInstance* instance = choice ? property.at(*choice) : nullptr;
+  /// While the e-graph is still as it was matched: whether the property says what was matched, and may be used.
+  void prepare(std::size_t place, std::size_t result, bool from_target, TermId root, Matcher::Match match) {
+    const Property& property = properties_[place];
+    const PropertyInstance* instance = property.at(choice_of(property, match));
     if (!instance) return;
     for (const auto& origin : instance->origins)
-      if (!origin.is_dimension && origin.element >= candidate.match.variables[origin.index].size()) return;
-    Binding binding(graph_, *instance, candidate.match.inputs, candidate.match.variables, property.variables());
-    const InstanceValue source = instance->instance.source[candidate.result],
-                        target = instance->instance.target[candidate.result];
+      if (!origin.is_dimension && origin.element >= match.variables[origin.index].size()) return;
+    Binding binding(graph_, *instance, match.inputs, match.variables, property.variables());
     // The attributes that matching left open must be what the property says.
-    const auto matched = binding.lookup(candidate.from_target ? target : source);
-    if (!matched || !graph_.equal(*matched, candidate.root)) return;
-    Step step{candidate.property, candidate.result, instance, candidate.match.inputs, candidate.match.variables, 0, 0};
-    if (auto failed = binding.failed_requirements(); !failed.empty()) {
-      if (limits_.keep_blocked) result_.blocked.push_back({std::move(step), std::move(failed)});
-      return;
-    }
+    const Instance& both = instance->instance;
+    const auto matched = binding.lookup(from_target ? both.target[result] : both.source[result]);
+    if (!matched || !graph_.equal(*matched, root)) return;
+    const auto failed = binding.failed_requirements();
+    Step step{place, result, instance, std::move(match.inputs), std::move(match.variables), 0, 0};
+    if (failed.empty())
+      ready_.push_back(std::move(step));
+    else if (limits_.keep_blocked)
+      result_.blocked.push_back({std::move(step), failed});
+  }
+
+  void apply(Step step) {
     if (is_forbidden_ && is_forbidden_(step)) return;
-    const auto left = binding.build(source), right = left ? binding.build(target) : std::nullopt;
-    if (!left || !right) return;
+    Binding binding(graph_, *step.instance, step.inputs, step.variables, properties_[step.property].variables());
+    const auto left = binding.build(step.instance->instance.source[step.result]);
+    const auto right = left ? binding.build(step.instance->instance.target[step.result]) : std::nullopt;
+    if (!left || !right || graph_.equal(*left, *right)) return;
+    if (graph_.shape(*left) != graph_.shape(*right)) return;  // one of the models is a coincidence
     step.source = *left;
     step.target = *right;
-    if (graph_.equal(*left, *right)) return;
-    if (graph_.shape(*left) != graph_.shape(*right)) return;  // one of the models is a coincidence
     graph_.merge(*left, *right, static_cast<EGraph::Reason>(result_.steps.size()));
     result_.steps.push_back(std::move(step));
     ++merges_;
@@ -377,7 +374,7 @@ class Saturator {
   const std::stop_token& stop_;
   const std::function<bool(const Step&)>& is_forbidden_;
   std::unordered_set<std::size_t> seen_;
-  std::vector<Candidate> candidates_;
+  std::vector<Step> ready_;
   std::size_t matches_ = 0, merges_ = 0;
   std::optional<Saturation::End> over_;
   Saturation result_;

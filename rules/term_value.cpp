@@ -89,7 +89,7 @@ class Evaluation {
     for (std::size_t i = 0; i < size.size(); ++i) {
       const Dim windows = quotient(size[i] + stride[i] - 1, stride[i]);
       const Dim total = non_negative_part((windows - 1) * stride[i] + kernel[i] - size[i]);
-      begins.push_back(floor_div(total, 2));
+      begins.push_back(floor_div(total + 1, 2));  // the larger half comes first, as in the kernels of such files
       ends.push_back(total - begins.back());
     }
     begins.insert(begins.end(), ends.begin(), ends.end());
