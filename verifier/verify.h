@@ -63,7 +63,7 @@ struct PropertyVerdict {
 struct ValidateOptions {
   unsigned effort = 20'000'000;
   std::uint64_t seed = 1;
-  double time_limit = 60;
+  std::size_t random_shapes = 300;  ///< at least, over all ranks and axes
 };
 
 PropertyVerdict validate(const Rule& property, const ValidateOptions& options = {}, const std::stop_token& stop = {});

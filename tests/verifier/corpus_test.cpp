@@ -1,0 +1,89 @@
+// The rule files beside this test: the folder is the verdict.
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "rules/rule_text.h"
+#include "tests/catch.h"
+#include "tests/source_folder.h"
+#include "verifier/verify.h"
+
+using namespace taso;
+
+namespace {
+
+const std::filesystem::path root = source_folder();
+
+const Properties& properties() {
+  static const Source source = Source::read((root / "rules/properties.rules").string());
+  static const Properties all(parse_rules(source).rules());
+  return all;
+}
+
+std::vector<Rule> rules_in(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".rules") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<Rule> rules;
+  for (const auto& file : files)
+    for (Rule& rule : parse_rules(Source::read(file.string())).rules()) rules.push_back(std::move(rule));
+  return rules;
+}
+
+template <class Judge>
+std::vector<std::string> judge_all(const std::vector<Rule>& rules, Judge&& judge) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::vector<std::string> complaints;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < rules.size(); i = next++)
+      if (std::string complaint = judge(rules[i]); !complaint.empty()) {
+        const std::lock_guard lock(mutex);
+        complaints.push_back(rules[i].name + ": " + complaint);
+      }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
+  }
+  return complaints;
+}
+
+}  // namespace
+
+TEST_CASE("every sound rule is proved as it stands") {
+  const auto rules = rules_in(root / "tests/verifier/sound");
+  CHECK(rules.size() >= 150);
+  const auto complaints = judge_all(rules, [](const Rule& rule) -> std::string {
+    const RuleVerdict verdict = verify(rule, properties(), {.time_limit = 120});
+    if (!verdict.disagreement.empty()) return verdict.disagreement;
+    if (verdict.witness.empty()) return "no witness";
+    return verdict.kind == RuleVerdict::Kind::proved ? "" : std::string(text_of(verdict.kind)) + ", " + verdict.reason;
+  });
+  for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
+}
+
+TEST_CASE("no unsound rule is proved as it stands, and none stays undecided") {
+  const auto rules = rules_in(root / "tests/verifier/unsound");
+  CHECK(rules.size() >= 150);
+  const auto complaints = judge_all(rules, [](const Rule& rule) -> std::string {
+    const RuleVerdict verdict = verify(rule, properties(), {.time_limit = 120});
+    if (!verdict.disagreement.empty()) return verdict.disagreement;
+    const bool decided = verdict.kind == RuleVerdict::Kind::refuted || verdict.kind == RuleVerdict::Kind::conditional;
+    if (decided && verdict.counterexample.empty()) return "no counterexample";
+    if (verdict.kind == RuleVerdict::Kind::conditional && verdict.condition.empty()) return "no condition";
+    return decided ? "" : std::string(text_of(verdict.kind));
+  });
+  for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
+}
+
+TEST_CASE("every planted false property is caught") {
+  const auto planted = rules_in(root / "tests/verifier/planted");
+  CHECK(planted.size() >= 10);
+  const auto complaints = judge_all(planted, [](const Rule& property) -> std::string {
+    return validate(property).is_valid() ? "passes for true" : "";
+  });
+  for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
+}

@@ -1,0 +1,252 @@
+#include "verifier/verify.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "rules/rule_text.h"
+#include "verifier/abduce.h"
+#include "verifier/entailment.h"
+#include "verifier/normal_form.h"
+#include "verifier/proof.h"
+#include "verifier/refute.h"
+#include "verifier/small_sizes.h"
+
+namespace taso {
+namespace {
+
+/// Asks to stop after a while, or when its own caller asks.
+class Deadline {
+ public:
+  Deadline(double seconds, const std::stop_token& outer) : outer_(outer, [this] { source_.request_stop(); }) {
+    if (seconds <= 0) return;
+    timer_ = std::jthread([this, seconds](const std::stop_token& over) {
+      std::unique_lock lock(mutex_);
+      if (!condition_.wait_for(lock, over, std::chrono::duration<double>(seconds),
+                               [&] { return over.stop_requested(); }))
+        source_.request_stop();
+    });
+  }
+  std::stop_token token() const { return source_.get_token(); }
+  bool is_over() const { return source_.stop_requested(); }
+
+ private:
+  std::stop_source source_;
+  std::mutex mutex_;
+  std::condition_variable_any condition_;
+  std::stop_callback<std::function<void()>> outer_;
+  std::jthread timer_;
+};
+
+std::string witness_text(const Instance& instance, const Assignment& assignment) {
+  const Places places = places_of(instance);
+  const auto number = [&](const Dim& dim) {
+    const auto value = CompiledDim(dim, places).evaluate(assignment.unknowns);
+    return value ? std::to_string(*value) : "?";
+  };
+  std::string text;
+  for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+    text += fmt::format("{}{}[", i ? ", " : "", instance.inputs[i]);
+    const Shape& shape = instance.nodes[i].shapes[0];
+    for (std::size_t k = 0; k < shape.size(); ++k) text += (k ? ", " : "") + number(shape[k]);
+    text += "]";
+  }
+  const std::set<std::string> inputs(instance.inputs.begin(), instance.inputs.end());
+  const auto is_attribute = [&](const std::string& name) {
+    const std::size_t dot = name.rfind('.');
+    return dot == std::string::npos ? name[0] != 'q' : !inputs.contains(name.substr(0, dot));
+  };
+  std::map<std::string, std::string> attributes;
+  for (std::size_t i = 0; i < instance.unknowns.size(); ++i)
+    if (is_attribute(instance.unknowns[i].name))
+      attributes[instance.unknowns[i].name] = std::to_string(assignment.unknowns[i]);
+  for (const auto& [name, dim] : instance.determined)
+    if (is_attribute(name)) attributes[name] = number(dim);
+  for (const auto& [name, value] : attributes) text += fmt::format(", {} = {}", name, value);
+  return text;
+}
+
+class Verification {
+ public:
+  Verification(const Rule& rule, const Properties& properties, const VerifyOptions& options,
+               const std::stop_token& stop)
+      : rule_(rule), properties_(properties), options_(options), deadline_(options.time_limit, stop) {}
+
+  RuleVerdict run(const std::vector<Condition>& extra) {
+    InstanceOptions instance_options;
+    instance_options.extra = extra;
+    instances_ = instances(rule_, instance_options);
+    if (instances_.empty() || !instances_.front().target_fits) {
+      verdict_.kind = RuleVerdict::Kind::refuted;
+      verdict_.reason = instances_.empty() ? "there are no ranks and axes at which its source is well-formed"
+                                           : "its target is well-formed nowhere, or never has the source's shape";
+      verdict_.counterexample = verdict_.reason + "\n";
+      return std::move(verdict_);
+    }
+    verdict_.instances = instances_.size();
+    if (look_for_counterexample(quick_tries)) return std::move(verdict_);
+    if (!check_witnesses()) return std::move(verdict_);
+    for (std::size_t i = 0; i < instances_.size(); ++i)
+      if (is_possible_[i]) decide(i);
+    if (open_.empty()) {
+      verdict_.kind = RuleVerdict::Kind::proved;
+      verdict_.properties.assign(used_.begin(), used_.end());
+      return std::move(verdict_);
+    }
+    if (look_for_counterexample(thorough_tries)) return std::move(verdict_);
+    verdict_.kind = RuleVerdict::Kind::unknown;
+    verdict_.reason = deadline_.is_over() ? "the time limit was met" : open_;
+    return std::move(verdict_);
+  }
+
+  std::vector<std::vector<Condition>> conditions() const {
+    return conceivable_conditions(rule_, instances_, properties_, options_.seed);
+  }
+  bool is_over() const { return deadline_.is_over(); }
+
+ private:
+  static constexpr std::size_t quick_tries = 24, thorough_tries = 2000;
+
+  bool look_for_counterexample(std::size_t tries) {
+    RefuteOptions refute_options;
+    refute_options.seed = options_.seed;
+    refute_options.tries = tries;
+    refute_options.stop = deadline_.token();
+    const Refutation refutation = refute(instances_, refute_options);
+    if (witnesses_.empty()) witnesses_ = refutation.witnesses;
+    if (!refutation.counterexample) return false;
+    const Counterexample& found = *refutation.counterexample;
+    const Instance& instance = instances_[found.instance];
+    verdict_.kind = RuleVerdict::Kind::refuted;
+    verdict_.counterexample = text_of(found, instance);
+    verdict_.reason = found.misfit.empty() ? "the two sides compute different values" : found.misfit;
+    contradict(found.instance);
+    return true;
+  }
+
+  /// No prover may prove what has a counterexample.
+  void contradict(std::size_t place) {
+    const Instance& instance = instances_[place];
+    if (!instance.target_fits) return;
+    const ProofResult proof = prove(instance, properties_, limits(), deadline_.token());
+    if (proof.kind == ProofResult::Kind::proved) {
+      verdict_.disagreement = "a proof from the properties, which Z3 accepted, and a counterexample\nproof:";
+      for (const ProofStep& step : proof.proof.steps)
+        verdict_.disagreement += " " + properties_[step.property].rule().name;
+      verdict_.disagreement += "\n" + proof.certificate + "\ncounterexample:\n" + verdict_.counterexample;
+    }
+    if (options_.second_opinion &&
+        prove_by_normal_form(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved)
+      verdict_.disagreement =
+          "a proof by the normal form (" + instance.choice + "), and a counterexample\n" + verdict_.counterexample;
+  }
+
+  /// A rule without a witness says nothing.
+  bool check_witnesses() {
+    is_possible_.assign(instances_.size(), true);
+    std::size_t possible = 0;
+    for (std::size_t i = 0; i < instances_.size(); ++i) {
+      if (i < witnesses_.size() && witnesses_[i]) {
+        ++possible;
+        if (verdict_.witness.empty()) verdict_.witness = witness_text(instances_[i], *witnesses_[i]);
+        continue;
+      }
+      Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 8);
+      if (!entailment.consistent())
+        is_possible_[i] = false;
+      else
+        open_ = "no shapes and attributes were found that satisfy its hypotheses: " + instances_[i].choice;
+    }
+    if (possible > 0 || !open_.empty()) return true;
+    verdict_.kind = RuleVerdict::Kind::refuted;
+    verdict_.reason = "its hypotheses contradict each other: it says nothing";
+    verdict_.counterexample = verdict_.reason + "\n";
+    return false;
+  }
+
+  ProofLimits limits() const {
+    ProofLimits result;
+    result.effort = options_.effort;
+    result.seed = options_.seed;
+    return result;
+  }
+  NormalFormLimits normal_form_limits() const {
+    NormalFormLimits result;
+    result.stop = deadline_.token();
+    return result;
+  }
+
+  void decide(std::size_t place) {
+    const Instance& instance = instances_[place];
+    ProofResult proof = prove(instance, properties_, limits(), deadline_.token());
+    const bool proved = proof.kind == ProofResult::Kind::proved;
+    if (proved) {
+      ++verdict_.by_properties;
+      for (const std::size_t property : proof.properties) used_.insert(properties_[property].rule().name);
+      if (options_.keep_certificates) verdict_.certificates.push_back(std::move(proof.certificate));
+    }
+    // Where there are very many ranks and axes, a second opinion on some of them must do.
+    constexpr std::size_t most_opinions = 24;
+    const bool is_sampled = instances_.size() <= most_opinions || place % (instances_.size() / most_opinions) == 0;
+    bool by_normal_form = false;
+    if (!proved || (options_.second_opinion && is_sampled))
+      by_normal_form = prove_by_normal_form(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved;
+    if (by_normal_form) ++verdict_.by_normal_form;
+    if (!proved && !by_normal_form) open_ = fmt::format("{} ({})", proof.reason, instance.choice);
+    if (!proved && by_normal_form) used_.insert("normal-form");
+  }
+
+  const Rule& rule_;
+  const Properties& properties_;
+  const VerifyOptions& options_;
+  Deadline deadline_;
+  std::vector<Instance> instances_;
+  std::vector<std::optional<Assignment>> witnesses_;
+  std::vector<bool> is_possible_;
+  std::set<std::string> used_;
+  std::string open_;  // why an instance is not decided
+  RuleVerdict verdict_;
+};
+
+}  // namespace
+
+std::string_view text_of(RuleVerdict::Kind kind) {
+  switch (kind) {
+    case RuleVerdict::Kind::proved: return "proved";
+    case RuleVerdict::Kind::conditional: return "proved under a condition";
+    case RuleVerdict::Kind::refuted: return "refuted";
+    case RuleVerdict::Kind::unknown: return "unknown";
+  }
+  return {};
+}
+
+RuleVerdict verify(const Rule& rule, const Properties& properties, const VerifyOptions& options,
+                   const std::stop_token& stop) {
+  Verification verification(rule, properties, options, stop);
+  RuleVerdict verdict = verification.run({});
+  const bool may_be_true_somewhere =
+      verdict.kind == RuleVerdict::Kind::refuted && verdict.instances > 0 && verdict.disagreement.empty();
+  if (!options.abduce || !may_be_true_somewhere) return verdict;
+  constexpr std::size_t most_attempts = 24;
+  std::size_t attempts = 0;
+  for (const auto& conditions : verification.conditions()) {
+    if (++attempts > most_attempts || verification.is_over() || stop.stop_requested()) break;
+    VerifyOptions without = options;
+    without.second_opinion = false;
+    RuleVerdict narrower = Verification(rule, properties, without, stop).run(conditions);
+    if (!narrower.disagreement.empty()) return narrower;
+    if (narrower.kind != RuleVerdict::Kind::proved) continue;
+    narrower.kind = RuleVerdict::Kind::conditional;
+    narrower.condition = conditions;
+    narrower.counterexample = std::move(verdict.counterexample);
+    narrower.reason = std::move(verdict.reason);
+    return narrower;
+  }
+  return verdict;
+}
+
+}  // namespace taso
