@@ -172,11 +172,17 @@ std::string text_of(const Condition& condition) {
   const auto between = [&](std::string_view relation) {
     return fmt::format("{} {} {}", text_of(*condition.left), relation, text_of(*condition.right));
   };
+  // People write numbers last: k >= 2, not 2 <= k.
+  const auto ordered = [&](std::string_view relation, std::string_view turned) {
+    if (condition.left->kind != Term::Kind::integer || condition.right->kind == Term::Kind::integer)
+      return between(relation);
+    return fmt::format("{} {} {}", text_of(*condition.right), turned, text_of(*condition.left));
+  };
   switch (condition.relation) {
     case Relation::equal: return between("=");
     case Relation::not_equal: return between("!=");
-    case Relation::at_most: return between("<=");
-    case Relation::less: return between("<");
+    case Relation::at_most: return ordered("<=", ">=");
+    case Relation::less: return ordered("<", ">");
     case Relation::divides: return fmt::format("divides({}, {})", text_of(*condition.left), text_of(*condition.right));
     case Relation::even: return fmt::format("parity({}) = even", text_of(*condition.left));
     case Relation::odd: return fmt::format("parity({}) = odd", text_of(*condition.left));

@@ -1,10 +1,19 @@
 #include "rules/rule_text.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include "ops/error.h"
+#include "rules/well_formed.h"
 #include "tests/catch.h"
+#include "tests/rules/random_rule.h"
 
 namespace taso {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* sample = R"(taso rules 1
 
@@ -30,16 +39,220 @@ axiom conv-of-concat-filters
 candidate odd-numbers
   clip[low=-0.5, high=inf](pad[before=[0, 1], after=b, value=1e-05](first(split[axis=a, at=k](x))))
     => leaky_relu[alpha=0](reduce_sum[axes=[a], keep=true](mul(x, ones[shape=shape(x)])))
-  where k - (1 - a) <= -1 * a / 2 % 3, (b ++ [1])[a + 1] != b[0], b = repeat(0, rank(x)) ++ begins(b)
+  where k - (1 - a) <= -1 * a / 2 % 3, (b ++ [1])[a + 1] != b[0], b = repeat(0, rank(x)) ++ begins(b), a >= 1
 
 # The end
 )";
 
-TEST_CASE("a canonical file prints as it is") {
+std::string error_of(const std::string& text) {
+  try {
+    parse_rules(Source("", text));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("a canonical rule file prints as it is") {
   const RuleFile file = parse_rules(Source("sample", sample));
   CHECK(print(file) == sample);
   CHECK(file.rules().size() == 4);
   CHECK(file.items.size() == 6);
+}
+
+TEST_CASE("layout does not matter, and comments inside a rule move above it") {
+  const RuleFile file = parse_rules(Source("sample",
+                                           "\xef\xbb\xbftaso rules 1.0 # new\r\n"
+                                           "axiom a # one\n"
+                                           "\trelu(\n"
+                                           "   # two\n"
+                                           "\n"
+                                           " x)\n"
+                                           " = x where rank(x)>=2 # three\n"
+                                           "# four\n"
+                                           "#\n"
+                                           "#five\n"
+                                           "\n"
+                                           "# six\n"
+                                           "rule b relu(x)=>x by a,c"));
+  CHECK(print(file) == R"(taso rules 1.0
+
+# new
+# one
+# two
+# three
+axiom a
+  relu(x) = x
+  where rank(x) >= 2
+
+# four
+#
+# five
+
+# six
+rule b
+  relu(x) => x
+  by a, c
+)");
+}
+
+TEST_CASE("all results of an operator in a row are written as the operator") {
+  const Rule bare = parse_rule("axiom a\n  split[axis=0, at=k](x), y = first(split[axis=0, at=k](x)), y, x");
+  CHECK(bare.source.size() == 3);
+  CHECK(bare.source[1]->output == 1);
+  const Rule picked =
+      parse_rule("axiom a\n  first(split[axis=0, at=k](x)), second(split[axis=0, at=k](x)), y = x, x, x");
+  CHECK(text_of(picked.source) == "split[axis=0, at=k](x), y");
+  const Rule turned = parse_rule("axiom a\n  second(split[axis=0, at=k](x)), first(split[axis=0, at=k](x)) = x, x");
+  CHECK(text_of(turned.source) == "second(split[axis=0, at=k](x)), first(split[axis=0, at=k](x))");
+}
+
+TEST_CASE("terms print with the fewest parentheses") {
+  const auto round = [](const std::string& text) {
+    return text_of(
+        *parse_rule("axiom a\n  conv[strides=a, pads=b](x, y) = x\n  where 0 = " + text).conditions[0].right);
+  };
+  for (const char* text : {"a - b - 1", "a - (b - 1)", "a * (b + 1)", "a * b + 1", "a / b * 2", "a / (b * 2)",
+                           "a ++ b + 1", "(a ++ b) + 1", "(a + b)[0]", "-1 * a", "a - -1", "a[-1]", "[]",
+                           "[1, -2, a[0]]", "same(spatial(x), 3, a)", "a ++ (b ++ a)", "0 - a"})
+    CHECK(round(text) == text);
+  CHECK(round("((a)) - (b)") == "a - b");
+  CHECK(round("-a") == "0 - a");
+  CHECK(round("-(1)") == "0 - 1");
+}
+
+TEST_CASE("random rules print and parse as they are") {
+  test::RandomRule rules(1);
+  for (int i = 0; i < 5000; ++i) {
+    const Rule rule = rules.make();
+    const std::string text = print(rule);
+    INFO(text);
+    REQUIRE(!flaw_of(rule));
+    const Rule again = parse_rule(text);
+    REQUIRE(again.same_statement(rule));
+    REQUIRE(again.kind == rule.kind);
+    REQUIRE(again.name == rule.name);
+    REQUIRE(again.by == rule.by);
+    REQUIRE(again.comments == rule.comments);
+    REQUIRE(print(again) == text);
+    REQUIRE(text.substr(again.place.begin, again.place.end - again.place.begin) == rule.name);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = text.find('\n', begin);
+      if (text[begin] != '#') REQUIRE(end - begin <= 120);
+      begin = end + 1;
+    }
+  }
+}
+
+TEST_CASE("random rule files print and parse as they are") {
+  test::RandomRule rules(2);
+  for (int i = 0; i < 200; ++i) {
+    RuleFile file;
+    for (std::size_t items = rules.random().below(6); items > 0; --items) {
+      if (rules.random().chance(0.3)) {
+        file.items.emplace_back(CommentBlock{{rules.comment(), rules.comment()}});
+        continue;
+      }
+      Rule rule = rules.make();
+      rule.name += std::to_string(items);  // or one might come twice
+      file.items.emplace_back(std::move(rule));
+    }
+    const std::string text = print(file);
+    INFO(text);
+    const RuleFile again = parse_rules(Source("random", text));
+    REQUIRE(again.items.size() == file.items.size());
+    for (std::size_t k = 0; k < file.items.size(); ++k) {
+      REQUIRE(again.items[k].index() == file.items[k].index());
+      if (const auto* block = std::get_if<CommentBlock>(&file.items[k]))
+        REQUIRE(std::get<CommentBlock>(again.items[k]) == *block);
+    }
+    REQUIRE(print(again) == text);
+  }
+}
+
+// TASO_BLESS=1 rewrites what the files expect to what the program says. Read the diff.
+TEST_CASE("every mistake in a rule file is reported where it stands") {
+  const char* root = std::getenv("TASO_SOURCE_FOLDER");
+  const char* bless = std::getenv("TASO_BLESS");
+  const std::string mark = "# expect: ";
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(fs::path(root ? root : ".") / "tests/rules/bad"))
+    paths.push_back(entry.path());
+  REQUIRE(paths.size() > 60);
+  for (const fs::path& path : paths) {
+    INFO(path);
+    const std::string text(Source::read(path.string()).text());
+    const std::size_t place = text.rfind(mark);
+    REQUIRE(place != std::string::npos);
+    const std::string message = error_of(text);
+    const std::size_t message_end = message.find('\n');
+    REQUIRE(message_end != std::string::npos);  // else it was accepted
+    const std::string headline = message.substr(1, message_end - 1);
+    if (bless && std::string_view(bless) == "1")
+      std::ofstream(path, std::ios::binary) << text.substr(0, place) << mark << headline << '\n';
+    else
+      CHECK(text.substr(place + mark.size()) == headline + '\n');
+    CHECK(message.find('^', message.rfind('\n')) != std::string::npos);
+  }
+}
+
+TEST_CASE("what is no text is refused") {
+  const std::string head = "taso rules 1\n";
+  CHECK(error_of(head + "# \xff\n").starts_with(":2:3: a rule file is UTF-8, and byte 0xff is not"));
+  CHECK(error_of(head + "# \xc3").starts_with(":2:3: a rule file is UTF-8"));
+  CHECK(error_of(head + "# \xed\xa0\x80\n").starts_with(":2:3: a rule file is UTF-8"));
+  CHECK(error_of(head + "# \xf4\x90\x80\x80\n").starts_with(":2:3: a rule file is UTF-8"));
+  CHECK(error_of(head + "# \xe0\x80\x80\n").starts_with(":2:3: a rule file is UTF-8"));
+  CHECK(error_of(head + std::string("# \0\n", 4)).starts_with(":2:3: control character 0x00"));
+  CHECK(error_of("").starts_with(":1:1: expected 'taso rules 1' as the first line"));
+  CHECK(error_of("t\0a\0s\0o\0").starts_with(":1:1: expected 'taso rules 1'"));
+  CHECK(error_of(std::string("\xff\xfet\0a\0", 6)).starts_with(":1:1: a rule file is UTF-8"));
+  CHECK(error_of(head + "# \xf0\x9f\x98\x80 \xc3\xa9\n") == "no error");
+}
+
+std::string repeated(std::string_view text, std::size_t times) {
+  std::string result;
+  for (std::size_t i = 0; i < times; ++i) result += text;
+  return result;
+}
+
+TEST_CASE("enormous nesting is an error, not an overflow") {
+  const std::string head = "taso rules 1\naxiom a\n  ";
+  for (const std::size_t depth : {std::size_t{250}, std::size_t{300000}}) {
+    const auto wrapped = [&](std::string_view open, std::string_view inside, std::string_view close) {
+      return repeated(open, depth) + std::string(inside) + repeated(close, depth);
+    };
+    const auto refused = [&](const std::string& text) {
+      const std::string error = error_of(head + text);
+      INFO(error.substr(0, 200));
+      CHECK(error.find("nested too deeply") != std::string::npos);
+      CHECK(error.size() < 2000);
+    };
+    refused(wrapped("relu(", "x", ")") + " = x");
+    refused(wrapped("first(", "x", ")") + " = x");
+    refused("concat[axis=" + wrapped("(", "1", ")") + "](x, y) = x");
+    refused("concat[axis=" + wrapped("[", "1", "]") + "](x, y) = x");
+    refused("concat[axis=" + wrapped("sum(", "1", ")") + "](x, y) = x");
+    refused("concat[axis=" + wrapped("-", "a", "") + "](x, y) = x");
+    refused("concat[axis=" + wrapped("", "1", " + 1") + "](x, y) = x");
+    refused("concat[axis=" + wrapped("", "a", "[0]") + "](x, y) = x");
+    refused("relu(x) = x where 1 = " + wrapped("", "1", " * 2"));
+  }
+  CHECK(error_of(head + repeated("relu(", 150) + "x" + repeated(")", 150) + " = x") == "no error");
+}
+
+TEST_CASE("a file of many rules is read in time that grows with its length") {
+  std::string text = "taso rules 1\n";
+  for (int i = 0; i < 20000; ++i) text += "\naxiom r" + std::to_string(i) + "\n  relu(relu(x)) = relu(x)\n";
+  const RuleFile file = parse_rules(Source("many", text));
+  CHECK(file.items.size() == 20000);
+  CHECK(print(file) == text);
+}
+
+TEST_CASE("an error in a very long line is shown in part") {
+  const std::string error = error_of("taso rules 1\nrule a\n  " + repeated("relu(x), ", 50000) + "$ => x\n");
+  CHECK(error.starts_with(":3:450003: unexpected character '$'"));
+  CHECK(error.size() < 1000);
 }
 
 }  // namespace
