@@ -83,7 +83,12 @@ Symbol operator*(const Symbol& a, const Symbol& b) {
   return wrap(of(a) * of(b));
 }
 
-Symbol Math<Symbol>::divide(const Symbol& a, const Symbol& b) { return is(of(b), 1) ? a : wrap(of(a) / of(b)); }
+Symbol Math<Symbol>::divide(const Symbol& a, const Symbol& b) {
+  if (is(of(b), 1)) return a;
+  if (of(b).is_numeral() && !is(of(b), 0)) return wrap(of(a) / of(b));
+  // As a factor: then what is true of products is seen without thinking about division.
+  return a * wrap(z3::ite(of(b) == 0, context()->real_val(0), 1 / of(b)));
+}
 
 Symbol Math<Symbol>::maximum(const Symbol& a, const Symbol& b) { return wrap(z3::ite(of(a) >= of(b), of(a), of(b))); }
 

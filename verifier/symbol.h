@@ -38,7 +38,7 @@ class Symbol {
 template <>
 struct Math<Symbol> {
   static Symbol constant(double value) { return Symbol::constant(value); }
-  /// Division by zero is some real that nothing is known of.
+  /// Division by zero gives 0, as in the prime field: there, nothing is claimed of floating-point numbers.
   static Symbol divide(const Symbol& a, const Symbol& b);
   static Symbol maximum(const Symbol& a, const Symbol& b);
   static Symbol minimum(const Symbol& a, const Symbol& b);
