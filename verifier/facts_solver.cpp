@@ -4,20 +4,22 @@
 #include <z3++.h>
 
 #include "verifier/facts.h"
+#include "verifier/z3_context.h"
 
 namespace taso {
 namespace {
 
-// One for each thread: a fresh one costs 10 ms.
-z3::context& context() {
-  thread_local z3::context mine;
-  return mine;
-}
+z3::context& context() { return z3_context(); }
 
 constexpr unsigned wall_clock_limit =
     5'000;  // milliseconds; only behind the count of steps, which is the same everywhere
 
 }  // namespace
+
+z3::context& z3_context() {
+  thread_local z3::context mine;
+  return mine;
+}
 
 class IntegerSolver {
  public:
@@ -221,7 +223,7 @@ Answer Facts::cancels(std::span<const Constraint> known, const std::vector<Weigh
     settled = settled && here;
     if (here && __builtin_add_overflow(always, set.weight, &always)) return Answer::unknown;
   }
-  if (settled && always == 0) return Answer::yes;
+  if (settled) return always == 0 ? Answer::yes : Answer::unknown;
   std::string key = "c";
   append(key, guards);
   for (const Weighted& set : sets) {

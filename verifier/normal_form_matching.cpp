@@ -4,8 +4,10 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "ops/error.h"
+#include "verifier/normal_form_order.h"
 #include "verifier/normal_form_unification.h"
 
 namespace taso::normal {
@@ -113,44 +115,54 @@ bool corresponds(const Term& pattern, const Term& member, const Constraints& con
   });
 }
 
-/// Terms of one signature.
-bool class_vanishes(std::vector<Term> terms, const Constraints& context) {
-  // Pairs that differ in nothing but the sign and the names of variables.
+/// Adds up terms that differ in nothing but the coefficient and the names of variables.
+void combine(std::vector<Term>& terms, const Constraints& context) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (i + 1 == terms.size()) break;
     const Term pattern = renamed(terms[i]);
     const Scope scope{pattern.bound, pattern.guards};
-    std::optional<Substitution> coordinates;
-    Constraints guards;
-    for (std::size_t j = i + 1; j < terms.size(); ++j) {
-      if (terms[i].coefficient != -terms[j].coefficient) continue;
-      if (!coordinates) {
-        coordinates = unranged(scope);
-        guards = guards_at(scope, *coordinates);
-      }
+    const Substitution coordinates = unranged(scope);
+    const Constraints guards = guards_at(scope, coordinates);
+    for (std::size_t j = i + 1; j < terms.size();) {
       const Scope other{terms[j].bound, terms[j].guards};
-      const bool cancel = corresponds(pattern, terms[j], context, [&](const Correspondence& correspondence) {
-        return guards_at(other, in_coordinates(correspondence, *coordinates)) == guards;
-      });
-      if (!cancel) continue;
+      const bool same = terms[j].guards.size() == terms[i].guards.size() &&
+                        corresponds(pattern, terms[j], context, [&](const Correspondence& correspondence) {
+                          return guards_at(other, in_coordinates(correspondence, coordinates)) == guards;
+                        });
+      if (!same) {
+        ++j;
+        continue;
+      }
+      terms[i].coefficient = terms[i].coefficient + terms[j].coefficient;
       terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(j));
-      terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i--));
-      break;
     }
+    if (terms[i].coefficient.is_zero()) terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(i--));
   }
-  // Groups of terms with the same body, whose guards must cancel at every point.
-  while (!terms.empty()) {
-    const Term pattern = renamed(terms.front());
+}
+
+/// Takes out the groups of terms with the same body whose guards cancel at every point.
+void cancel_groups(std::vector<Term>& terms, const Constraints& context) {
+  std::vector<Term> open = std::move(terms);
+  terms.clear();
+  while (!open.empty()) {
+    const Term pattern = renamed(open.front());
     const Scope scope{pattern.bound, pattern.guards};
     const Substitution coordinates = unranged(scope);
-    std::vector<std::pair<Rational, Constraints>> members{{terms.front().coefficient, guards_at(scope, coordinates)}};
-    terms.erase(terms.begin());
-    for (auto term = terms.begin(); term != terms.end();) {
+    std::vector<std::pair<Rational, Constraints>> members{{open.front().coefficient, guards_at(scope, coordinates)}};
+    std::vector<Term> group{std::move(open.front())};
+    open.erase(open.begin());
+    for (auto term = open.begin(); term != open.end();) {
       const Scope other{term->bound, term->guards};
       const bool same = corresponds(pattern, *term, context, [&](const Correspondence& correspondence) {
         members.emplace_back(term->coefficient, guards_at(other, in_coordinates(correspondence, coordinates)));
         return true;
       });
-      term = same ? terms.erase(term) : std::next(term);
+      if (!same) {
+        ++term;
+        continue;
+      }
+      group.push_back(std::move(*term));
+      term = open.erase(term);
     }
     std::int64_t scale = 1;
     for (const auto& [weight, guards] : members) {
@@ -159,9 +171,17 @@ bool class_vanishes(std::vector<Term> terms, const Constraints& context) {
     }
     std::vector<Facts::Weighted> sets;
     for (auto& [weight, guards] : members) sets.push_back({(weight * Rational{scale, 1}).numerator, std::move(guards)});
-    if (facts().cancels(context, sets) != Answer::yes) return false;
+    if (facts().cancels(context, sets) == Answer::yes) continue;
+    terms.insert(terms.end(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
   }
-  return true;
+}
+
+std::vector<std::vector<Term>> by_signature(const Sum& sum) {
+  std::map<std::vector<Signature>, std::vector<Term>> classes;
+  for (const Term& term : sum.terms) classes[signature(term)].push_back(term);
+  std::vector<std::vector<Term>> result;
+  for (auto& [key, terms] : classes) result.push_back(std::move(terms));
+  return result;
 }
 
 bool same_maximum(const Factor& a, const Factor& b, const Constraints& context) {
@@ -194,6 +214,7 @@ bool same_maximum(const Factor& a, const Factor& b, const Constraints& context) 
       member = same ? members.erase(member) : std::next(member);
     }
     if (left == right) continue;
+    if (Workspace::current().plain) return false;
     if (facts().same_union(context, left, right) != Answer::yes) return false;
   }
   return true;
@@ -209,18 +230,58 @@ bool same_factor(const Factor& a, const Factor& b, const Constraints& context) {
   return true;
 }
 
+/// Only what is quickly seen, as long as this lives.
+class Plainly {
+ public:
+  Plainly() : before_(std::exchange(Workspace::current().plain, true)) {}
+  ~Plainly() { Workspace::current().plain = before_; }
+  Plainly(const Plainly&) = delete;
+  Plainly& operator=(const Plainly&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace
+
+Sum combined(const Sum& sum, const Constraints& context) {
+  if (sum.terms.size() < 2) return sum;
+  const Plainly plainly;
+  Sum result;
+  for (std::vector<Term>& terms : by_signature(sum)) {
+    combine(terms, context);
+    result.terms.insert(result.terms.end(), terms.begin(), terms.end());
+  }
+  return result;
+}
+
+bool plainly_equal(const Sum& a, const Sum& b, const Constraints& context) {
+  const Plainly plainly;
+  return combined(simplified(a - b, context), context).terms.empty();
+}
 
 bool vanishes(const Sum& sum, const Constraints& context) {
   Workspace::current().step();
-  std::map<std::vector<Signature>, std::vector<Term>> classes;
-  for (Term& term : simplified(sum, context).terms) {
-    auto key = signature(term);
-    classes[std::move(key)].push_back(std::move(term));
+  Sum left;
+  for (std::vector<Term>& terms : by_signature(simplified(sum, context))) {
+    combine(terms, context);
+    if (!Workspace::current().plain) cancel_groups(terms, context);
+    left.terms.insert(left.terms.end(), terms.begin(), terms.end());
   }
-  for (auto& [key, terms] : classes)
-    if (!class_vanishes(std::move(terms), context)) return false;
-  return true;
+  if (left.terms.empty()) return true;
+  if (Workspace::current().plain) return false;
+  // Where bodies are equal only here or there: one case after the other.
+  for (const Term& term : left.terms)
+    for (const Constraint& guard : term.guards) {
+      if (occurs_any(term.bound, guard.value)) continue;
+      if (context.size() > 12) return false;
+      for (const Constraint& assumed : {guard, guard.negated()}) {
+        const Constraints here = joined(context, {assumed});
+        if (facts().satisfiable(here) != Answer::no && !vanishes(left, here)) return false;
+      }
+      return true;
+    }
+  return vanishes_by_order(left, context);
 }
 
 }  // namespace taso::normal

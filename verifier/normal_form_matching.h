@@ -9,4 +9,9 @@ namespace taso::normal {
 /// means "cannot tell".
 bool vanishes(const Sum& sum, const Constraints& context);
 
+/// The same with terms collected that differ in nothing but their coefficient and the names of variables.
+Sum combined(const Sum& sum, const Constraints& context);
+/// Whether the two are the same when terms are collected; quickly decided, so that "false" says little.
+bool plainly_equal(const Sum& a, const Sum& b, const Constraints& context);
+
 }  // namespace taso::normal

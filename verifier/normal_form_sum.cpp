@@ -314,6 +314,29 @@ Sum operator*(const Sum& a, const Sum& b) {
   return result;
 }
 
+std::optional<Constraint> outer_guard(const Sum& sum) {
+  for (const Term& term : sum.terms)
+    for (const Constraint& guard : term.guards)
+      if (!occurs_any(term.bound, guard.value)) return guard;
+  return std::nullopt;
+}
+
+Constraints with(const Constraints& known, const Constraint& more) {
+  Constraints result = known;
+  result.push_back(more);
+  return result;
+}
+
+std::optional<Rational> number(const Sum& sum) {
+  if (sum.terms.empty()) return Rational{0, 1};
+  if (sum.terms.size() != 1) return std::nullopt;
+  const Term& term = sum.terms[0];
+  if (!term.bound.empty() || !term.guards.empty() || !term.factors.empty()) return std::nullopt;
+  return term.coefficient;
+}
+
+Sum single(Factor factor) { return sum_of(of_factor(std::move(factor))); }
+
 Sum simplified(const Sum& sum, const Constraints& known) {
   Sum result;
   for (const Term& term : sum.terms) simplify_into(result.terms, term, known);

@@ -85,6 +85,7 @@ class Workspace {
 
   Facts facts;
   std::vector<std::string> reals;
+  bool plain = false;  ///< no solver and no distinction of cases, for what need not be decided
 
  private:
   std::size_t steps_;
@@ -124,6 +125,7 @@ Sum operator-(const Sum& a, const Sum& b);
 Sum operator*(const Sum& a, const Sum& b);
 Sum scaled(const Sum& sum, Rational factor);
 Sum apply(Function function, const std::vector<Sum>& operands);
+/// The largest value of all alternatives.
 Sum maximum(std::vector<Alternative> alternatives);
 Sum maximum(const Sum& a, const Sum& b);
 Sum minimum(const Sum& a, const Sum& b);
@@ -134,6 +136,13 @@ Sum simplified(const Sum& sum, const Constraints& known = {});
 void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known);
 /// Replaces a guard by those that it amounts to; false if it never holds.
 bool add_guard(Constraints& guards, const Constraint& guard, const Constraints& known);
+
+/// A guard that does not depend on what its term binds.
+std::optional<Constraint> outer_guard(const Sum& sum);
+Constraints with(const Constraints& known, const Constraint& more);
+/// The sum, if it is a number.
+std::optional<Rational> number(const Sum& sum);
+Sum single(Factor factor);
 
 /// variable = divisor * upper + lower - rest, where lower is below the divisor, which rids us of
 /// floor((variable + rest) / divisor).
