@@ -1,5 +1,6 @@
 #include "cli/console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,12 +17,23 @@
 namespace taso {
 namespace {
 
+bool is_terminal() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
 bool wants_color(Console::Color color) {
   if (color != Console::Color::automatic) return color == Console::Color::always;
   const char* refused = std::getenv("NO_COLOR");
   if (refused != nullptr && *refused != '\0') return false;
-  const char* terminal = std::getenv("TERM");
-  return ::isatty(STDERR_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+  return is_terminal();
+}
+
+/// A line that is wrapped could not be replaced.
+std::size_t terminal_width() {
+  struct winsize size {};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return 79;
+  return size.ws_col - std::size_t{1};
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, int error) {
@@ -30,7 +42,10 @@ bool wants_color(Console::Color color) {
 
 }  // namespace
 
-Console::Console(Options options) : options_(std::move(options)), colored_(wants_color(options_.color)) {
+Console::Console(Options options)
+    : options_(std::move(options)),
+      colored_(wants_color(options_.color)),
+      live_(options_.verbosity >= 0 && is_terminal()) {
   if (!options_.log_file) return;
   log_ = std::fopen(options_.log_file->c_str(), "ae");
   if (log_ == nullptr) fail(*options_.log_file, errno);
@@ -48,6 +63,7 @@ Console::Console(Options options) : options_(std::move(options)), colored_(wants
 }
 
 Console::~Console() {
+  draw({});
   if (log_ != nullptr) std::fclose(log_);
 }
 
@@ -73,6 +89,14 @@ void Console::verdict(bool good, std::string_view word) {
   show(Level::result, word, paint(good ? "1;32" : "1;31", word));
 }
 
+void Console::draw(std::string_view line) {
+  if (!live_ || line == drawn_) return;
+  drawn_ = line.substr(0, terminal_width());
+  const std::string text = "\r\x1b[K" + drawn_;
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 void Console::close() {
   if (log_ == nullptr) return;
   const bool closed = std::fclose(log_) == 0;
@@ -85,6 +109,7 @@ void Console::show(Level level, std::string_view plain, std::string_view shown) 
   log(plain);
   // An error is always said.
   if (level != Level::error && static_cast<int>(level) > options_.verbosity) return;
+  draw({});
   const std::string line = fmt::format("{}\n", shown);
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

@@ -36,6 +36,10 @@ class Console {
   void warning(std::string_view text);
   /// PASSED in green, FAILED in red; the log has it without colour.
   void verdict(bool good, std::string_view word);
+  /// Whether there is a terminal to draw on and somebody wants to see it.
+  bool is_live() const { return live_; }
+  /// Replaces the live line, on a terminal only; it goes when anything else is said. Empty takes it away.
+  void draw(std::string_view line);
 
   /// Throws EnvironmentError when something could not be written to the log file.
   void close();
@@ -48,6 +52,8 @@ class Console {
 
   Options options_;
   bool colored_ = false;
+  bool live_ = false;
+  std::string drawn_;  // the live line that stands there
   std::FILE* log_ = nullptr;
   bool holding_ = false;  // the log's text is kept until begin_log()
   std::string held_;

@@ -1,5 +1,6 @@
 #include "cli/ending.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <new>
 
@@ -15,6 +16,8 @@ Trouble trouble_of(std::exception_ptr exception) {
     std::rethrow_exception(std::move(exception));
   } catch (const UsageError& error) {
     return trouble(Ending::usage, error.what());
+  } catch (const PlacedError& error) {
+    return {Ending::input, on_lines(error.what())};
   } catch (const InputError& error) {
     return trouble(Ending::input, error.what());
   } catch (const EnvironmentError& error) {
@@ -43,6 +46,17 @@ std::string on_one_line(std::string_view text) {
     }
   }
   return line;
+}
+
+std::string on_lines(std::string_view text) {
+  std::string lines;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (begin > 0) lines += '\n';
+    lines += on_one_line(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
 }
 
 }  // namespace taso

@@ -4,6 +4,9 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+
+#include "ops/error.h"
 
 namespace taso {
 
@@ -23,9 +26,14 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// An InputError whose text points into a file: the line at fault and a caret stand below the message.
+struct PlacedError : InputError {
+  using InputError::InputError;
+};
+
 struct Trouble {
   Ending ending = Ending::bug;
-  std::string text;  ///< one line
+  std::string text;  ///< one line, but for a PlacedError
 };
 
 /// What an exception that nobody caught means.
@@ -33,5 +41,7 @@ Trouble trouble_of(std::exception_ptr exception);
 
 /// The text on one line, control characters escaped: names out of files may hold anything.
 std::string on_one_line(std::string_view text);
+/// The same, but lines stay lines.
+std::string on_lines(std::string_view text);
 
 }  // namespace taso

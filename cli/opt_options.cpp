@@ -1,8 +1,6 @@
 #include "cli/opt_options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -10,28 +8,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/ending.h"
+#include "cli/option_values.h"
 #include "ops/onnx/cleanup.h"
 
 namespace taso {
 namespace {
-
-std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value > most)
-    throw UsageError(fmt::format("{} takes a whole number from 0 to {}, not '{}'", flag, most, text));
-  return value;
-}
-
-double tolerance(const std::string& flag, const std::string& text) {
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !std::isfinite(value) || value < 0)
-    throw UsageError(fmt::format("{} takes a number from 0 on, not '{}'", flag, text));
-  return value;
-}
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
@@ -94,13 +75,6 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
 }
 
-Console::Color color_named(const std::string& text) {
-  if (text.empty() || text == "auto") return Console::Color::automatic;
-  if (text == "always") return Console::Color::always;
-  if (text == "never") return Console::Color::never;
-  throw UsageError(fmt::format("--color takes auto, always or never, not '{}'", text));
-}
-
 std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& names) {
   std::vector<std::string_view> known;
   for (const CleanupPass& pass : cleanup_passes()) known.push_back(pass.name);
@@ -127,8 +101,8 @@ void resolve(const Raw& raw, OptOptions& options) {
   if (!raw.budget.empty() && whole_number("--budget", raw.budget, large) > 0)
     throw UsageError("--budget: the search is not part of this version; only 0 can be asked for");
   if (!raw.check.empty()) options.samples = static_cast<unsigned>(whole_number("--check", raw.check, 1'000'000));
-  if (!raw.rtol.empty()) options.rtol = tolerance("--rtol", raw.rtol);
-  if (!raw.atol.empty()) options.atol = tolerance("--atol", raw.atol);
+  if (!raw.rtol.empty()) options.rtol = number_from_zero("--rtol", raw.rtol);
+  if (!raw.atol.empty()) options.atol = number_from_zero("--atol", raw.atol);
   if (!raw.seed.empty()) options.seed = whole_number("--seed", raw.seed, large);
   if (!raw.jobs.empty()) options.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   if (!raw.fold_limit.empty())

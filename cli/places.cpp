@@ -13,7 +13,6 @@
 #include "ops/onnx/proto.h"
 
 namespace taso {
-namespace {
 
 using std::filesystem::path;
 
@@ -24,8 +23,6 @@ bool is_same_file(const path& a, const path& b) {
   const path a_name = std::filesystem::weakly_canonical(a, error);
   return !error && a_name == std::filesystem::weakly_canonical(b, error) && !error;
 }
-
-}  // namespace
 
 path data_file_of(const path& output) { return output.string() + ".data"; }
 

@@ -11,6 +11,9 @@ namespace taso {
 /// Where weights go that are not in the model's own file.
 std::filesystem::path data_file_of(const std::filesystem::path& output);
 
+/// By name or by inode; neither has to exist.
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// Looks at names and inodes only; nothing has to be read or opened yet. Throws UsageError.
 void check_places(const OptOptions& options);
 /// The weights beside the model are input as well. Throws UsageError.

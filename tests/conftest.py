@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import re
+import subprocess
 
 import pytest
 
@@ -28,5 +30,16 @@ def programs():
 @pytest.fixture(scope="session")
 def taso_opt(programs):
     program = programs / "taso-opt"
+    assert program.is_file(), f"{program} does not exist: build first"
+    return program
+
+
+@pytest.fixture(scope="session")
+def taso_verify(programs, taso_opt):
+    program = programs / "taso-verify"
+    if not program.is_file():
+        versions = subprocess.run([taso_opt, "--version"], capture_output=True, text=True).stdout
+        if re.search(r"^Z3 +not built in", versions, re.MULTILINE):
+            pytest.skip("this build has no Z3, and so no taso-verify")
     assert program.is_file(), f"{program} does not exist: build first"
     return program

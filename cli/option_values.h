@@ -1,0 +1,17 @@
+// What the flags of every program take: numbers and colours, with the same words about what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/console.h"
+
+namespace taso {
+
+/// All of these throw UsageError.
+std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most);
+/// A finite number, 0 or greater.
+double number_from_zero(const std::string& flag, const std::string& text);
+Console::Color color_named(const std::string& text);
+
+}  // namespace taso

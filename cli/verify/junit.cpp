@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "cli/verify/results.h"
+
+namespace taso {
+namespace {
+
+using Outcome = RuleResult::Outcome;
+
+constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
+
+/// The code point at the start of `text` and its bytes; nothing for bytes that are no UTF-8, or no character of XML.
+std::size_t xml_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 || lead == '\n' || lead == '\t' ? 1 : 0;
+  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
+  std::uint32_t point = lead & (0xffu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0u) != 0x80u) return 0;
+    point = point << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
+  return point < least[size] || point > 0x10ffff || is_surrogate || point == 0xfffe || point == 0xffff ? 0 : size;
+}
+
+std::string message_of(const RuleResult& result) {
+  if (!result.disagreement().empty()) return "two provers disagree";
+  if (!result.unknown_names.empty()) return fmt::format("no such property: {}", result.unknown_names.front());
+  switch (result.outcome()) {
+    case Outcome::conditional: {
+      std::string text = "true only where ";
+      for (std::size_t i = 0; i < result.verdict.condition.size(); ++i)
+        text += (i > 0 ? ", " : "") + text_of(result.verdict.condition[i]);
+      return text;
+    }
+    case Outcome::refuted: return result.property ? "false" : result.verdict.reason;
+    case Outcome::unknown: return result.property ? "not validated" : result.verdict.reason;
+    default: return "";
+  }
+}
+
+std::string test_case(const VerifyResults& results, std::size_t index) {
+  const GivenRule& given = results.rules[index];
+  const RuleResult& result = results.results[index];
+  const std::string& file = results.files[given.file].source.name();
+  const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\"",
+                                       xml_text(file), xml_text(given.rule.name), xml_text(file), given.line);
+  if (result.passed()) return head + "/>\n";
+  if (!result.decided) return head + "><skipped message=\"interrupted\"/></testcase>\n";
+  const bool disagrees = !result.disagreement().empty();
+  const std::string_view element = disagrees ? "error" : "failure";
+  return fmt::format("{}><{} type=\"{}\" message=\"{}\">{}</{}></testcase>\n", head, element,
+                     disagrees                       ? "disagreement"
+                     : !result.unknown_names.empty() ? "unknown-property"
+                                                     : text_of(result.outcome()),
+                     xml_text(message_of(result)),
+                     xml_text(disagrees ? result.disagreement() : result.counterexample()), element);
+}
+
+}  // namespace
+
+std::string xml_text(std::string_view text) {
+  std::string xml;
+  while (!text.empty()) {
+    const std::size_t size = xml_character(text);
+    const char c = text.front();
+    if (size == 0) {
+      if (static_cast<unsigned char>(c) >= 0x80) xml += replacement;
+    } else if (c == '&') {
+      xml += "&amp;";
+    } else if (c == '<') {
+      xml += "&lt;";
+    } else if (c == '>') {
+      xml += "&gt;";
+    } else if (c == '"') {
+      xml += "&quot;";
+    } else if (c == '\'') {
+      xml += "&apos;";
+    } else if (c == '\n' || c == '\t') {
+      xml += fmt::format("&#{};", static_cast<int>(c));  // kept in attributes too
+    } else {
+      xml += text.substr(0, size);
+    }
+    text.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return xml;
+}
+
+std::string junit_of(const VerifyResults& results) {
+  struct Suite {
+    std::string cases;
+    std::size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+  };
+  std::vector<Suite> suites(results.files.size());
+  Suite all;
+  for (std::size_t i = 0; i < results.results.size(); ++i) {
+    const RuleResult& result = results.results[i];
+    Suite& suite = suites[results.rules[i].file];
+    suite.cases += test_case(results, i);
+    for (Suite* counts : {&suite, &all}) {
+      ++counts->tests;
+      if (result.passed()) continue;
+      ++(!result.decided ? counts->skipped : !result.disagreement().empty() ? counts->errors : counts->failures);
+    }
+  }
+  const auto counts = [](const Suite& suite) {
+    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", suite.tests, suite.failures,
+                       suite.errors, suite.skipped);
+  };
+  std::string text =
+      fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"taso-verify\" {}>\n", counts(all));
+  for (std::size_t i = 0; i < suites.size(); ++i)
+    text += fmt::format("  <testsuite name=\"{}\" {}>\n{}  </testsuite>\n", xml_text(results.files[i].source.name()),
+                        counts(suites[i]), suites[i].cases);
+  return text + "</testsuites>\n";
+}
+
+}  // namespace taso

@@ -1,0 +1,79 @@
+// What became of every rule and property: counted once, then told to people as tables and to programs as JSON and JUnit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/verify/rule_input.h"
+#include "cli/verify/second_prover.h"
+#include "verifier/verify.h"
+
+namespace taso {
+
+struct RuleResult {
+  enum class Outcome {
+    undecided,  ///< interrupted before there was a verdict
+    proved,
+    valid,  ///< an axiom that no check refutes, but that is not proved for all shapes
+    conditional,
+    refuted,
+    unknown,
+  };
+
+  bool decided = false;
+  bool from_cache = false;
+  RuleVerdict verdict;                      ///< of a candidate or a rule
+  std::optional<PropertyVerdict> property;  ///< of an axiom
+  std::vector<std::string> unknown_names;   ///< what `by` names that is no property
+  std::optional<SecondOpinion> second;      ///< of the second prover, if one was asked for a proof
+  double seconds = 0;
+
+  Outcome outcome() const;
+  bool passed() const;
+  /// Why two provers cannot both be right; empty if they agree.
+  std::string disagreement() const;
+  const std::string& counterexample() const { return property ? property->counterexample : verdict.counterexample; }
+};
+/// One or a few words, for tables and reports.
+std::string_view text_of(RuleResult::Outcome outcome);
+
+struct VerifyResults {
+  std::vector<GivenFile> files;
+  std::vector<GivenRule> rules;     ///< of the files
+  std::vector<std::string> hashes;  ///< of the rules
+  std::vector<RuleResult> results;  ///< of the rules
+  std::string properties_name, properties_hash;
+  std::size_t properties = 0;  ///< how many there are
+  bool properties_are_shipped = true;
+  bool validates_properties = false;  ///< the rules are the properties themselves
+  bool asked_for_redundant = false;
+  std::string second_prover;  ///< its version
+  bool interrupted = false;
+  std::uint64_t seed = 0;
+  double seconds = 0;
+
+  std::size_t count(RuleResult::Outcome outcome) const;
+  bool passed() const;
+  bool disagrees() const;
+  /// The closing word.
+  std::string_view word() const;
+};
+
+/// Several lines: one for each rule, then the counterexamples and the totals; with `everything`, no part is cut short.
+std::string table_of(const VerifyResults& results, bool everything);
+/// Of properties.
+std::string property_table_of(const VerifyResults& results, bool everything);
+/// "12 rules: 10 proved, 2 refuted"
+std::string totals_of(const VerifyResults& results);
+/// What the disagreeing provers say, for a bug report.
+std::string disagreements_of(const VerifyResults& results);
+
+std::string report_of(const VerifyResults& results);
+std::string junit_of(const VerifyResults& results);
+/// `text` as it may stand in XML, in attributes too: what XML cannot hold is left out.
+std::string xml_text(std::string_view text);
+
+}  // namespace taso

@@ -1,0 +1,35 @@
+// The rules that taso-verify is given: text or TASO's own files, and where in them each rule stands.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ops/source.h"
+#include "rules/rule_text.h"
+
+namespace taso {
+
+struct GivenFile {
+  Source source;
+  bool is_taso = false;  ///< TASO's binary format, whose rules are counted and not in lines
+  RuleFile rules;
+};
+
+struct GivenRule {
+  Rule rule;
+  std::size_t file = 0;  ///< which of the files
+  std::size_t line = 0;  ///< of a binary file, which rule it is, counted from 1
+};
+
+/// "-" is the standard input. Throws PlacedError, or InputError if there is nothing to point at.
+GivenFile read_rules(const std::filesystem::path& path);
+/// The same for a file of properties: every item is an axiom.
+GivenFile read_properties(const std::filesystem::path& path);
+
+/// In the order of the files.
+std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
+/// "file:line"
+std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);
+
+}  // namespace taso

@@ -1,0 +1,147 @@
+#include "cli/verify/settings.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/ending.h"
+#include "cli/option_values.h"
+#include "cli/places.h"
+
+namespace taso {
+namespace {
+
+/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+struct Raw {
+  std::vector<std::string> files;
+  std::string properties, time_limit, jobs, seed, second_prover;
+  std::string report, junit, certificates, cache, log_file, color;
+  bool no_cache = false, print = false, version = false;
+  int verbose = 0, quiet = 0;
+};
+
+void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
+  const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
+                       const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
+  app.add_option("files", raw.files, "Rule files, as text or of TASO (.pb); - is the standard input")
+      ->type_name("FILE");
+  one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
+      "Options");
+  one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", "Options");
+  app.add_flag("--print", raw.print, "Print the rules as text and end");
+
+  const std::string proving = "The proofs";
+  one("--time-limit", raw.time_limit,
+      fmt::format("Seconds for one rule, behind the limit that is counted in steps ({:g}); 0 for none",
+                  settings.proving.time_limit),
+      "S", proving);
+  one("--seed", raw.seed, fmt::format("Of the shapes and values that are tried ({})", settings.proving.seed), "N",
+      proving);
+  one("--second-prover", raw.second_prover, "Have every proof checked by cvc5 too: its name, or where it is", "cvc5",
+      proving);
+  one("--dump-smt", raw.certificates, "Write every proof to a folder, as SMT-LIB", "DIR", proving);
+  one("--cache", raw.cache, "Where known proofs are kept ($XDG_CACHE_HOME/taso/proofs)", "DIR", proving);
+  app.add_flag("--no-cache", raw.no_cache, "Prove everything anew and keep nothing")->group(proving);
+
+  const std::string properties = "The properties themselves";
+  app.add_flag("--properties-only", settings.properties_only, "Validate the properties, and no rules")
+      ->group(properties);
+  app.add_flag("--redundant", settings.redundant, "With it: say also which follow from the others")->group(properties);
+
+  const std::string saying = "What it says";
+  one("--report", raw.report, "Write all verdicts, as JSON", "FILE", saying);
+  one("--junit", raw.junit, "Write all verdicts as a JUnit report, for build servers", "FILE", saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
+  one("--color", raw.color, "auto, always or never", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+}
+
+void resolve_files(const Raw& raw, VerifySettings& settings) {
+  const auto file = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
+  };
+  settings.files.assign(raw.files.begin(), raw.files.end());
+  settings.properties = file(raw.properties);
+  settings.report = file(raw.report);
+  settings.junit = file(raw.junit);
+  settings.certificates = file(raw.certificates);
+  settings.cache = file(raw.cache);
+  settings.console.log_file = file(raw.log_file);
+  if (std::count(settings.files.begin(), settings.files.end(), "-") > 1)
+    throw UsageError("the standard input can be read only once");
+  if (settings.properties_only && !settings.files.empty())
+    throw UsageError("--properties-only takes no rules: --properties names the file");
+  if (!settings.properties_only && settings.files.empty()) throw UsageError("no rule file is given");
+  if (settings.redundant && !settings.properties_only) throw UsageError("--redundant needs --properties-only");
+  if (settings.properties_only && (settings.certificates || !raw.second_prover.empty()))
+    throw UsageError("properties have no proofs that could be written or checked again");
+}
+
+void resolve(const Raw& raw, VerifySettings& settings) {
+  resolve_files(raw, settings);
+  if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
+  if (!raw.seed.empty())
+    settings.proving.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
+  if (!raw.time_limit.empty()) settings.proving.time_limit = number_from_zero("--time-limit", raw.time_limit);
+  if (!raw.second_prover.empty()) settings.second_prover = raw.second_prover;
+  if (raw.no_cache && settings.cache) throw UsageError("--cache and --no-cache exclude one another");
+  settings.use_cache = !raw.no_cache;
+  settings.proving.keep_certificates = settings.keeps_certificates();
+}
+
+}  // namespace
+
+VerifyCommand parse_verify_command(int argc, const char* const* argv) {
+  VerifyCommand command;
+  Raw raw;
+  CLI::App app("Proves or refutes rewrite rules of tensor programs, for all shapes.", "taso-verify");
+  app.set_help_flag("-h,--help", "Print this and end");
+  declare(app, raw, command.settings);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    command.kind = VerifyCommand::Kind::help;
+    command.help = app.help();
+    return command;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
+  command.settings.console.program = "taso-verify";
+  command.settings.console.verbosity = raw.verbose - raw.quiet;
+  command.settings.console.color = color_named(raw.color);
+  if (raw.version) {
+    command.kind = VerifyCommand::Kind::version;
+    return command;
+  }
+  if (raw.print) command.kind = VerifyCommand::Kind::print;
+  resolve(raw, command.settings);
+  return command;
+}
+
+void check_places(const VerifySettings& settings) {
+  std::vector<std::pair<std::string, std::filesystem::path>> read, written;
+  for (const auto& file : settings.files)
+    if (file != "-") read.emplace_back("the rule file", file);
+  if (settings.properties) read.emplace_back("the properties", *settings.properties);
+  if (settings.report) written.emplace_back("the report", *settings.report);
+  if (settings.junit) written.emplace_back("the JUnit report", *settings.junit);
+  if (settings.console.log_file) written.emplace_back("the log", *settings.console.log_file);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto& [what, file] = written[i];
+    for (const auto& [other, name] : read)
+      if (is_same_file(file, name)) throw UsageError(fmt::format("{} {} is {} itself", what, file.string(), other));
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(file, written[j].second))
+        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
+  }
+}
+
+}  // namespace taso

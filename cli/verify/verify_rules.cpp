@@ -1,0 +1,343 @@
+#include "cli/verify/verify_rules.h"
+
+#include <atomic>
+#include <chrono>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cli/data_files.h"
+#include "cli/interrupt.h"
+#include "cli/verify/proof_cache.h"
+#include "cli/verify/results.h"
+#include "cli/verify/rule_input.h"
+#include "cli/verify/second_prover.h"
+#include "cli/verify/spread.h"
+#include "ops/error.h"
+#include "ops/onnx/atomic_file.h"
+#include "rules/canonical.h"
+
+namespace taso {
+namespace {
+
+using std::filesystem::path;
+using Clock = std::chrono::steady_clock;
+using Level = Console::Level;
+using Outcome = RuleResult::Outcome;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// What they say, under which names and in which order: proofs depend on all of it.
+std::string hash_of(const std::vector<Rule>& properties) {
+  std::string text;
+  for (const Rule& property : properties) text += fmt::format("{} {}\n", property.name, content_hash(property));
+  return hash_of_text(text);
+}
+
+path properties_path(const VerifySettings& settings) {
+  if (settings.properties) return *settings.properties;
+  const auto found = find_data_file("rules/properties.rules");
+  if (!found) throw EnvironmentError("the properties that come with taso are not found; --properties names others");
+  return *found;
+}
+
+void write_file(const path& place, const std::string& text) {
+  AtomicFile file(place);
+  file.write(text.data(), text.size());
+  file.sync();
+  file.rename();
+}
+
+/// Trouble that would only show after the work: better now. Leaves nothing behind but the folder.
+void check_writable(const VerifySettings& settings) {
+  for (const auto& file : {settings.report, settings.junit})
+    if (file) const AtomicFile trial(*file);
+  if (!settings.certificates) return;
+  std::error_code error;
+  std::filesystem::create_directories(*settings.certificates, error);
+  if (!error && !std::filesystem::is_directory(*settings.certificates, error))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
+    throw EnvironmentError(
+        fmt::format("cannot make the folder {}: {}", settings.certificates->string(), error.message()));
+  const AtomicFile trial(*settings.certificates / "trial.smt2");
+}
+
+/// What is done so far, counted by the threads and told by the one that watches them.
+class Progress {
+ public:
+  Progress(Console& console, const VerifyResults& results) : console_(console), results_(results) {}
+
+  void begin(std::size_t task) { current_ = task; }
+  void end(const RuleResult& result) {
+    switch (result.outcome()) {
+      case Outcome::undecided: return;
+      case Outcome::proved:
+      case Outcome::valid: ++proved_; break;
+      case Outcome::conditional: ++conditional_; break;
+      case Outcome::refuted: ++refuted_; break;
+      case Outcome::unknown: ++unknown_; break;
+    }
+  }
+  /// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
+  void show() {
+    constexpr double pause = 10;
+    if (console_.is_live()) {
+      console_.draw(line());
+    } else if (seconds_since(said_) >= pause) {
+      said_ = Clock::now();
+      console_.say(Level::result, line());
+    }
+  }
+
+ private:
+  std::string line() const {
+    const std::size_t done = proved_ + conditional_ + refuted_ + unknown_;
+    std::string text = fmt::format("{} of {}: {} {}", done, results_.rules.size(), proved_.load(),
+                                   results_.validates_properties ? "valid" : "proved");
+    const auto part = [&](std::size_t count, std::string_view words) {
+      if (count > 0) text += fmt::format(", {} {}", count, words);
+    };
+    part(conditional_, "conditional");
+    part(refuted_, "refuted");
+    part(unknown_, "unknown");
+    return text + fmt::format("; {}; {:.0f} s", results_.rules[current_].rule.name, seconds_since(start_));
+  }
+
+  Console& console_;
+  const VerifyResults& results_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point said_ = start_;
+  std::atomic<std::size_t> current_{0}, proved_{0}, conditional_{0}, refuted_{0}, unknown_{0};
+};
+
+/// Decides the rules of a run one by one; safe for several threads on different rules.
+class Verifier {
+ public:
+  Verifier(const VerifySettings& settings, const std::vector<Rule>& properties, VerifyResults& results,
+           Console& console)
+      : settings_(settings), axioms_(properties), properties_(properties), results_(results) {
+    for (const Rule& rule : properties) names_.insert(rule.name);
+    names_.insert("normal-form");  // the other prover, which needs no properties
+    if (settings.second_prover) {
+      second_prover_.emplace(*settings.second_prover);
+      results.second_prover = second_prover_->version();
+    }
+    open_cache(console);
+  }
+
+  /// False if two provers disagree.
+  bool decide(std::size_t index, const std::stop_token& stop) {
+    const auto start = Clock::now();
+    const Rule& rule = results_.rules[index].rule;
+    RuleResult result;
+    try {
+      if (rule.kind == Rule::Kind::axiom) {
+        validate_axiom(index, result, stop);
+      } else {
+        prove_rule(index, result, stop);
+      }
+    } catch (const InputError& error) {
+      refuse(results_.rules[index], error.what());
+    }
+    if (stop.stop_requested()) return true;  // what was cut short is no verdict
+    result.decided = true;
+    result.seconds = seconds_since(start);
+    results_.results[index] = std::move(result);
+    return results_.results[index].disagreement().empty();
+  }
+
+  void save_cache(Console& console) {
+    if (!cache_) return;
+    try {
+      cache_->save();
+    } catch (const std::exception& error) {
+      if (settings_.cache) throw;
+      console.say(Level::detail, fmt::format("proofs are not kept: {}", error.what()));
+    }
+  }
+
+ private:
+  void open_cache(Console& console) {
+    if (!settings_.use_cache || results_.validates_properties) return;
+    const auto folder = settings_.cache ? settings_.cache : default_cache_folder();
+    if (!folder) return;
+    cache_.emplace(*folder, results_.properties_hash, settings_.proving);
+    console.say(Level::detail, fmt::format("known proofs: {}", cache_->file().string()));
+  }
+
+  void validate_axiom(std::size_t index, RuleResult& result, const std::stop_token& stop) {
+    ValidateOptions options;
+    options.effort = settings_.proving.effort;
+    options.seed = settings_.proving.seed;
+    result.property = validate(results_.rules[index].rule, options, stop);
+    if (settings_.redundant && result.property->is_valid())
+      result.property->follows_from_others = follows_from_others(index, axioms_, settings_.proving, stop);
+  }
+
+  void prove_rule(std::size_t index, RuleResult& result, const std::stop_token& stop) {
+    const Rule& rule = results_.rules[index].rule;
+    const std::string& hash = results_.hashes[index];
+    for (const std::string& name : rule.by)
+      if (names_.count(name) == 0) result.unknown_names.push_back(name);
+    // Certificates are not kept: whoever wants them has the proof made again.
+    if (cache_ && !settings_.keeps_certificates())
+      if (auto known = cache_->find(rule, hash)) {
+        result.verdict = std::move(*known);
+        result.from_cache = true;
+        return;
+      }
+    result.verdict = verify(rule, properties_, settings_.proving, stop);
+    if (cache_ && !stop.stop_requested()) cache_->add(rule, hash, result.verdict);
+    if (second_prover_ && !result.verdict.certificates.empty())
+      result.second = second_prover_->check(result.verdict.certificates, settings_.proving.time_limit, stop);
+  }
+
+  [[noreturn]] void refuse(const GivenRule& given, const std::string& reason) const {
+    const GivenFile& file = results_.files[given.file];
+    const std::string message = fmt::format("{} '{}': {}", text_of(given.rule.kind), given.rule.name, reason);
+    throw PlacedError(file.is_taso ? fmt::format("{}: {}", place_of(given, results_.files), message)
+                                   : file.source.point_at(given.rule.place, message));
+  }
+
+  const VerifySettings& settings_;
+  const std::vector<Rule>& axioms_;
+  const Properties properties_;
+  VerifyResults& results_;
+  std::set<std::string, std::less<>> names_;
+  std::optional<SecondProver> second_prover_;
+  std::optional<ProofCache> cache_;
+};
+
+/// The proofs as files; rules of one name in several files are told apart by a number.
+void write_certificates(const path& folder, const VerifyResults& results) {
+  constexpr std::size_t longest_name = 120;  // a file's name may have 255 bytes
+  std::set<std::string> used;
+  for (std::size_t i = 0; i < results.results.size(); ++i) {
+    const std::string& name = results.rules[i].rule.name;
+    std::string stem =
+        name.size() <= longest_name ? name : name.substr(0, longest_name) + "-" + results.hashes[i].substr(0, 16);
+    for (std::size_t again = 2; !used.insert(stem).second; ++again)
+      stem = fmt::format("{}.{}", name.substr(0, longest_name), again);
+    const auto& certificates = results.results[i].verdict.certificates;
+    for (std::size_t n = 0; n < certificates.size(); ++n)
+      write_file(folder / fmt::format("{}-{}.smt2", stem, n + 1), certificates[n]);
+  }
+}
+
+void conclude(const VerifySettings& settings, const VerifyResults& results, Console& console) {
+  if (settings.certificates) write_certificates(*settings.certificates, results);
+  if (settings.report) write_file(*settings.report, report_of(results));
+  if (settings.junit) write_file(*settings.junit, junit_of(results));
+  const bool everything = settings.console.verbosity > 0;
+  console.say(Level::result,
+              results.validates_properties ? property_table_of(results, everything) : table_of(results, everything));
+  if (const std::string both = disagreements_of(results); !both.empty()) console.say(Level::error, both);
+  console.say(Level::detail, fmt::format("{:.2f} s", results.seconds));
+  console.verdict(results.passed(), results.word());
+}
+
+Ending ending_of(const VerifyResults& results) {
+  if (results.disagrees()) return Ending::bug;
+  if (results.interrupted) return Ending::interrupted;
+  return results.passed() ? Ending::done : Ending::unverified;
+}
+
+/// Everything but the results.
+VerifyResults read_everything(const VerifySettings& settings, std::vector<Rule>& properties) {
+  VerifyResults results;
+  const path place = properties_path(settings);
+  GivenFile file = read_properties(place);
+  properties = file.rules.rules();
+  results.properties_name = place.string();
+  results.properties = properties.size();
+  results.properties_hash = hash_of(properties);
+  results.seed = settings.proving.seed;
+  results.validates_properties = settings.properties_only;
+  results.asked_for_redundant = settings.redundant;
+  if (settings.properties_only) {
+    results.files.push_back(std::move(file));
+  } else {
+    for (const path& given : settings.files) results.files.push_back(read_rules(given));
+  }
+  results.rules = rules_of(results.files);
+  for (const GivenRule& rule : results.rules) results.hashes.push_back(content_hash(rule.rule));
+  results.results.resize(results.rules.size());
+  return results;
+}
+
+/// Whether a file of one's own says the same as the one that comes with taso.
+bool are_shipped(const VerifySettings& settings, const std::string& hash) {
+  if (!settings.properties) return true;
+  const auto found = find_data_file("rules/properties.rules");
+  try {
+    return found && hash_of(read_properties(*found).rules.rules()) == hash;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+Ending verify_rules(const VerifySettings& settings, Console& console) {
+  check_writable(settings);
+  const auto start = Clock::now();
+  std::vector<Rule> properties;
+  VerifyResults results = read_everything(settings, properties);
+  results.properties_are_shipped = are_shipped(settings, results.properties_hash);
+  console.begin_log();
+  console.say(Level::detail, fmt::format("{} rules in {} files, {} properties in {}", results.rules.size(),
+                                         results.files.size(), results.properties, results.properties_name));
+  Verifier verifier(settings, properties, results, console);
+  Progress progress(console, results);
+  Spread work;
+  work.tasks = results.rules.size();
+  work.jobs = settings.jobs;
+  work.work = [&](std::size_t index, const std::stop_token& stop) {
+    progress.begin(index);
+    const bool agree = verifier.decide(index, stop);
+    progress.end(results.results[index]);
+    return agree;
+  };
+  work.watch = [&] {
+    progress.show();
+    return interrupted();
+  };
+  const std::size_t counted = spread(work);
+  for (std::size_t i = counted; i < results.results.size(); ++i) results.results[i] = {};
+  results.interrupted = interrupted() && results.count(Outcome::undecided) > 0;
+  results.seconds = seconds_since(start);
+  console.draw({});
+  verifier.save_cache(console);
+  conclude(settings, results, console);
+  return ending_of(results);
+}
+
+std::string print_rules(const VerifySettings& settings) {
+  std::vector<path> files = settings.files;
+  if (settings.properties_only) files.push_back(properties_path(settings));
+  RuleFile all;
+  std::set<std::string> names;
+  for (const path& place : files) {
+    GivenFile file = read_rules(place);
+    for (auto& item : file.rules.items) {
+      if (const Rule* rule = std::get_if<Rule>(&item); rule != nullptr && !names.insert(rule->name).second)
+        throw UsageError(fmt::format("'{}' is in more than one of the files: print them one by one", rule->name));
+      all.items.push_back(std::move(item));
+    }
+  }
+  return print(all);
+}
+
+std::string describe_properties() {
+  const auto found = find_data_file("rules/properties.rules");
+  if (!found) return "none";
+  try {
+    const std::vector<Rule> properties = read_properties(*found).rules.rules();
+    return fmt::format("{} ({})", hash_of(properties), properties.size());
+  } catch (const InputError&) {
+    return fmt::format("{} cannot be read", on_one_line(found->string()));
+  }
+}
+
+}  // namespace taso
