@@ -57,18 +57,24 @@ bool all_results_at(const std::vector<PatternPtr>& side, std::size_t place) {
 // A place in a line at which it may go on in the next: behind a comma or before an operator.
 struct Break {
   std::size_t at = 0;     ///< of the space
-  std::size_t depth = 0;  ///< in how many brackets it stands
+  std::size_t depth = 0;  ///< how much it tears apart: the deeper in brackets, the more
 };
 
 std::vector<Break> breaks_of(std::string_view text) {
   std::vector<Break> breaks;
+  // Operands come apart before attributes, and commas before operators.
+  constexpr std::size_t in_parentheses = 2, in_brackets = 3;
   std::size_t depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(' || text[i] == '[') ++depth;
-    if (text[i] == ')' || text[i] == ']') --depth;
-    if (text[i] == ' ' && i > 0 && i + 2 < text.size() &&
-        (text[i - 1] == ',' || text[i + 2] == ' ' || text[i + 2] == '+' || text[i + 2] == '='))
+    if (text[i] == '(') depth += in_parentheses;
+    if (text[i] == '[') depth += in_brackets;
+    if (text[i] == ')') depth -= in_parentheses;
+    if (text[i] == ']') depth -= in_brackets;
+    if (text[i] != ' ' || i == 0 || i + 2 >= text.size()) continue;
+    if (text[i - 1] == ',')
       breaks.push_back({i, depth});
+    else if (text[i + 2] == ' ' || text[i + 2] == '+' || text[i + 2] == '=')
+      breaks.push_back({i, depth + 1});
   }
   return breaks;
 }

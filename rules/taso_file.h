@@ -1,0 +1,23 @@
+// Reads the binary rule files of TASO (SOSP 2019) as rules of ours.
+#pragma once
+
+#include <string>
+
+#include "ops/source.h"
+#include "rules/rule_text.h"
+
+namespace taso {
+
+/// Every substitution of the file as a candidate called taso-000, taso-001, … Throws InputError with the offset of the
+/// byte at fault, also when an operator has no counterpart here.
+///
+/// What such files leave unsaid is made explicit. Same padding becomes same(…); a convolution's activation an operator;
+/// its groups a variable on the left side and what its operands' channels imply on the right; the kernel, and the rank
+/// that a concat names, a condition; a split cuts where the concat that made its operand joined; average pooling counts
+/// the padding, as TASO's own properties have it.
+RuleFile parse_taso_rules(const Source& bytes);
+
+/// A rule file of either kind: TASO's if the name ends in ".pb", else ours.
+RuleFile read_rule_file(const std::string& path);
+
+}  // namespace taso

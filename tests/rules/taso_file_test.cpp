@@ -1,0 +1,293 @@
+#include "rules/taso_file.h"
+
+#include "ops/error.h"
+#include "ops/random.h"
+#include "tests/catch.h"
+#include "tests/rules/taso_bytes.h"
+
+namespace taso {
+namespace {
+
+using namespace test;
+
+RuleFile read(const std::string& bytes) { return parse_taso_rules(Source("old.pb", bytes)); }
+
+std::string error_of(const std::string& bytes) {
+  try {
+    read(bytes);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// The rule without its comment and name, on as many lines as it takes.
+std::string translated(const std::string& bytes) {
+  const std::vector<Rule> rules = read(bytes).rules();
+  REQUIRE(rules.size() == 1);
+  CHECK(rules[0].name == "taso-000");
+  CHECK(rules[0].comments == std::vector<std::string>{"TASO's rule 0"});
+  CHECK(rules[0].kind == Rule::Kind::candidate);
+  const std::string text = print(rules[0]);
+  CHECK(print(parse_rule(text)) == text);
+  return text.substr(text.find('\n', text.find("candidate")) + 1);
+}
+
+const Tensor x{-1, 0}, y{-2, 0}, z{-3, 0}, w{-4, 0};
+const std::vector<std::pair<Tensor, Tensor>> first_to_first{{{0, 0}, {0, 0}}};
+
+TEST_CASE("a file of TASO's is read as rules of ours") {
+  const RuleFile file = read(taso_sample());
+  CHECK(print(file) == R"(taso rules 1
+
+# TASO's rule 0
+candidate taso-000
+  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))
+
+# TASO's rule 1
+candidate taso-001
+  relu(conv[pads=same(spatial(x), [3, 3], 1), groups=g](x, w)),
+      relu(conv[pads=same(spatial(x), [3, 3], 1), groups=h](x, v))
+    => split[axis=1, at=dim(w, 0)](relu(conv[pads=same(spatial(x), [3, 3], 1), groups=g](x, concat[axis=0](w, v))))
+  where spatial(w) = [3, 3], spatial(v) = [3, 3]
+
+# TASO's rule 2
+candidate taso-002
+  average_pool[kernel=[3, 3], strides=2, pads=same(spatial(x), [3, 3], 2), count_padding=true](x)
+    => conv[strides=2, pads=same(spatial(x), [3, 3], 2)](x, pooling_kernel[channels=dim(x, 1), kernel=[3, 3]])
+
+# TASO's rule 3
+candidate taso-003
+  mul(transpose[permutation=[1, 0]](x), y)
+    => mul(mul(transpose[permutation=[1, 0]](x), ones[shape=[dim(x, 1), dim(x, 0)]]), y)
+  where rank(x) = 2, rank(y) = 2
+
+# TASO's rule 4
+candidate taso-004
+  scalar_mul(conv[pads=same(spatial(x), [1, 1], 1), groups=g](x, w), y)
+    => conv[pads=same(spatial(x), [3, 3], 1), groups=g](x, enlarge[kernel=[3, 3]](scalar_mul(w, y)))
+  where spatial(w) = [1, 1]
+)");
+  CHECK(print(parse_rules(Source("again", print(file)))) == print(file));
+}
+
+TEST_CASE("groups of TASO's convolutions follow from the channels") {
+  // Two inputs side by side: neither side's groups.
+  CHECK(translated(
+            taso_rule({{conv, {x, y}, window(3, 1, 1)}, {conv, {z, w}, window(3, 1, 1)}, {add, {{0, 0}, {1, 0}}, {}}},
+                      {{concat, {x, z}, {{key_axis, 1}}},
+                       {concat, {y, w}, {{key_axis, 1}}},
+                       {conv, {{0, 0}, {1, 0}}, window(3, 1, 1)}},
+                      {{{2, 0}, {2, 0}}})) ==
+        R"(  add(conv[groups=g](x, w), conv[groups=h](y, v))
+    => conv[groups=(dim(x, 1) + dim(y, 1)) / (dim(w, 1) + dim(v, 1))](concat[axis=1](x, y), concat[axis=1](w, v))
+  where spatial(w) = [3, 3], spatial(v) = [3, 3]
+)");
+  // What is added has one shape, so the groups are the same.
+  CHECK(translated(
+            taso_rule({{add, {y, z}, {}}, {conv, {x, {0, 0}}, window(3, 1, 1)}},
+                      {{conv, {x, y}, window(3, 1, 1)}, {conv, {x, z}, window(3, 1, 1)}, {add, {{0, 0}, {1, 0}}, {}}},
+                      {{{1, 0}, {2, 0}}})) ==
+        R"(  conv[groups=g](x, add(w, v)) => add(conv[groups=g](x, w), conv[groups=g](x, v))
+  where spatial(w) = [3, 3]
+)");
+  CHECK(
+      translated(taso_rule({{conv, {x, y}, {{key_groups, 4}, {key_padding, 1}, {key_stride_h, 1}, {key_stride_w, 1}}}},
+                           {{conv, {x, y}, {{key_groups, 1}, {key_padding, 1}, {key_stride_h, 1}, {key_stride_w, 1}}}},
+                           first_to_first)) == R"(  conv[groups=4](x, w) => conv(x, w)
+  where rank(x) = 4
+)");
+}
+
+TEST_CASE("sizes behind operators are worked out from the inputs") {
+  // A convolution of stride 2, then same padding of what it leaves.
+  const std::vector<Node> chain{{conv, {x, y}, window(3, 2)},
+                                {relu, {{0, 0}}, {}},
+                                {max_pool, {{1, 0}}, window(2, 3)},
+                                {average_pool, {{2, 0}}, window(2, 1, 1)},
+                                {conv, {{3, 0}, z}, window(5, 1)}};
+  const Rule rule = read(taso_rule(chain, chain, {{{4, 0}, {4, 0}}})).rules()[0];
+  CHECK(text_of(*rule.source[0]->attributes[0].second) ==
+        "same(((spatial(x) + 1) / 2 + 2) / 3 - [2, 2] + 1, [5, 5], 1)");
+  CHECK(text_of(*rule.source[0]->operands[0]->operands[0]->attributes[2].second) ==
+        "same((spatial(x) + 1) / 2, [2, 2], 3)");
+  // Strides, pads and kernels that are left out are variables, the same on both sides.
+  CHECK(translated(taso_rule({{max_pool, {x}, {}}, {relu, {{0, 0}}, {}}}, {{relu, {x}, {}}, {max_pool, {{0, 0}}, {}}},
+                             {{{1, 0}, {1, 0}}})) ==
+        R"(  relu(max_pool[kernel=k, strides=s, pads=p](x)) => max_pool[kernel=k, strides=s, pads=p](relu(x))
+  where rank(x) = 4
+)");
+  CHECK(translated(
+            taso_rule({{conv, {x, y}, {{key_padding, 0}}}}, {{conv, {x, y}, {{key_padding, 0}}}}, first_to_first)) ==
+        R"(  conv[strides=s, pads=same(spatial(x), spatial(w), s), groups=g](x, w)
+    => conv[strides=s, pads=same(spatial(x), spatial(w), s), groups=g](x, w)
+  where rank(x) = 4
+)");
+}
+
+TEST_CASE("a split cuts where the concat joined") {
+  const std::vector<std::pair<int, int>> cut{{key_axis, 0}};
+  CHECK(translated(taso_rule({{relu, {x}, {}}, {relu, {y}, {}}},
+                             {{concat, {x, y}, {{key_axis, 1}, {key_rank, 2}}},
+                              {transpose, {{0, 0}}, {{key_rank, 2}, {key_permutation, 2}}},
+                              {relu, {{1, 0}}, {}},
+                              {split, {{2, 0}}, cut}},
+                             {{{0, 0}, {3, 0}}, {{1, 0}, {3, 1}}})) ==
+        R"(  relu(x), relu(y) => split[axis=0, at=dim(x, 1)](relu(transpose[permutation=[1, 0]](concat[axis=1](x, y))))
+  where rank(x) = 2, rank(y) = 2
+)");
+  // Three joined, cut behind the first.
+  CHECK(translated(taso_rule(
+            {{relu, {x}, {}}, {relu, {y}, {}}},
+            {{concat, {x, y, x}, {{key_axis, 0}}}, {split, {{0, 0}}, cut}, {relu, {{1, 0}}, {}}, {relu, {{1, 1}}, {}}},
+            {{{0, 0}, {2, 0}}, {{1, 0}, {3, 0}}})) ==
+        R"(  relu(x), relu(y)
+    => relu(first(split[axis=0, at=dim(x, 0)](concat[axis=0](concat[axis=0](x, y), x)))),
+        relu(second(split[axis=0, at=dim(x, 0)](concat[axis=0](concat[axis=0](x, y), x))))
+)");
+  // On the left side it may cut anywhere, and the right side there too.
+  CHECK(translated(taso_rule({{split, {x}, cut}, {relu, {{0, 1}}, {}}}, {{relu, {x}, {}}, {split, {{0, 0}}, cut}},
+                             {{{1, 0}, {1, 1}}})) ==
+        "  relu(second(split[axis=0, at=c0](x))) => second(split[axis=0, at=c0](relu(x)))\n");
+  CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{split, {x}, cut}}, first_to_first))
+            .find("rule 0: no concat says where the split cuts") != std::string::npos);
+}
+
+TEST_CASE("constants are as large as what they meet") {
+  CHECK(translated(taso_rule({{matmul, {x, y}, {}}},
+                             {{identity_matrix, {}, {}}, {matmul, {x, {0, 0}}, {}}, {matmul, {{1, 0}, y}, {}}},
+                             {{{0, 0}, {2, 0}}})) ==
+        "  matmul(x, y) => matmul(matmul(x, identity_matrix[size=dim(x, rank(x) - 1)]), y)\n");
+  CHECK(translated(taso_rule({{concat, {x, y}, {{key_axis, 0}, {key_rank, 2}}}, {relu, {{0, 0}}, {}}},
+                             {{concat, {x, y}, {{key_axis, 0}, {key_rank, 2}}},
+                              {relu, {{0, 0}}, {}},
+                              {identity_matrix, {}, {}},
+                              {transpose, {{2, 0}}, {{key_rank, 2}, {key_permutation, 2}}},
+                              {matmul, {{3, 0}, {1, 0}}, {}}},
+                             {{{1, 0}, {4, 0}}})) ==
+        R"(  relu(concat[axis=0](x, y))
+    => matmul(transpose[permutation=[1, 0]](identity_matrix[size=dim(x, 0) + dim(y, 0)]), relu(concat[axis=0](x, y)))
+  where rank(x) = 2
+)");
+  CHECK(translated(taso_rule({{relu, {x}, {}}}, {{ones, {}, {}}, {relu, {x}, {}}, {mul, {{0, 0}, {1, 0}}, {}}},
+                             {{{0, 0}, {2, 0}}})) == "  relu(x) => mul(ones[shape=shape(x)], relu(x))\n");
+  CHECK(translated(taso_rule({{conv, {x, y}, window(3, 1)}},
+                             {{identity_kernel, {}, {{key_kernel_h, 3}, {key_kernel_w, 5}}},
+                              {conv, {x, {0, 0}}, {{key_stride_h, 1}, {key_stride_w, 2}, {key_padding, 1}}},
+                              {conv, {{1, 0}, y}, window(3, 1)}},
+                             {{{0, 0}, {2, 0}}}))
+            .find("identity_kernel[channels=dim(x, 1), kernel=[3, 5]]") != std::string::npos);
+  CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{ones, {}, {}}, {relu, {{0, 0}}, {}}}, {{{0, 0}, {1, 0}}}))
+            .find("nothing says how large the constant is") != std::string::npos);
+  CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{ones, {}, {}}, {mul, {{0, 0}, {0, 0}}, {}}}, {{{0, 0}, {1, 0}}}))
+            .find("nothing says how large the constant is") != std::string::npos);
+}
+
+TEST_CASE("inputs may be results") {
+  CHECK(translated(taso_rule({{transpose, {x}, {}}, {transpose, {{0, 0}}, {}}}, {}, {{{1, 0}, {-1, 0}}})) ==
+        "  transpose[permutation=r](transpose[permutation=r](x)) => x\n");
+}
+
+TEST_CASE("a hostile file of TASO's is an error with its place") {
+  const auto refused = [](const std::string& bytes, const std::string& message) {
+    const std::string error = error_of(bytes);
+    INFO(error);
+    CHECK(error.starts_with("old.pb: byte "));
+    CHECK(error.find(message) != std::string::npos);
+  };
+  const std::string good = taso_rule({{relu, {x}, {}}}, {{relu, {x}, {}}}, first_to_first);
+  CHECK(error_of(good) == "no error");
+  refused("", "byte 0: no rules");
+  refused("taso rules 1\n", "byte 0: field 14 is of the unknown kind 4");
+  refused("\x0a\xff\xff\xff\xff\x0f", "byte 6: a message of 4294967295 bytes, but only 0 are left");
+  refused("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "a length does not fit 64 bits");
+  refused(std::string(20, '\xff'), "byte 0: the key of a field does not fit 64 bits");
+  refused(std::string(5, '\xff'), "byte 0: the key of a field is cut short");
+  refused(std::string("\x00\x01", 2), "byte 0: 0 is no field's number");
+  refused("\x08\x01", "byte 0: a rule is not a message");
+  refused("\x0b", "unknown kind 3");
+  refused(message_field(1, ""), "byte 2: a rule without results");
+  refused(message_field(1, number_field(1, 3)), "an operator is not a message");
+  refused(message_field(1, message_field(1, "")), "byte 4: an operator without a type");
+  refused(taso_rule({{21, {x}, {}}}, {}, {}), "operator type 21 (merge grouped convolution) has no counterpart here");
+  refused(taso_rule({{14, {x}, {}}}, {}, {}), "operator type 14 (reshape) has no counterpart here");
+  refused(taso_rule({{26, {x}, {}}}, {}, {}), "there is no operator type 26");
+  refused(taso_rule({{-1, {x}, {}}}, {}, {}), "there is no operator type -1");
+  refused(message_field(1, message_field(1, number_field(1, std::int64_t{1} << 40))), "does not fit 32 bits");
+  refused(taso_rule({{relu, {}, {}}}, {}, {}), "relu with 0 operands");
+  refused(taso_rule({{relu, {{0, 0}}, {}}}, {}, {}), "operand 0 of operator 0 does not come before it");
+  refused(taso_rule({{relu, {x}, {}}, {relu, {{7, 0}}, {}}}, {}, {}),
+          "operand 7 of operator 1 does not come before it");
+  refused(taso_rule({{relu, {x}, {}}, {relu, {{0, 1}}, {}}}, {}, {{{0, 0}, {-1, 0}}}), "no result 1 of operator 0");
+  refused(taso_rule({{relu, {x}, {}}, {relu, {{0, -1}}, {}}}, {}, {{{0, 0}, {-1, 0}}}), "no result -1 of operator 0");
+  refused(taso_rule({{relu, {x}, {}}}, {}, first_to_first), "there is no result 0 of operator 0");
+  refused(taso_rule({{relu, {x}, {{9, 0}, {9, 0}}}}, {}, {}), "parameter 9 is given twice");
+  refused(taso_rule({{concat, {x, y}, {}}}, {{relu, {x}, {}}}, first_to_first), "rule 0: no axis to work along");
+  refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first), "no axis");
+  refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 1000000000}}}}, {{relu, {x}, {}}}, first_to_first),
+          "1000000000 dimensions");
+  refused(taso_rule({{transpose, {x}, {{key_permutation, 3}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first),
+          "3 is no permutation of 2 axes");
+  refused(taso_rule({{conv, {x, y}, window(3, 1, 2)}}, {{relu, {x}, {}}}, first_to_first),
+          "an unknown kind of padding");
+  refused(taso_rule({{conv, {x, y}, window(3, 1, 0, 9)}}, {{relu, {x}, {}}}, first_to_first), "an unknown activation");
+  refused(taso_rule({{conv, {x, y}, window(0, 1)}}, {{relu, {x}, {}}}, first_to_first), "two positive numbers");
+  refused(taso_rule({{relu, {x}, {}}}, {{relu, {y}, {}}}, first_to_first), "input 'y' does not occur on the left side");
+  refused(taso_rule({{relu, {x}, {}}}, {{max_pool, {x}, {}}}, first_to_first), "variable 'k' is not bound");
+  refused(taso_rule({{conv, {x, y}, window(3, 1)}, {concat, {x, y}, {{key_axis, 0}, {key_rank, 2}}}}, {},
+                    {{{0, 0}, {-1, 0}}}),
+          "rank 4 and rank 2");
+  // Each operator twice the one before it: endless, once it is written out.
+  std::vector<Node> doubled{{add, {x, y}, {}}};
+  for (int i = 0; i < 15; ++i) doubled.push_back({add, {{i, 0}, {i, 0}}, {}});
+  refused(taso_rule(doubled, {}, {{{15, 0}, {-1, 0}}}), "too long to be written out");
+  refused(taso_rule(std::vector<Node>(1000, Node{relu, {x}, {}}), {}, {}), "more than 16 operators on a side");
+}
+
+TEST_CASE("what the format may hold besides is skipped") {
+  const std::string rule = taso_rule({{relu, {x}, {}}}, {{relu, {x}, {}}}, first_to_first);
+  CHECK(read(message_field(9, "anything") + number_field(7, 5) +
+             "\x11"
+             "12345678"
+             "\x15"
+             "1234" +
+             rule + rule)
+            .items.size() == 2);
+}
+
+TEST_CASE("every truncation of a file of TASO's is an error or a shorter file") {
+  const std::string bytes = taso_sample();
+  std::size_t read_well = 0;
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    if (error_of(bytes.substr(0, length)) == "no error") ++read_well;
+  CHECK(read_well == 4);  // between two rules
+}
+
+TEST_CASE("damaged files of TASO's are refused or read as rules that print and parse") {
+  const std::string bytes = taso_sample();
+  Random random(1);
+  std::size_t read_well = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string damaged = bytes;
+    for (std::size_t changes = 1 + random.below(4); changes > 0; --changes) {
+      const std::size_t place = random.below(damaged.size());
+      if (random.chance(0.1))
+        damaged.erase(place, 1 + random.below(8));
+      else
+        damaged[place] = static_cast<char>(random.chance(0.5) ? random.below(32) : random.below(256));
+      if (damaged.empty()) damaged = bytes;
+    }
+    try {
+      const std::string text = print(read(damaged));
+      INFO(text);
+      REQUIRE(print(parse_rules(Source("again", text))) == text);
+      ++read_well;
+    } catch (const InputError& error) {
+      REQUIRE(std::string(error.what()).starts_with("old.pb: byte "));
+    }
+  }
+  CHECK(read_well > 100);
+}
+
+}  // namespace
+}  // namespace taso
