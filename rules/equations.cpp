@@ -107,8 +107,27 @@ bool Equations::replace(const std::string& name, Dim by) {
   return std::all_of(again.begin(), again.end(), [&](const Requirement& r) { return assume(r); });
 }
 
+namespace {
+
+/// N = D * floor(N / D) says that D divides N.
+std::optional<Requirement> as_divisibility(const Dim& difference) {
+  for (const int sign : {1, -1})
+    for (const DimTerm& term : terms_of(difference))
+      for (const DimFactor& factor : term.factors) {
+        if (!factor.name.empty()) continue;
+        const Dim product = factor.denominator * floor_div(factor.numerator, factor.denominator);
+        if (Dim(sign) * difference == factor.numerator - product)
+          return Requirement{Kind::divides, factor.denominator, factor.numerator};
+      }
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool Equations::solve_equal(Dim left, Dim right) {
   Dim difference = left - right;
+  if (solve_)
+    if (const auto divides = as_divisibility(difference)) return assume(*divides);
   auto terms = terms_of(difference);
   if (solve_ && terms.size() > 1) {
     // Unknowns of 1 and more that divide every term cancel.

@@ -31,6 +31,6 @@ struct CertificateCheck {
 
 /// Asks Z3. `effort` is its own count of steps.
 CertificateCheck check_certificate(const Certificate& certificate, const Instance& instance, std::size_t steps,
-                                   unsigned effort);
+                                   unsigned effort, const std::stop_token& stop = {});
 
 }  // namespace taso

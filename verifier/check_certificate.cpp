@@ -13,7 +13,8 @@ z3::context& context() {
 }
 
 /// Of the first `steps` assertions, which Z3's reason needs is written to `core`.
-z3::check_result ask(const std::string& question, unsigned effort, std::size_t steps, std::set<std::size_t>* core) {
+z3::check_result ask(const std::string& question, unsigned effort, std::size_t steps, std::set<std::size_t>* core,
+                     const std::stop_token& stop) {
   z3::solver solver(context(), z3::solver::simple());
   z3::params params(context());
   params.set("rlimit", effort);
@@ -25,7 +26,10 @@ z3::check_result ask(const std::string& question, unsigned effort, std::size_t s
     else
       solver.add(assertions[static_cast<int>(i)]);
   }
-  const z3::check_result result = solver.check();
+  // The context is the asking thread's, the stop comes from another.
+  z3::context& asked = context();
+  const std::stop_callback interrupt(stop, [&asked] { asked.interrupt(); });
+  const z3::check_result result = stop.stop_requested() ? z3::unknown : solver.check();
   if (core && result == z3::unsat)
     for (const z3::expr& name : solver.unsat_core()) core->insert(std::stoul(name.decl().name().str().substr(1)));
   return result;
@@ -34,22 +38,22 @@ z3::check_result ask(const std::string& question, unsigned effort, std::size_t s
 }  // namespace
 
 CertificateCheck check_certificate(const Certificate& certificate, const Instance& instance, std::size_t steps,
-                                   unsigned effort) {
+                                   unsigned effort, const std::stop_token& stop) {
   CertificateCheck result;
   if (!certificate.flaw.empty()) {
     result.reason = certificate.flaw;
     return result;
   }
   try {
-    if (ask(certificate.equality, effort, steps, &result.needed) != z3::unsat) {
+    if (ask(certificate.equality, effort, steps, &result.needed, stop) != z3::unsat) {
       result.reason = "the steps do not entail that the sides are equal";
       return result;
     }
-    if (!certificate.requirements.empty() && ask(certificate.arithmetic, effort / 8, 0, nullptr) != z3::unsat) {
+    if (!certificate.requirements.empty() && ask(certificate.arithmetic, effort / 4, 0, nullptr, stop) != z3::unsat) {
       // All at once was too much, or one of them is false: one by one.
-      Entailment entailment(instance.unknowns, instance.hypotheses, effort / 8);
+      Entailment entailment(instance.unknowns, instance.hypotheses, effort / 16);
       for (const Requirement& requirement : certificate.requirements) {
-        const auto answer = entailment.entails(requirement);
+        const auto answer = stop.stop_requested() ? Entailment::Answer::unknown : entailment.entails(requirement);
         if (answer == Entailment::Answer::yes) continue;
         result.reason = std::string(answer == Entailment::Answer::no ? "does not hold: " : "cannot be decided: ") +
                         text_of(requirement);

@@ -138,7 +138,7 @@ ProofResult prove(const Instance& instance, const Properties& properties, const 
         return values;
       };
       const Certificate certificate = certify(instance, result.proof, properties);
-      const auto check = check_certificate(certificate, instance, used.size(), limits.effort);
+      const auto check = check_certificate(certificate, instance, used.size(), limits.effort, stop);
       result.certificate = certificate.equality + "(check-sat)\n(reset)\n" + certificate.arithmetic + "(check-sat)\n";
       return check;
     };

@@ -43,7 +43,7 @@ struct Proof {
 struct ProofLimits {
   SaturationLimits saturation;
   std::size_t attempts = 3;  ///< with other models each time, in case those chosen were a coincidence
-  unsigned effort = 20'000'000;
+  unsigned effort = 4'000'000;
   std::uint64_t seed = 1;
 };
 

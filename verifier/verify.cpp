@@ -1,6 +1,7 @@
 #include "verifier/verify.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -155,7 +156,7 @@ class Verification {
         if (verdict_.witness.empty()) verdict_.witness = witness_text(instances_[i], *witnesses_[i]);
         continue;
       }
-      Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 8);
+      Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 4);
       if (!entailment.consistent())
         is_possible_[i] = false;
       else
@@ -226,17 +227,24 @@ std::string_view text_of(RuleVerdict::Kind kind) {
 
 RuleVerdict verify(const Rule& rule, const Properties& properties, const VerifyOptions& options,
                    const std::stop_token& stop) {
+  const auto begin = std::chrono::steady_clock::now();
   Verification verification(rule, properties, options, stop);
   RuleVerdict verdict = verification.run({});
   const bool may_be_true_somewhere =
       verdict.kind == RuleVerdict::Kind::refuted && verdict.instances > 0 && verdict.disagreement.empty();
   if (!options.abduce || !may_be_true_somewhere) return verdict;
-  constexpr std::size_t most_attempts = 24;
+  constexpr std::size_t most_attempts = 12;
   std::size_t attempts = 0;
   for (const auto& conditions : verification.conditions()) {
     if (++attempts > most_attempts || verification.is_over() || stop.stop_requested()) break;
     VerifyOptions without = options;
     without.second_opinion = false;
+    without.effort = options.effort / 4;
+    if (options.time_limit > 0) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      without.time_limit = options.time_limit - spent.count();
+      if (without.time_limit <= 0) break;
+    }
     RuleVerdict narrower = Verification(rule, properties, without, stop).run(conditions);
     if (!narrower.disagreement.empty()) return narrower;
     if (narrower.kind != RuleVerdict::Kind::proved) continue;

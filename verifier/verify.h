@@ -16,7 +16,7 @@ struct VerifyOptions {
   /// Seconds for one rule, behind the limits that are counted in steps; 0 for none.
   double time_limit = 10;
   /// Z3's count of steps for one question: verdicts do not depend on the machine's load.
-  unsigned effort = 20'000'000;
+  unsigned effort = 4'000'000;
   std::uint64_t seed = 1;
   bool abduce = true;          ///< look for the condition under which a false rule is true
   bool second_opinion = true;  ///< ask the normal form as well
