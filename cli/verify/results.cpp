@@ -139,11 +139,12 @@ std::string plural(std::size_t count, std::string_view one, std::string_view man
 
 std::string closing_lines(const VerifyResults& results) {
   std::string text = totals_of(results) + "\n";
-  if (!results.validates_properties)
-    text += fmt::format(
-        "properties: {} in {}, {}{}\n", results.properties, on_one_line(results.properties_name),
-        results.properties_hash.substr(0, 16),
-        results.properties_are_shipped ? "" : " (not those that come with taso; --properties-only validates them)");
+  if (!results.validates_properties && results.properties_are_shipped)
+    text += fmt::format("properties: {} that come with taso\n", results.properties);
+  if (!results.validates_properties && !results.properties_are_shipped)
+    text +=
+        fmt::format("properties: {} of {}, which are not those that come with taso; --properties-only validates them\n",
+                    results.properties, on_one_line(results.properties_name));
   text += second_prover_line(results);
   const auto known = std::count_if(results.results.begin(), results.results.end(),
                                    [](const RuleResult& result) { return result.from_cache; });

@@ -1,4 +1,4 @@
-"""What the README shows is there: its commands run, its folders exist, its output has the shape that taso-opt prints."""
+"""What the README shows is there: its commands run, its folders exist, its output has the shape that our programs print."""
 
 import os
 import re
@@ -56,3 +56,14 @@ def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt,
     assert done.returncode == 0, done.stderr
     here = (done.stdout + done.stderr).replace(str(tmp_path / "out.onnx"), "build/small_convnet.onnx")
     assert words(here) == words("\n".join(expected))
+
+
+def test_the_verdicts_shown_are_the_verdicts_printed(readme, source_folder, taso_verify, tmp_path):
+    shown = next((block for block in blocks(readme) if "taso-verify examples/" in block), None)
+    assert shown, "the README shows no run of taso-verify"
+    command, *expected = [line for line in shown.splitlines() if line.strip()]
+    arguments = command.split("taso-verify ", 1)[1].split()
+    done = subprocess.run([taso_verify, *arguments], cwd=source_folder, capture_output=True, text=True,
+                          env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 5, done.stderr
+    assert words(done.stderr) == words("\n".join(expected))
