@@ -251,6 +251,7 @@ class Saturator {
       if (reached()) return finish(End::goal);
       if (round == limits_.rounds) return finish(End::rounds);
       const std::size_t merges = merges_;
+      index_classes();
       for (std::size_t p = 0; p < properties_.size(); ++p) {
         if (stop_.stop_requested()) return finish(End::stopped);
         collect(p);
@@ -264,6 +265,19 @@ class Saturator {
   }
 
  private:
+  /// Which classes have a term of an operator: only there can a side with that operator on top match.
+  void index_classes() {
+    all_classes_ = graph_.classes();
+    classes_with_.assign(std::variant_size_v<Operator>, {});
+    for (const TermId root : all_classes_)
+      for (const TermId member : graph_.members(root)) {
+        const std::uint32_t kind = graph_.term(member).kind;
+        if (kind == EGraphTerm::input_kind) continue;
+        auto& classes = classes_with_[kind];
+        if (classes.empty() || classes.back() != root) classes.push_back(root);
+      }
+  }
+
   bool reached() const {
     return !goals_.empty() && std::all_of(goals_.begin(), goals_.end(),
                                           [&](const auto& goal) { return graph_.equal(goal.first, goal.second); });
@@ -283,7 +297,8 @@ class Saturator {
         if (!std::all_of(other.constants.begin(), other.constants.end(), present)) continue;
         // Everything is an input: that would only ever be of use to bring a constant in that is there already.
         if (side.nodes.back().is_input && other.constants.empty()) continue;
-        for (const TermId root : graph_.classes())
+        const Property::Node& top = side.nodes.back();
+        for (const TermId root : top.is_input ? all_classes_ : classes_with_[top.kind])
           for (auto& match : Matcher(graph_, property, side).match(root)) {
             const std::size_t key = key_of(place, result, from_target, root, match);
             if (!seen_.insert(key).second) continue;
@@ -374,6 +389,8 @@ class Saturator {
   const std::stop_token& stop_;
   const std::function<bool(const Step&)>& is_forbidden_;
   std::unordered_set<std::size_t> seen_;
+  std::vector<TermId> all_classes_;
+  std::vector<std::vector<TermId>> classes_with_;  // by the operator's kind
   std::vector<Step> ready_;
   std::size_t matches_ = 0, merges_ = 0;
   std::optional<Saturation::End> over_;

@@ -133,15 +133,21 @@ class Verification {
   void contradict(std::size_t place) {
     const Instance& instance = instances_[place];
     if (!instance.target_fits) return;
-    const ProofResult proof = prove(instance, properties_, limits(), deadline_.token());
+    // A proof of what is false would be a short one: it needs a fault, not a search.
+    ProofLimits brief = limits();
+    brief.saturation.rounds = 4;
+    brief.saturation.terms = 400;
+    const ProofResult proof = prove(instance, properties_, brief, deadline_.token());
     if (proof.kind == ProofResult::Kind::proved) {
       verdict_.disagreement = "a proof from the properties, which Z3 accepted, and a counterexample\nproof:";
       for (const ProofStep& step : proof.proof.steps)
         verdict_.disagreement += " " + properties_[step.property].rule().name;
       verdict_.disagreement += "\n" + proof.certificate + "\ncounterexample:\n" + verdict_.counterexample;
     }
-    if (options_.second_opinion &&
-        prove_by_normal_form(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved)
+    NormalFormLimits brief_form = normal_form_limits();
+    brief_form.effort /= 10;
+    brief_form.steps /= 10;
+    if (options_.second_opinion && prove_by_normal_form(instance, brief_form).kind == NormalFormResult::Kind::proved)
       verdict_.disagreement =
           "a proof by the normal form (" + instance.choice + "), and a counterexample\n" + verdict_.counterexample;
   }
