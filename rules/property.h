@@ -97,6 +97,8 @@ class Property {
 class Properties {
  public:
   explicit Properties(const std::vector<Rule>& rules);
+  /// Not while another thread reads.
+  void add(Rule axiom) { properties_.push_back(std::make_unique<const Property>(std::move(axiom))); }
   std::size_t size() const { return properties_.size(); }
   const Property& operator[](std::size_t index) const { return *properties_[index]; }
   auto begin() const { return properties_.begin(); }

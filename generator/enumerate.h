@@ -1,0 +1,60 @@
+// Enumerates everything that a family computes with up to N operators, value by value: larger terms are built on one
+// representative of each value, and whenever a term turns out to compute what another does, that is an equality.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "generator/world.h"
+
+namespace taso {
+
+/// A term that stands by itself; operands come first, the root is last.
+struct SmallTerm {
+  struct Node {
+    static constexpr std::uint16_t input = 0xffff;
+    std::uint16_t schema = input;
+    std::uint8_t output = 0;
+    std::vector<std::uint8_t> operands;  ///< places of earlier nodes
+    std::uint16_t place = 0;             ///< of an input
+    auto operator<=>(const Node&) const = default;
+  };
+  std::vector<Node> nodes;
+  std::size_t operators() const;
+  auto operator<=>(const SmallTerm&) const = default;
+};
+
+/// The same results from two sets of terms, one term for each result.
+struct Equality {
+  std::vector<SmallTerm> left, right;
+  std::size_t operators() const;  ///< of both sides, each counted once a side
+};
+
+struct EnumerateOptions {
+  std::size_t max_operators = 3;
+  std::uint64_t seed = 1;
+  std::size_t memory_limit = std::size_t{4} << 30;
+  std::stop_token stop;
+  std::function<void(std::size_t level, std::size_t values)> watch;
+};
+
+struct Enumeration {
+  std::uint64_t evaluations = 0;
+  double graphs = 0;  ///< that the values stand for
+  std::uint64_t values = 0;
+  std::uint64_t equalities = 0;      ///< found on the way, inputs named
+  std::vector<Equality> candidates;  ///< up to the names of inputs
+  std::size_t memory = 0;            ///< bytes held at the end
+  bool complete = true;
+};
+
+Enumeration enumerate(const Family& family, const EnumerateOptions& options);
+
+/// What a term computes in a world; nothing if it makes no sense there.
+std::optional<Item> evaluate(const SmallTerm& term, const World& world);
+/// Inputs renamed in the order of first use, for each kind from the first on.
+Equality with_canonical_inputs(const Equality& equality, const World& world);
+
+}  // namespace taso

@@ -1,0 +1,113 @@
+#include "generator/prune.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ops/error.h"
+#include "ops/random.h"
+#include "rules/assignment.h"
+#include "rules/saturation.h"
+
+namespace taso {
+namespace {
+
+bool same(const Item& a, const Item& b) {
+  return a.tensor.extents == b.tensor.extents && a.tensor.data == b.tensor.data;
+}
+
+/// The nodes of a term that are equal in both terms, as text that says how they are computed.
+std::string form(const SmallTerm& term, std::size_t place) {
+  const SmallTerm::Node& node = term.nodes[place];
+  if (node.schema == SmallTerm::Node::input) return "i" + std::to_string(node.place);
+  std::string text = "f" + std::to_string(node.schema) + "." + std::to_string(node.output) + "(";
+  for (const std::uint8_t operand : node.operands) text += form(term, operand) + ",";
+  return text + ")";
+}
+
+/// What a term computes when some of its nodes are given.
+std::optional<Item> evaluate_with(const SmallTerm& term, const World& world, const std::string& given,
+                                  const Item& item) {
+  std::vector<Item> items;
+  for (std::size_t i = 0; i < term.nodes.size(); ++i) {
+    const SmallTerm::Node& node = term.nodes[i];
+    if (node.schema == SmallTerm::Node::input) {
+      items.push_back(world.input(node.place));
+      continue;
+    }
+    if (form(term, i) == given) {
+      items.push_back(item);
+      continue;
+    }
+    std::vector<const Item*> operands;
+    for (const std::uint8_t operand : node.operands) operands.push_back(&items[operand]);
+    auto results = world.apply(world.family().schemas[node.schema], operands);
+    if (!results) return std::nullopt;
+    items.push_back(std::move((*results)[node.output]));
+  }
+  return std::move(items.back());
+}
+
+}  // namespace
+
+bool is_confirmed(const Equality& equality, const World& larger) {
+  for (std::size_t i = 0; i < equality.left.size(); ++i) {
+    const auto left = evaluate(equality.left[i], larger), right = evaluate(equality.right[i], larger);
+    if (!left || !right || !same(*left, *right)) return false;
+  }
+  return true;
+}
+
+bool has_common_subgraph(const Equality& equality, const World& world) {
+  std::map<std::string, std::pair<std::size_t, std::size_t>> of_left;  // form → (term, node)
+  for (std::size_t t = 0; t < equality.left.size(); ++t)
+    for (std::size_t i = 0; i < equality.left[t].nodes.size(); ++i)
+      if (equality.left[t].nodes[i].schema != SmallTerm::Node::input && !equality.left[t].nodes[i].operands.empty())
+        of_left.emplace(form(equality.left[t], i), std::pair(t, i));
+  for (const SmallTerm& right : equality.right)
+    for (std::size_t i = 0; i < right.nodes.size(); ++i) {
+      if (right.nodes[i].schema == SmallTerm::Node::input) continue;
+      const std::string common = form(right, i);
+      const auto found = of_left.find(common);
+      if (found == of_left.end()) continue;
+      // With anything in its place: does it still hold?
+      SmallTerm part{{right.nodes.begin(), right.nodes.begin() + static_cast<std::ptrdiff_t>(i) + 1}};
+      auto item = evaluate(part, world);
+      if (!item) continue;
+      Random random(std::hash<std::string>{}(common));
+      for (Field& element : item->tensor.data) element = Field::from_bits(random.next() >> 3);
+      bool holds = true;
+      for (std::size_t t = 0; t < equality.left.size() && holds; ++t) {
+        const auto a = evaluate_with(equality.left[t], world, common, *item),
+                   b = evaluate_with(equality.right[t], world, common, *item);
+        holds = a && b && same(*a, *b);
+      }
+      if (holds) return true;
+    }
+  return false;
+}
+
+bool is_derivable(const Rule& candidate, const Properties& rules) {
+  if (rules.size() == 0) return false;
+  const auto all = instances(candidate);
+  if (all.empty() || !all.front().target_fits) return false;
+  // One rank stands for the others: this is about what rules say, not about whether they are true.
+  const Instance& instance = all[all.size() / 2];
+  const auto assignments = AssignmentSampler(instance).samples(sample_count, 7, 19);
+  if (assignments.empty()) return false;
+  ModelValues models;
+  for (std::size_t k = 0; k < sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
+  EGraph graph;
+  const auto terms = seed(graph, instance, models);
+  if (!terms) return false;
+  std::vector<std::pair<TermId, TermId>> goals;
+  for (std::size_t i = 0; i < instance.source.size(); ++i)
+    goals.emplace_back((*terms)[instance.source[i].first][instance.source[i].second],
+                       (*terms)[instance.target[i].first][instance.target[i].second]);
+  SaturationLimits limits;
+  limits.rounds = 4;
+  limits.terms = 500;
+  limits.matches = 4000;
+  return saturate(graph, rules, goals, limits).end == Saturation::End::goal;
+}
+
+}  // namespace taso

@@ -1,0 +1,377 @@
+#include "generator/rule_writer.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "ops/error.h"
+
+namespace taso {
+namespace {
+
+using Dims = std::vector<TermPtr>;
+
+TermPtr sum(TermPtr a, TermPtr b) { return call_term("+", {std::move(a), std::move(b)}); }
+TermPtr difference(TermPtr a, TermPtr b) { return call_term("-", {std::move(a), std::move(b)}); }
+TermPtr quotient(TermPtr a, TermPtr b) { return call_term("/", {std::move(a), std::move(b)}); }
+
+/// Thrown where nothing says how large a constant is.
+struct NotKnown {};
+
+/// One term, written as a pattern.
+class PatternWriter {
+ public:
+  PatternWriter(const SmallTerm& term, const Family& family, std::function<Dims()> root_dims)
+      : term_(term), family_(family), root_dims_(std::move(root_dims)) {
+    for (std::size_t kind = 0; kind < family.inputs.size(); ++kind)
+      for (std::size_t i = 0; i < family.inputs[kind].count; ++i) kinds_.push_back(kind);
+  }
+
+  PatternPtr write() { return pattern(term_.nodes.size() - 1); }
+  Dims root_dims() { return dims(term_.nodes.size() - 1); }
+  /// Whether a constant is all there is to say about the result's shape.
+  bool root_is_open() const { return is_open(term_.nodes.size() - 1); }
+
+ private:
+  const SmallTerm::Node& node(std::size_t place) const { return term_.nodes[place]; }
+  bool is_input(std::size_t place) const { return node(place).schema == SmallTerm::Node::input; }
+  const Schema& schema(std::size_t place) const { return family_.schemas[node(place).schema]; }
+  std::string_view op(std::size_t place) const { return name_of(schema(place).op); }
+  std::string input_name(std::size_t place) const {
+    const std::size_t input = node(place).place;
+    return fmt::format("{}{}", family_.inputs[kinds_[input]].stem, input);
+  }
+  std::size_t rank(std::size_t place) const {
+    if (is_input(place)) return family_.inputs[kinds_[node(place).place]].extents.size();
+    if (node(place).operands.empty()) return schema(place).constant.size();
+    return rank(node(place).operands[0]);
+  }
+  std::size_t axis(std::size_t place) const {
+    const auto field = fields_of(schema(place).op);
+    for (const NamedField& one : field)
+      if (one.name == "axis") return static_cast<std::size_t>(std::get<std::int64_t>(one.value));
+    return 0;
+  }
+
+  /// A constant, or a function of constants, has the shape that its place gives it.
+  bool is_open(std::size_t place) const {
+    if (is_input(place)) return false;
+    const auto& operands = node(place).operands;
+    return std::all_of(operands.begin(), operands.end(), [&](std::size_t o) { return is_open(o); });
+  }
+
+  Dims dims(std::size_t place) {
+    if (is_open(place)) return open_dims(place);
+    Dims result;
+    for (std::size_t i = 0; i < rank(place); ++i) result.push_back(dim(place, i));
+    return result;
+  }
+
+  TermPtr dim(std::size_t place, std::size_t at) {
+    if (is_input(place))
+      return call_term("dim", {variable_term(input_name(place)), integer_term(static_cast<std::int64_t>(at))});
+    if (is_open(place)) return open_dims(place).at(at);
+    const auto& operands = node(place).operands;
+    const std::string_view name = op(place);
+    const std::size_t last = rank(place) - 1;
+    if (name == "concat")
+      return at == axis(place) ? sum(dim(operands[0], at), dim(operands[1], at)) : dim(closed(operands), at);
+    if (name == "split") {
+      if (at != axis(place)) return dim(operands[0], at);
+      return node(place).output == 0 ? cut(operands[0], at) : difference(dim(operands[0], at), cut(operands[0], at));
+    }
+    if (name == "matmul") return at == last ? dim(operands[1], last) : dim(operands[0], at);
+    if (name == "transpose")
+      return dim(operands[0], static_cast<std::size_t>(std::get<op::Transpose>(schema(place).op).permutation[at]));
+    if (name == "enlarge" && at >= 2) return integer_term(3);
+    if (name == "conv") return conv_dim(place, at);
+    return dim(closed(operands), at);
+  }
+
+  TermPtr conv_dim(std::size_t place, std::size_t at) {
+    const auto& operands = node(place).operands;
+    if (at == 0) return dim(operands[0], 0);
+    if (at == 1) return dim(operands[1], 0);
+    const auto& conv = std::get<op::Conv>(schema(place).op);
+    const std::int64_t room = schema(place).window[at - 2] - 2 * conv.pads[at - 2];
+    TermPtr size = dim(operands[0], at);
+    if (conv.strides[at - 2] == 2) return quotient(sum(size, integer_term(2 - room)), integer_term(2));
+    return room == 1 ? size : difference(size, integer_term(room - 1));
+  }
+
+  std::size_t closed(const std::vector<std::uint8_t>& operands) const {
+    for (const std::size_t operand : operands)
+      if (!is_open(operand)) return operand;
+    return operands[0];
+  }
+
+  /// Where the tensor was joined along an axis.
+  TermPtr cut(std::size_t place, std::size_t at) {
+    if (is_input(place) || node(place).operands.empty()) throw NotKnown{};
+    const auto& operands = node(place).operands;
+    const std::string_view name = op(place);
+    if (name == "concat" && at == axis(place)) return dim(operands[0], at);
+    if (name == "matmul") return at + 1 == rank(place) ? cut(operands[1], at) : cut(operands[0], at);
+    if (name == "conv") return at == 1 ? cut(operands[1], 0) : cut(operands[0], at);
+    if (name == "transpose")
+      return cut(operands[0], static_cast<std::size_t>(std::get<op::Transpose>(schema(place).op).permutation[at]));
+    if (operands.size() == 1 || name == "concat") return cut(operands[0], at);
+    try {
+      return cut(operands[0], at);
+    } catch (const NotKnown&) {
+      return cut(operands[1], at);
+    }
+  }
+
+  /// From what stands beside it.
+  Dims open_dims(std::size_t place) {
+    if (++depth_ > 16) throw NotKnown{};
+    struct Leave {
+      std::size_t& depth;
+      ~Leave() { --depth; }
+    } leave{depth_};
+    if (place + 1 == term_.nodes.size()) return root_dims_();
+    for (std::size_t parent = place + 1; parent < term_.nodes.size(); ++parent) {
+      const auto& operands = node(parent).operands;
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        if (operands[i] == place) return from_parent(parent, i);
+    }
+    throw NotKnown{};
+  }
+
+  Dims from_parent(std::size_t parent, std::size_t position) {
+    const auto& operands = node(parent).operands;
+    const std::string_view name = op(parent);
+    const std::size_t size = rank(operands[position]);
+    if (name == "add" || name == "mul" || name == "sub") {
+      const std::size_t other = operands[1 - position];
+      return is_open(other) ? dims_of_result(parent) : dims(other);
+    }
+    if (name == "relu" || name == "sigmoid" || name == "tanh" || (name == "scalar_mul" && position == 0))
+      return dims_of_result(parent);
+    if (name == "matmul" && op(operands[position]) == "identity_matrix") {
+      const std::size_t other = operands[1 - position];
+      if (is_open(other)) throw NotKnown{};
+      const TermPtr side = position == 1 ? dim(other, size - 1) : dim(other, size - 2);
+      return {side, side};
+    }
+    if (name == "transpose") {
+      const Dims result = dims_of_result(parent);
+      const auto& permutation = std::get<op::Transpose>(schema(parent).op).permutation;
+      Dims own(result.size());
+      for (std::size_t i = 0; i < result.size(); ++i) own[static_cast<std::size_t>(permutation[i])] = result[i];
+      return own;
+    }
+    if (name == "conv" && position == 1) {
+      const TermPtr channels = dim(operands[0], 1);
+      return {channels, schema(parent).grouped ? integer_term(1) : channels, integer_term(3), integer_term(3)};
+    }
+    if (name == "concat") {
+      const std::size_t other = operands[1 - position];
+      if (is_open(other)) throw NotKnown{};
+      return dims(other);
+    }
+    throw NotKnown{};
+  }
+  Dims dims_of_result(std::size_t place) { return is_open(place) ? open_dims(place) : dims(place); }
+
+  PatternPtr pattern(std::size_t place) {
+    auto result = std::make_shared<Pattern>();
+    if (is_input(place)) {
+      result->input = input_name(place);
+      return result;
+    }
+    const std::string_view name = op(place);
+    result->op = name;
+    result->output = node(place).output;
+    std::map<std::string, TermPtr> given(schema(place).attributes.begin(), schema(place).attributes.end());
+    const auto& operands = node(place).operands;
+    if (name == "split") given["at"] = cut(operands[0], axis(place));
+    if (name == "conv" && schema(place).grouped) given["groups"] = quotient(dim(operands[0], 1), dim(operands[1], 1));
+    if (name == "identity_matrix") given["size"] = open_dims(place)[0];
+    if (name == "ones") given["shape"] = list_term(open_dims(place));
+    if (name == "identity_kernel" || name == "pooling_kernel") {
+      const Dims shape = open_dims(place);
+      given["channels"] = shape[0];
+      if (name == "pooling_kernel") given["groups"] = shape[0];
+      given["kernel"] = list_term({integer_term(3), integer_term(3)});
+    }
+    for (const NamedField& field : fields_of(schema(place).op)) {
+      const auto found = given.find(std::string(field.name));
+      if (found != given.end()) result->attributes.emplace_back(found->first, found->second);
+    }
+    for (const std::size_t operand : operands) result->operands.push_back(pattern(operand));
+    return result;
+  }
+
+  const SmallTerm& term_;
+  const Family& family_;
+  std::function<Dims()> root_dims_;
+  std::vector<std::size_t> kinds_;
+  std::size_t depth_ = 0;
+};
+
+void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& family) {
+  std::set<std::size_t> used;
+  for (const auto* side : {&equality.left, &equality.right})
+    for (const SmallTerm& term : *side)
+      for (const SmallTerm::Node& node : term.nodes)
+        if (node.schema == SmallTerm::Node::input) used.insert(node.place);
+  std::size_t place = 0;
+  for (const InputKind& kind : family.inputs)
+    for (std::size_t i = 0; i < kind.count; ++i, ++place) {
+      if (!used.contains(place)) continue;
+      const TermPtr name = variable_term(fmt::format("{}{}", kind.stem, place));
+      const auto equal = [&](TermPtr left, TermPtr right) {
+        rule.conditions.push_back({Condition::Relation::equal, std::move(left), std::move(right), {}});
+      };
+      if (kind.is_kernel) {
+        std::vector<TermPtr> window;
+        for (const std::int64_t size : kind.window()) window.push_back(integer_term(size));
+        equal(call_term("spatial", {name}), list_term(std::move(window)));
+      }
+      if (kind.stem == "c")
+        equal(call_term("shape", {name}), list_term({integer_term(1), call_term("dim", {name, integer_term(1)}),
+                                                     integer_term(1), integer_term(1)}));
+    }
+}
+
+// --- Generalising ---
+
+PatternPtr rewrite(const PatternPtr& pattern, const std::function<void(Pattern&)>& change) {
+  if (pattern->is_input()) return pattern;
+  auto result = std::make_shared<Pattern>(*pattern);
+  for (PatternPtr& operand : result->operands) operand = rewrite(operand, change);
+  change(*result);
+  return result;
+}
+
+Rule rewrite(const Rule& rule, const std::function<void(Pattern&)>& change) {
+  Rule result = rule;
+  for (PatternPtr& pattern : result.source) pattern = rewrite(pattern, change);
+  for (PatternPtr& pattern : result.target) pattern = rewrite(pattern, change);
+  return result;
+}
+
+void visit(const Rule& rule, const std::function<void(const Pattern&)>& look) {
+  rewrite(rule, [&](Pattern& pattern) { look(pattern); });
+}
+
+std::string attribute_text(const Pattern& pattern, std::string_view name) {
+  for (const auto& [field, term] : pattern.attributes)
+    if (field == name) return text_of(*term);
+  return {};
+}
+
+void set_attribute(Pattern& pattern, const std::string& name, TermPtr term) {
+  for (auto& [field, old] : pattern.attributes)
+    if (field == name) {
+      old = std::move(term);
+      return;
+    }
+  pattern.attributes.emplace_back(name, std::move(term));
+  // In the order of the operator's fields.
+  const auto fields = fields_of(*operator_named(pattern.op));
+  const auto place = [&](const std::string& field) {
+    return std::find_if(fields.begin(), fields.end(), [&](const NamedField& f) { return f.name == field; }) -
+           fields.begin();
+  };
+  std::sort(pattern.attributes.begin(), pattern.attributes.end(),
+            [&](const auto& a, const auto& b) { return place(a.first) < place(b.first); });
+}
+
+bool is_window(const Pattern& pattern) { return pattern.op == "conv" || pattern.op.ends_with("_pool"); }
+
+/// One stride, one padding for all windows: then they may be any.
+std::optional<Rule> with_any_windows(const Rule& rule, bool keep_pads) {
+  std::set<std::string> strides, pads, kernels;
+  bool has_window = false, has_enlarge = false;
+  visit(rule, [&](const Pattern& pattern) {
+    has_enlarge = has_enlarge || pattern.op == "enlarge" || pattern.op.ends_with("_kernel");
+    if (!is_window(pattern)) return;
+    has_window = true;
+    strides.insert(attribute_text(pattern, "strides"));
+    pads.insert(attribute_text(pattern, "pads"));
+    if (pattern.op != "conv") kernels.insert(attribute_text(pattern, "kernel"));
+  });
+  if (!has_window || strides.size() > 1 || kernels.size() > 1 || (!keep_pads && (pads.size() > 1 || has_enlarge)))
+    return std::nullopt;
+  Rule result = rewrite(rule, [&](Pattern& pattern) {
+    if (!is_window(pattern)) return;
+    set_attribute(pattern, "strides", variable_term("s"));
+    if (keep_pads) return;
+    set_attribute(pattern, "dilations", variable_term("d"));
+    set_attribute(pattern, "pads", variable_term("p"));
+    if (pattern.op != "conv") set_attribute(pattern, "kernel", variable_term("l"));
+  });
+  if (!keep_pads)
+    std::erase_if(result.conditions,
+                  [](const Condition& condition) { return condition.left && condition.left->name == "spatial"; });
+  return result;
+}
+
+/// One axis for everything that has one: then it may be any, unless another operator knows its axes.
+std::optional<Rule> with_any_axis(const Rule& rule) {
+  std::set<std::string> axes;
+  bool is_bound = false;
+  visit(rule, [&](const Pattern& pattern) {
+    const std::string axis = attribute_text(pattern, "axis");
+    if (!axis.empty()) axes.insert(axis);
+    static const std::set<std::string_view> knows{"matmul",   "conv",    "transpose",      "average_pool",
+                                                  "max_pool", "enlarge", "identity_matrix"};
+    is_bound = is_bound || knows.contains(pattern.op);
+  });
+  if (axes.size() != 1 || is_bound) return std::nullopt;
+  const std::string axis = *axes.begin();
+  const std::function<TermPtr(const TermPtr&)> replaced = [&](const TermPtr& term) -> TermPtr {
+    if (term->kind == Term::Kind::call && term->name == "dim" && text_of(*term->operands[1]) == axis)
+      return call_term("dim", {term->operands[0], variable_term("a")});
+    if (term->operands.empty()) return term;
+    auto copy = std::make_shared<Term>(*term);
+    for (TermPtr& operand : copy->operands) operand = replaced(operand);
+    return copy;
+  };
+  return rewrite(rule, [&](Pattern& pattern) {
+    for (auto& [name, term] : pattern.attributes) term = name == "axis" ? variable_term("a") : replaced(term);
+  });
+}
+
+}  // namespace
+
+std::optional<Rule> write_rule(const Equality& equality, const Family& family) {
+  Rule rule;
+  rule.kind = Rule::Kind::candidate;
+  try {
+    for (std::size_t i = 0; i < equality.left.size(); ++i) {
+      std::optional<PatternWriter> left, right;
+      const auto of_other = [&](std::optional<PatternWriter>& other) -> Dims {
+        if (!other || other->root_is_open()) throw NotKnown{};
+        return other->root_dims();
+      };
+      left.emplace(equality.left[i], family, [&] { return of_other(right); });
+      right.emplace(equality.right[i], family, [&] { return of_other(left); });
+      rule.source.push_back(left->write());
+      rule.target.push_back(right->write());
+    }
+  } catch (const NotKnown&) {
+    return std::nullopt;
+  }
+  conditions_on_inputs(rule, equality, family);
+  return rule;
+}
+
+std::vector<Rule> generalisations(const Rule& rule) {
+  std::vector<Rule> result;
+  const auto axis = with_any_axis(rule);
+  const Rule& base = axis ? *axis : rule;
+  if (auto any = with_any_windows(base, false)) result.push_back(std::move(*any));
+  if (auto any = with_any_windows(base, true)) result.push_back(std::move(*any));
+  if (axis) result.push_back(*axis);
+  result.push_back(rule);
+  return result;
+}
+
+}  // namespace taso

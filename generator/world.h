@@ -1,0 +1,61 @@
+// A family's inputs with concrete shapes and random contents in the prime field, and what its schemas make of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "generator/family.h"
+#include "ops/field.h"
+#include "ops/tensor.h"
+
+namespace taso {
+
+/// Where a tensor was joined, for each axis: the size of the first part, 0 for "not joined".
+using Cuts = std::array<std::uint8_t, 4>;
+
+/// What a term computes in a world.
+struct Item {
+  Tensor<Field> tensor;
+  bool is_kernel = false;
+  Cuts cuts{};
+};
+
+/// Two independent projections of a tensor's contents, with its shape: equal tensors have equal keys, and different ones
+/// differ but for a chance of less than 2^-100.
+struct Fingerprint {
+  std::uint64_t high = 0, low = 0;
+  bool operator==(const Fingerprint&) const = default;
+};
+struct HashFingerprint {
+  std::size_t operator()(const Fingerprint& key) const { return key.high ^ (key.low * 0x9e3779b97f4a7c15u); }
+};
+Fingerprint fingerprint(const Item& item);
+
+class World {
+ public:
+  /// With `larger`, the shapes at which equalities are confirmed.
+  World(const Family& family, bool larger, std::uint64_t seed);
+
+  const Family& family() const { return family_; }
+  std::size_t inputs() const { return inputs_.size(); }
+  const Item& input(std::size_t place) const { return inputs_[place]; }
+  std::size_t kind_of(std::size_t input) const { return kinds_[input]; }
+
+  /// The results; nothing if the schema does not take these operands.
+  std::optional<std::vector<Item>> apply(const Schema& schema, std::span<const Item* const> operands) const;
+
+ private:
+  /// The operator with the attributes that the place gives, or nothing; found once for each schema and operands' shapes.
+  std::optional<Operator> concrete(const Schema& schema, std::span<const Item* const> operands) const;
+
+  const Family& family_;
+  bool larger_;
+  std::vector<Item> inputs_;
+  std::vector<std::size_t> kinds_;
+};
+
+}  // namespace taso

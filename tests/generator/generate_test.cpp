@@ -1,0 +1,94 @@
+// What the generator finds without being told.
+#include "generator/generate.h"
+
+#include "generator/prune.h"
+#include "generator/rule_writer.h"
+#include "rules/rule_text.h"
+#include "tests/catch.h"
+
+using namespace taso;
+
+namespace {
+
+/// Takes every candidate for true: what is tested here is what is found, not what is proved.
+GenerateReport find(const std::vector<std::string>& schemas, std::size_t operators, unsigned jobs = 1) {
+  GenerateOptions options;
+  options.schemas = schemas;
+  options.max_operators = operators;
+  options.jobs = jobs;
+  options.prove = [](const Rule&) { return ProofOutcome{ProofOutcome::Kind::proved, {"assumed"}, {}, {}}; };
+  return generate(options);
+}
+
+/// Whether the rules entail it.
+bool entails(const std::vector<Rule>& rules, std::string_view candidate) {
+  std::vector<Rule> equations = rules;
+  for (Rule& rule : equations) rule.kind = Rule::Kind::axiom;
+  return is_derivable(parse_rule("candidate c\n  " + std::string(candidate) + "\n"), Properties(equations));
+}
+
+std::string all_text(const GenerateReport& report) {
+  std::string text;
+  for (const Rule& rule : report.rules) text += print(rule);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("laws of matrices are found") {
+  const auto report = find({"matmul", "add", "relu", "transpose", "concat1", "split1"}, 3);
+  CHECK(report.proved > 10);
+  CHECK(entails(report.rules, "matmul(matmul(x, y), z) => matmul(x, matmul(y, z))"));
+  CHECK(entails(report.rules, "add(matmul(x, y), matmul(x, z)) => matmul(x, add(y, z))"));
+  CHECK(entails(report.rules,
+                "matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))"));
+  CHECK(entails(report.rules, "relu(relu(x)) => relu(x)"));
+  CHECK(entails(report.rules, "relu(concat[axis=1](x, y)) => concat[axis=1](relu(x), relu(y))"));
+  CHECK(entails(report.rules,
+                "transpose[permutation=[1, 0]](matmul(x, y)) => matmul(transpose[permutation=[1, 0]](y), "
+                "transpose[permutation=[1, 0]](x))"));
+  CHECK_FALSE(entails(report.rules, "matmul(x, y) => matmul(y, x)"));
+  CHECK_FALSE(entails(report.rules, "relu(add(x, y)) => add(relu(x), relu(y))"));
+}
+
+TEST_CASE("laws of convolutions are found") {
+  const auto report = find({"conv3x3", "add", "concat0", "concat1", "split1"}, 3);
+  CHECK(entails(report.rules, "add(conv[pads=1](x, w), conv[pads=1](x, v)) => conv[pads=1](x, add(w, v))"));
+  CHECK(entails(report.rules,
+                "add(conv[pads=1](x, w), conv[pads=1](z, v)) => "
+                "conv[pads=1](concat[axis=1](x, z), concat[axis=1](w, v))\n"
+                "  where spatial(w) = spatial(v), spatial(x) = spatial(z)"));
+  CHECK(entails(report.rules,
+                "conv[pads=1](x, w), conv[pads=1](x, v) => "
+                "split[axis=1, at=dim(w, 0)](conv[pads=1](x, concat[axis=0](w, v)))\n"
+                "  where spatial(w) = spatial(v)"));
+}
+
+TEST_CASE("the result is the same at any number of jobs") {
+  const auto one = find({"matmul", "add", "relu", "concat0", "split0"}, 2, 1),
+             three = find({"matmul", "add", "relu", "concat0", "split0"}, 2, 3);
+  CHECK(all_text(one) == all_text(three));
+  CHECK(one.not_derived == three.not_derived);
+}
+
+TEST_CASE("steps of pruning only ever leave less") {
+  const auto report = find({"matmul", "add", "transpose"}, 3);
+  CHECK(report.equalities >= report.renamed);
+  CHECK(report.renamed >= report.confirmed);
+  CHECK(report.confirmed >= report.without_common_subgraph);
+  CHECK(report.without_common_subgraph >= report.distinct);
+  CHECK(report.distinct >= report.not_derived);
+  CHECK(report.not_derived >= report.proved);
+}
+
+TEST_CASE("what the prover refuses is listed, never written") {
+  GenerateOptions options;
+  options.schemas = {"add", "mul"};
+  options.max_operators = 2;
+  options.prove = [](const Rule&) { return ProofOutcome{ProofOutcome::Kind::refuted, {}, {}, "on principle"}; };
+  const auto report = generate(options);
+  CHECK(report.rules.empty());
+  CHECK_FALSE(report.refuted.empty());
+}
+
+TEST_CASE("an operator that there is not is an error") { CHECK_THROWS_AS(families({"matmull"}), InputError); }
