@@ -21,7 +21,7 @@ class Entailment {
   };
   /// `effort` is Z3's own count of steps for one question.
   Entailment(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses,
-             unsigned effort = 2'000'000);
+             unsigned effort = 400'000);
   ~Entailment();
   Entailment(Entailment&&) noexcept;
 

@@ -42,8 +42,9 @@ std::optional<bool> Facts::decided(const Constraint& constraint) {
   return *number != 0;
 }
 
-Facts::Facts(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort)
-    : effort_(effort) {
+Facts::Facts(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
+             bool refining)
+    : effort_(effort), refining_(refining) {
   for (const Unknown& unknown : unknowns) {
     unknowns_.emplace(unknown.name, static_cast<Variable>(entries_.size()));
     entries_.push_back({unknown.name, unknown.least, std::nullopt, std::nullopt});
@@ -102,6 +103,44 @@ void Facts::assume(const Constraint& constraint) {
   if (std::find(hypotheses_.begin(), hypotheses_.end(), simple) == hypotheses_.end()) hypotheses_.push_back(simple);
 }
 
+void Facts::determine(Variable chosen, const Polynomial& solution) {
+  for (auto& [variable, value] : determined_) value = value.substitute(chosen, solution);
+  determined_.emplace_back(chosen, solution);
+}
+
+// Two factorisations of one number have a common refinement: x y = u v exactly if x = ab, y = cd, u = ac, v = bd for some
+// positive a, b, c, d, and so on for more factors.
+bool Facts::refine(const Polynomial& zero) {
+  if (zero.terms().size() != 2) return false;
+  const auto &first = zero.terms()[0], &second = zero.terms()[1];
+  if (first.coefficient * second.coefficient != -1) return false;
+  const Monomial left = first.monomial, right = second.monomial;
+  if (left.degree() < 2 || right.degree() < 2 || left.degree() * right.degree() > 9) return false;
+  std::vector<Variable> factors(left.begin(), left.end());
+  factors.insert(factors.end(), right.begin(), right.end());
+  for (const Variable factor : factors) {
+    if (std::count(factors.begin(), factors.end(), factor) > 1) return false;
+    if (entries_[factor].quotient || entries_[factor].least.value_or(0) < 1) return false;
+    if (std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+          return entry.quotient && (occurs(factor, entry.quotient->first) || occurs(factor, entry.quotient->second));
+        }))
+      return false;
+  }
+  refinable_ = true;
+  if (!refining_) return false;
+  std::vector<Polynomial> rows(left.degree(), 1), columns(right.degree(), 1);
+  for (Polynomial& row : rows)
+    for (Polynomial& column : columns) {
+      const Variable part = fresh(std::nullopt, fmt::format("f{}", entries_.size()));
+      entries_[part].least = 1;
+      row = row * Polynomial::variable(part);
+      column = column * Polynomial::variable(part);
+    }
+  for (std::size_t i = 0; i < rows.size(); ++i) determine(left.begin()[i], rows[i]);
+  for (std::size_t i = 0; i < columns.size(); ++i) determine(right.begin()[i], columns[i]);
+  return true;
+}
+
 // Equations determine unknowns; a divisibility is an equation with a new unknown. What is left is assumed as it stands.
 void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
   struct Equation {
@@ -109,14 +148,35 @@ void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
     std::optional<Variable> factor;  // left * factor = right
   };
   std::vector<Equation> equations;
-  for (const Requirement& requirement : hypotheses) {
-    if (requirement.kind == Requirement::Kind::equal) equations.push_back({requirement.left, requirement.right, {}});
-    if (requirement.kind == Requirement::Kind::divides) {
-      const Variable factor = fresh(std::nullopt, fmt::format("k{}", entries_.size()));
-      if (surely(at_least(polynomial(requirement.left), 1)) && surely(at_least(polynomial(requirement.right), 1)))
-        entries_[factor].least = 1;
-      equations.push_back({requirement.left, requirement.right, factor});
+  const auto add_multiple = [&](Dim divisor, Dim whole) {
+    const Variable factor = fresh(std::nullopt, fmt::format("k{}", entries_.size()));
+    if (surely(at_least(polynomial(divisor), 1)) && surely(at_least(polynomial(whole), 1))) entries_[factor].least = 1;
+    equations.push_back({divisor, whole, factor});
+  };
+  const auto assume_inequalities = [&] {
+    hypotheses_.clear();
+    for (const auto& [variable, value] : determined_)
+      if (const auto& least = entries_[variable].least) assume(at_least(value, *least));
+    for (const Requirement& requirement : hypotheses) {
+      if (requirement.kind == Requirement::Kind::at_least)
+        assume(at_least(polynomial(requirement.left), polynomial(requirement.right)));
+      if (requirement.kind == Requirement::Kind::not_equal)
+        assume({Constraint::Kind::non_zero, polynomial(requirement.left) - polynomial(requirement.right)});
     }
+  };
+  assume_inequalities();
+  for (const Requirement& requirement : hypotheses) {
+    if (requirement.kind == Requirement::Kind::divides) add_multiple(requirement.left, requirement.right);
+    if (requirement.kind != Requirement::Kind::equal) continue;
+    equations.push_back({requirement.left, requirement.right, {}});
+    // a = b floor(a / b) says that b divides a.
+    const Dim zero = requirement.left - requirement.right;
+    for (const DimTerm& term : terms_of(zero))
+      for (const DimFactor& factor : term.factors) {
+        if (!factor.name.empty() || !surely(at_least(polynomial(factor.denominator), 1))) continue;
+        const Dim rest = factor.numerator - factor.denominator * floor_div(factor.numerator, factor.denominator);
+        if (zero == rest || zero == Dim(0) - rest) add_multiple(factor.denominator, factor.numerator);
+      }
   }
   const auto difference = [&](const Equation& equation) {
     Polynomial left = polynomial(equation.left);
@@ -160,23 +220,22 @@ void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
         chosen = variable, solution = value, bounded_solution = safe;
       }
       if (!chosen) continue;
-      for (auto& [variable, value] : determined_) value = value.substitute(*chosen, solution);
-      determined_.emplace_back(*chosen, solution);
+      determine(*chosen, solution);
       progress = true;
     }
+    if (!progress)
+      progress = std::any_of(equations.begin(), equations.end(),
+                             [&](const Equation& equation) { return refine(difference(equation)); });
+    assume_inequalities();
   }
-  for (const auto& [variable, value] : determined_)
-    if (const auto& least = entries_[variable].least) assume(at_least(value, *least));
+  hypotheses_.clear();
   for (const Equation& equation : equations) {
     assume({Constraint::Kind::zero, difference(equation)});
     if (equation.factor) assume(at_least(polynomial(equation.left), 1));
   }
-  for (const Requirement& requirement : hypotheses) {
-    if (requirement.kind == Requirement::Kind::at_least)
-      assume(at_least(polynomial(requirement.left), polynomial(requirement.right)));
-    if (requirement.kind == Requirement::Kind::not_equal)
-      assume({Constraint::Kind::non_zero, polynomial(requirement.left) - polynomial(requirement.right)});
-  }
+  const Constraints solved = std::move(hypotheses_);
+  assume_inequalities();
+  hypotheses_.insert(hypotheses_.begin(), solved.begin(), solved.end());
 }
 
 Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denominator,
@@ -252,12 +311,15 @@ bool Facts::bounded(const Polynomial& polynomial, int depth) const {
   std::vector<Variable> variables;
   polynomial.collect(variables);
   bool from_zero = true;
+  std::size_t size = 0;  // of the polynomial, when variables are counted from their least value
+  for (const auto& term : polynomial.terms())
+    size += std::size_t{1} << std::min<std::size_t>(term.monomial.degree(), 10);
   Polynomial shifted = polynomial;
   for (const Variable variable : variables) {
     const auto& least = entries_[variable].least;
     if (!least)
       from_zero = false;
-    else if (*least != 0)
+    else if (*least != 0 && size <= 300)
       shifted = shifted.substitute(variable, Polynomial::variable(variable) + Polynomial(*least));
   }
   if (from_zero && std::all_of(shifted.terms().begin(), shifted.terms().end(),

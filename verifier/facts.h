@@ -42,7 +42,10 @@ class IntegerSolver;
 /// Unknowns, index variables and rounded quotients, with what is known of them.
 class Facts {
  public:
-  Facts(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort);
+  /// `effort` is Z3's count of steps for one question. With `refining`, equations between products are solved by the
+  /// common refinement of the two, which takes more unknowns.
+  Facts(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
+        bool refining = false);
   ~Facts();
   Facts(Facts&&) noexcept;
 
@@ -87,11 +90,15 @@ class Facts {
   Answer same_union(std::span<const Constraint> guards, const std::vector<Constraints>& left,
                     const std::vector<Constraints>& right);
 
+  /// Whether refining would do anything.
+  bool refinable() const { return refinable_; }
   std::size_t solver_calls() const { return solver_calls_; }
 
  private:
   friend class IntegerSolver;
   void solve_equations(const std::vector<Requirement>& hypotheses);
+  void determine(Variable chosen, const Polynomial& solution);
+  bool refine(const Polynomial& zero);
   void assume(const Constraint& constraint);
   bool occurs(Variable variable, const Polynomial& polynomial) const;
   bool non_negative(const Polynomial& polynomial, std::span<const Constraint> guards, int depth) const;
@@ -106,6 +113,7 @@ class Facts {
   Constraints hypotheses_;
   bool contradictory_ = false;
   unsigned effort_;
+  bool refining_, refinable_ = false;
   std::size_t solver_calls_ = 0;
   std::unordered_map<std::string, Answer> answers_;
 };

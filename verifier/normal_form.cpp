@@ -70,31 +70,37 @@ bool same_result(const Instance& instance, std::size_t result) {
   return vanishes(difference, context);
 }
 
+/// Why it is not proved; empty if it is.
+std::string obstacle(const Instance& instance, const NormalFormLimits& limits, bool refining, bool& refinable) {
+  try {
+    Workspace workspace(instance.unknowns, instance.hypotheses, limits.effort, limits.steps, limits.stop, refining);
+    refinable = workspace.facts.refinable();
+    for (const Requirement& obligation : instance.obligations)
+      if (workspace.facts.entails(obligation) != Answer::yes)
+        return "the hypotheses are not seen to entail " + text_of(obligation);
+    for (std::size_t result = 0; result < instance.source.size(); ++result) {
+      if (instance.source[result] == instance.target[result] || same_result(instance, result)) continue;
+      return instance.source.size() == 1
+                 ? std::string("the normal forms are not seen to be equal")
+                 : fmt::format("the normal forms of result {} are not seen to be equal", result + 1);
+    }
+  } catch (const ProofLimit& limit) {
+    return limit.what();
+  } catch (const ShapeError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 NormalFormResult prove_by_normal_form(const Instance& instance, const NormalFormLimits& limits) {
-  const auto unknown = [](std::string reason) {
-    return NormalFormResult{NormalFormResult::unknown, std::move(reason)};
-  };
-  if (!instance.target_fits) return unknown("ranks do not fit");
-  try {
-    Workspace workspace(instance.unknowns, instance.hypotheses, limits.effort, limits.steps, limits.stop);
-    for (const Requirement& obligation : instance.obligations)
-      if (workspace.facts.entails(obligation) != Answer::yes)
-        return unknown("the hypotheses are not seen to entail " + text_of(obligation));
-    for (std::size_t result = 0; result < instance.source.size(); ++result) {
-      if (instance.source[result] == instance.target[result]) continue;
-      if (!same_result(instance, result))
-        return unknown(instance.source.size() == 1
-                           ? std::string("the normal forms are not seen to be equal")
-                           : fmt::format("the normal forms of result {} are not seen to be equal", result + 1));
-    }
-  } catch (const ProofLimit& limit) {
-    return unknown(limit.what());
-  } catch (const ShapeError& error) {
-    return unknown(error.what());
-  }
-  return {NormalFormResult::proved, ""};
+  if (!instance.target_fits) return {NormalFormResult::unknown, "ranks do not fit"};
+  bool refinable = false;
+  std::string reason = obstacle(instance, limits, false, refinable);
+  if (!reason.empty() && refinable && !limits.stop.stop_requested())
+    reason = obstacle(instance, limits, true, refinable);
+  return {reason.empty() ? NormalFormResult::proved : NormalFormResult::unknown, reason};
 }
 
 std::string normal_form_text(const Instance& instance) {

@@ -12,7 +12,7 @@ namespace taso {
 
 struct NormalFormLimits {
   std::size_t steps = 200'000;  ///< of our own
-  unsigned effort = 2'000'000;  ///< Z3's count of steps for one question
+  unsigned effort = 400'000;    ///< Z3's count of steps for one question
   std::stop_token stop = {};
 };
 

@@ -275,9 +275,13 @@ bool vanishes(const Sum& sum, const Constraints& context) {
     for (const Constraint& guard : term.guards) {
       if (occurs_any(term.bound, guard.value)) continue;
       if (context.size() > 12) return false;
-      for (const Constraint& assumed : {guard, guard.negated()}) {
-        const Constraints here = joined(context, {assumed});
-        if (facts().satisfiable(here) != Answer::no && !vanishes(left, here)) return false;
+      Constraints cases{guard, guard.negated()};
+      if (guard.kind != Constraint::Kind::non_negative)
+        cases = {{Constraint::Kind::zero, guard.value}, at_least(guard.value, 1), at_least(-1, guard.value)};
+      for (const Constraint& assumed : cases) {
+        Constraints here = context;
+        if (!add_guard(here, assumed, {}) || facts().satisfiable(here) == Answer::no) continue;
+        if (!vanishes(left, here)) return false;
       }
       return true;
     }

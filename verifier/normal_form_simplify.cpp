@@ -274,7 +274,9 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
       continue;
     }
     // An equation between outer variables makes one of them the other.
-    for (const Constraint& equation : Constraints(term.guards)) {
+    Constraints equations = known;
+    equations.insert(equations.end(), term.guards.begin(), term.guards.end());
+    for (const Constraint& equation : equations) {
       if (equation.kind != Kind::zero) continue;
       std::vector<Variable> variables;
       equation.value.collect(variables);

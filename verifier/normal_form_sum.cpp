@@ -60,8 +60,8 @@ Rational inverse(Rational a) {
 }
 
 Workspace::Workspace(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
-                     std::size_t steps, std::stop_token stop)
-    : facts(unknowns, hypotheses, effort), steps_(steps), stop_(std::move(stop)), outer_(current_workspace) {
+                     std::size_t steps, std::stop_token stop, bool refining)
+    : facts(unknowns, hypotheses, effort, refining), steps_(steps), stop_(std::move(stop)), outer_(current_workspace) {
   current_workspace = this;
 }
 Workspace::~Workspace() { current_workspace = outer_; }

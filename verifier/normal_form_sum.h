@@ -73,7 +73,7 @@ struct Sum {
 class Workspace {
  public:
   Workspace(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
-            std::size_t steps, std::stop_token stop);
+            std::size_t steps, std::stop_token stop, bool refining = false);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;

@@ -23,7 +23,7 @@ using Variable = std::uint16_t;  ///< its place in a table of variables
 /// A product of variables, sorted, with repetitions.
 class Monomial {
  public:
-  static constexpr std::size_t greatest_degree = 15;
+  static constexpr std::size_t greatest_degree = 23;
   Monomial() = default;
   explicit Monomial(Variable variable) : size_(1) { factors_[0] = variable; }
 
