@@ -98,7 +98,7 @@ class Verification {
       verdict_.properties.assign(used_.begin(), used_.end());
       return std::move(verdict_);
     }
-    if (look_for_counterexample(thorough_tries)) return std::move(verdict_);
+    if (options_.thorough && look_for_counterexample(thorough_tries)) return std::move(verdict_);
     verdict_.kind = RuleVerdict::Kind::unknown;
     verdict_.reason = deadline_.is_over() ? "the time limit was met" : open_;
     return std::move(verdict_);
@@ -183,6 +183,7 @@ class Verification {
   }
   NormalFormLimits normal_form_limits() const {
     NormalFormLimits result;
+    result.effort = options_.effort / 4;
     result.stop = deadline_.token();
     return result;
   }
@@ -239,12 +240,12 @@ RuleVerdict verify(const Rule& rule, const Properties& properties, const VerifyO
   const bool may_be_true_somewhere =
       verdict.kind == RuleVerdict::Kind::refuted && verdict.instances > 0 && verdict.disagreement.empty();
   if (!options.abduce || !may_be_true_somewhere) return verdict;
-  constexpr std::size_t most_attempts = 12;
   std::size_t attempts = 0;
   for (const auto& conditions : verification.conditions()) {
-    if (++attempts > most_attempts || verification.is_over() || stop.stop_requested()) break;
+    if (++attempts > options.conditions || verification.is_over() || stop.stop_requested()) break;
     VerifyOptions without = options;
     without.second_opinion = false;
+    without.thorough = false;
     without.effort = options.effort / 4;
     if (options.time_limit > 0) {
       const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;

@@ -18,8 +18,10 @@ struct VerifyOptions {
   /// Z3's count of steps for one question: verdicts do not depend on the machine's load.
   unsigned effort = 4'000'000;
   std::uint64_t seed = 1;
-  bool abduce = true;          ///< look for the condition under which a false rule is true
-  bool second_opinion = true;  ///< ask the normal form as well
+  bool abduce = true;           ///< look for the condition under which a false rule is true
+  std::size_t conditions = 12;  ///< at most so many are tried
+  bool thorough = true;         ///< look long for a counterexample to what is not proved
+  bool second_opinion = true;   ///< ask the normal form as well
   bool keep_certificates = false;
 };
 
