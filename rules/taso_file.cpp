@@ -1,7 +1,6 @@
 #include "rules/taso_file.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -473,11 +472,6 @@ RuleFile parse_taso_rules(const Source& bytes) {
   if (rules.empty()) fail_at_byte(bytes.name(), 0, "no rules");
   for (std::size_t i = 0; i < rules.size(); ++i) file.items.emplace_back(Translator(bytes, rules[i], i).translate());
   return file;
-}
-
-RuleFile read_rule_file(const std::string& path) {
-  const Source source = Source::read(path);
-  return path.ends_with(".pb") ? parse_taso_rules(source) : parse_rules(source);
 }
 
 }  // namespace taso

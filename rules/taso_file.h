@@ -1,8 +1,6 @@
 // Reads the binary rule files of TASO (SOSP 2019) as rules of ours.
 #pragma once
 
-#include <string>
-
 #include "ops/source.h"
 #include "rules/rule_text.h"
 
@@ -16,8 +14,5 @@ namespace taso {
 /// that a concat names, a condition; a split cuts where the concat that made its operand joined; average pooling counts
 /// the padding, as TASO's own properties have it.
 RuleFile parse_taso_rules(const Source& bytes);
-
-/// A rule file of either kind: TASO's if the name ends in ".pb", else ours.
-RuleFile read_rule_file(const std::string& path);
 
 }  // namespace taso

@@ -10,6 +10,7 @@
 
 #include "cli/ending.h"
 #include "ops/error.h"
+#include "rules/taso_file.h"
 
 namespace taso {
 namespace {
@@ -60,8 +61,7 @@ auto placed(Work&& work) {
 GivenFile read_rules(const std::filesystem::path& path) {
   GivenFile file{read_source(path), false, {}};
   file.is_taso = is_taso_file(file.source);
-  if (file.is_taso) throw InputError(fmt::format("{}: TASO's rule files are not read by this version", path.string()));
-  file.rules = placed([&] { return parse_rules(file.source); });
+  file.rules = placed([&] { return file.is_taso ? parse_taso_rules(file.source) : parse_rules(file.source); });
   return file;
 }
 

@@ -170,14 +170,65 @@ TEST_CASE("random rule files print and parse as they are") {
   }
 }
 
+fs::path source_folder() {
+  const char* root = std::getenv("TASO_SOURCE_FOLDER");  // from ctest; by hand, run from there
+  return root ? root : ".";
+}
+
+// The blocks of code that name no language, without the indentation that they have in a list.
+std::vector<std::string> plain_blocks(const fs::path& path) {
+  std::ifstream file(path);
+  std::vector<std::string> blocks;
+  std::string line;
+  bool inside = false, wanted = false;
+  while (std::getline(file, line)) {
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (indent != std::string::npos && line.compare(indent, 3, "```") == 0) {
+      inside = !inside;
+      if (inside) wanted = line.size() == indent + 3;
+      if (inside && wanted) blocks.emplace_back();
+    } else if (inside && wanted) {
+      blocks.back() += (line.starts_with("   ") && indent != 2 ? line.substr(3) : line) + '\n';
+    }
+  }
+  return blocks;
+}
+
+TEST_CASE("what the README of the rules shows are rules") {
+  std::size_t items = 0;
+  for (std::string block : plain_blocks(source_folder() / "rules/README.md")) {
+    if (!block.starts_with("taso rules")) block = "taso rules 1\n\n" + block;
+    INFO(block);
+    const RuleFile file = parse_rules(Source("README.md", block));
+    CHECK(print(file) == block);
+    items += file.rules().size();
+  }
+  CHECK(items == 6);
+}
+
+TEST_CASE("the shipped properties print and parse as they are") {
+  for (const auto& entry : fs::directory_iterator(source_folder() / "rules")) {
+    if (entry.path().extension() != ".rules") continue;
+    INFO(entry.path());
+    const RuleFile file = parse_rules(Source::read(entry.path().string()));
+    const std::string text = print(file);
+    const RuleFile again = parse_rules(Source("printed", text));
+    CHECK(print(again) == text);
+    const std::vector<Rule> before = file.rules(), after = again.rules();
+    REQUIRE(before.size() == after.size());
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      CHECK(before[i].same_statement(after[i]));
+      CHECK(before[i].comments == after[i].comments);
+    }
+  }
+}
+
 // TASO_BLESS=1 rewrites what the files expect to what the program says. Read the diff.
 TEST_CASE("every mistake in a rule file is reported where it stands") {
-  const char* root = std::getenv("TASO_SOURCE_FOLDER");
   const char* bless = std::getenv("TASO_BLESS");
   const std::string mark = "# expect: ";
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(root ? root : ".") / "tests/rules/bad"))
-    paths.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(source_folder() / "tests/rules/bad")) paths.push_back(entry.path());
   REQUIRE(paths.size() > 60);
   for (const fs::path& path : paths) {
     INFO(path);
