@@ -49,8 +49,9 @@ std::string test_case(const VerifyResults& results, std::size_t index) {
   const GivenRule& given = results.rules[index];
   const RuleResult& result = results.results[index];
   const std::string& file = results.files[given.file].source.name();
-  const std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" line=\"{}\"",
-                                       xml_text(file), xml_text(given.rule.name), xml_text(file), given.line);
+  std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\" file=\"{}\"", xml_text(file),
+                                 xml_text(given.rule.name), xml_text(file));
+  if (given.line > 0) head += fmt::format(" line=\"{}\"", given.line);
   if (result.passed()) return head + "/>\n";
   if (!result.decided) return head + "><skipped message=\"interrupted\"/></testcase>\n";
   const bool disagrees = !result.disagreement().empty();

@@ -81,23 +81,23 @@ std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
     // Places are in the order of the file, so that lines are counted once and not anew for every rule.
     const std::string_view text = files[i].source.text();
-    std::size_t line = 1, seen = 0, number = 0;
+    std::size_t line = 1, seen = 0;
     for (Rule& rule : files[i].rules.rules()) {
-      ++number;
       const std::size_t place = std::min(rule.place.begin, text.size());
       if (place > seen) {
         line += static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(seen),
                                                     text.begin() + static_cast<std::ptrdiff_t>(place), '\n'));
         seen = place;
       }
-      rules.push_back({std::move(rule), i, files[i].is_taso ? number : line});
+      rules.push_back({std::move(rule), i, files[i].is_taso ? 0 : line});
     }
   }
   return rules;
 }
 
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files) {
-  return fmt::format("{}:{}", files[rule.file].source.name(), rule.line);
+  const std::string& name = files[rule.file].source.name();
+  return rule.line == 0 ? name : fmt::format("{}:{}", name, rule.line);
 }
 
 }  // namespace taso

@@ -12,14 +12,14 @@ namespace taso {
 
 struct GivenFile {
   Source source;
-  bool is_taso = false;  ///< TASO's binary format, whose rules are counted and not in lines
+  bool is_taso = false;  ///< TASO's binary format, which has no lines
   RuleFile rules;
 };
 
 struct GivenRule {
   Rule rule;
   std::size_t file = 0;  ///< which of the files
-  std::size_t line = 0;  ///< of a binary file, which rule it is, counted from 1
+  std::size_t line = 0;  ///< 0 in a binary file
 };
 
 /// "-" is the standard input. Throws PlacedError, or InputError if there is nothing to point at.
@@ -29,7 +29,7 @@ GivenFile read_properties(const std::filesystem::path& path);
 
 /// In the order of the files.
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
-/// "file:line"
+/// "file:line", or the file alone
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);
 
 }  // namespace taso

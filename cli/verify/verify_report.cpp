@@ -45,10 +45,13 @@ Json json_of(const SecondOpinion& opinion) {
 Json json_of_rule(const VerifyResults& results, std::size_t index) {
   const GivenRule& given = results.rules[index];
   const RuleResult& result = results.results[index];
-  Json json = {
-      {"name", given.rule.name},  {"kind", text_of(given.rule.kind)}, {"file", results.files[given.file].source.name()},
-      {"line", given.line},       {"hash", results.hashes[index]},    {"verdict", text_of(result.outcome())},
-      {"passed", result.passed()}};
+  Json json = {{"name", given.rule.name},
+               {"kind", text_of(given.rule.kind)},
+               {"file", results.files[given.file].source.name()},
+               {"line", given.line == 0 ? Json(nullptr) : Json(given.line)},
+               {"hash", results.hashes[index]},
+               {"verdict", text_of(result.outcome())},
+               {"passed", result.passed()}};
   if (!result.decided) return json;
   json.update(result.property ? json_of(*result.property) : json_of(result.verdict));
   json["counterexample"] = text_or_null(result.counterexample());

@@ -1,6 +1,7 @@
 """The rule files beside this one: the folder is the verdict."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -49,6 +50,17 @@ def test_verdicts_do_not_depend_on_the_number_of_jobs(taso_verify, source_folder
         del report["seconds"]
         reports.append(report)
     assert reports[0] == reports[1]
+
+
+def test_verdicts_on_the_rules_of_taso(taso_verify, source_folder):
+    """The file of TASO's release is not part of this repository."""
+    file = os.environ.get("TASO_2019_RULES")
+    if not file:
+        pytest.skip("TASO_2019_RULES does not name TASO's rule file (graph_subst.pb)")
+    done = subprocess.run([source_folder / "scripts/verify-taso-rules", file, "--check",
+                           source_folder / "tests/verifier/taso-2019.verdicts"], capture_output=True, text=True,
+                          env={**os.environ, "TASO_PROGRAMS": str(taso_verify.parent)})
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.full

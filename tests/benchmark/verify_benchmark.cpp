@@ -1,0 +1,170 @@
+// Times the verifier on rule files:
+//   benchmark_verify FILE… [--properties FILE] [--threads N] [--runs N] [--limit N] [--growth]
+// Prints the elapsed time for all rules, the verdicts and the slowest rules; with --growth also how the time depends on the
+// number of properties, for subsets of them that keep those which the proofs use.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/verify/rule_input.h"
+#include "cli/verify/spread.h"
+#include "ops/error.h"
+#include "ops/random.h"
+#include "verifier/verify.h"
+
+namespace {
+
+using namespace taso;
+using Clock = std::chrono::steady_clock;
+
+struct Settings {
+  std::vector<std::string> files;
+  std::string properties = "rules/properties.rules";
+  unsigned threads = 2;
+  std::size_t runs = 3, limit = 0;
+  bool growth = false;
+};
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Times {
+  double elapsed = 0;
+  std::vector<double> each;
+  std::vector<RuleVerdict> verdicts;
+  double worst() const { return each.empty() ? 0 : *std::max_element(each.begin(), each.end()); }
+};
+
+Times time_once(const std::vector<GivenRule>& rules, const std::vector<Rule>& axioms, unsigned threads) {
+  Times times;
+  times.each.resize(rules.size());
+  times.verdicts.resize(rules.size());
+  const auto start = Clock::now();
+  const Properties properties(axioms);
+  Spread work;
+  work.tasks = rules.size();
+  work.jobs = threads;
+  work.work = [&](std::size_t i, const std::stop_token& stop) {
+    const auto begin = Clock::now();
+    times.verdicts[i] = verify(rules[i].rule, properties, {}, stop);
+    times.each[i] = seconds_since(begin);
+    return true;
+  };
+  spread(work);
+  times.elapsed = seconds_since(start);
+  return times;
+}
+
+/// The least of several runs, for the elapsed time and for each rule: other work on the machine only adds.
+Times time_rules(const std::vector<GivenRule>& rules, const std::vector<Rule>& axioms, const Settings& settings) {
+  Times best = time_once(rules, axioms, settings.threads);
+  for (std::size_t run = 1; run < settings.runs; ++run) {
+    const Times next = time_once(rules, axioms, settings.threads);
+    best.elapsed = std::min(best.elapsed, next.elapsed);
+    for (std::size_t i = 0; i < rules.size(); ++i) best.each[i] = std::min(best.each[i], next.each[i]);
+  }
+  return best;
+}
+
+void print_times(const std::vector<GivenRule>& rules, const Times& times, const Settings& settings) {
+  std::map<std::string_view, std::size_t> verdicts;
+  for (const RuleVerdict& verdict : times.verdicts) ++verdicts[text_of(verdict.kind)];
+  fmt::print("{} rules on {} threads: {:.3f} s, worst rule {:.3f} s\n", rules.size(), settings.threads, times.elapsed,
+             times.worst());
+  for (const auto& [verdict, count] : verdicts) fmt::print("  {} {}\n", count, verdict);
+  std::vector<std::size_t> order(rules.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return times.each[a] > times.each[b]; });
+  order.resize(std::min<std::size_t>(order.size(), 5));
+  for (const std::size_t i : order)
+    fmt::print("  {:.3f} s {} ({}, {} instances)\n", times.each[i], rules[i].rule.name, text_of(times.verdicts[i].kind),
+               times.verdicts[i].instances);
+}
+
+/// The properties that proofs use always stay, so that the verdicts do; the others are added in a random order.
+void print_growth(const std::vector<GivenRule>& rules, const std::vector<Rule>& axioms, const Times& all,
+                  const Settings& settings) {
+  std::set<std::string> used;
+  std::vector<GivenRule> proved;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (all.verdicts[i].kind != RuleVerdict::Kind::proved) continue;
+    proved.push_back(rules[i]);
+    used.insert(all.verdicts[i].properties.begin(), all.verdicts[i].properties.end());
+  }
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < axioms.size(); ++i)
+    if (used.count(axioms[i].name) == 0) others.push_back(i);
+  Random random(1);
+  for (std::size_t i = others.size(); i > 1; --i) std::swap(others[i - 1], others[random.below(i)]);
+  fmt::print("{} proved rules by the number of properties, of which {} are used:\n", proved.size(),
+             axioms.size() - others.size());
+  constexpr std::size_t steps = 4;
+  for (std::size_t step = 0; step <= steps; ++step) {
+    std::set<std::size_t> kept(others.begin(),
+                               others.begin() + static_cast<std::ptrdiff_t>(others.size() * step / steps));
+    std::vector<Rule> subset;
+    for (std::size_t i = 0; i < axioms.size(); ++i)
+      if (used.count(axioms[i].name) > 0 || kept.count(i) > 0) subset.push_back(axioms[i]);
+    const Times times = time_rules(proved, subset, settings);
+    fmt::print("  {:>4} properties: {:.3f} s, worst rule {:.3f} s\n", subset.size(), times.elapsed, times.worst());
+  }
+}
+
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    const auto value = [&]() -> std::string {
+      if (++i == argc) throw InputError(fmt::format("{} needs a value", flag));
+      return argv[i];
+    };
+    if (flag == "--properties") {
+      settings.properties = value();
+    } else if (flag == "--threads") {
+      settings.threads = static_cast<unsigned>(std::stoul(value()));
+    } else if (flag == "--runs") {
+      settings.runs = std::max(std::stoul(value()), 1ul);
+    } else if (flag == "--limit") {
+      settings.limit = std::stoul(value());
+    } else if (flag == "--growth") {
+      settings.growth = true;
+    } else {
+      settings.files.emplace_back(flag);
+    }
+  }
+  if (settings.files.empty()) throw InputError("no rule file is given");
+  return settings;
+}
+
+void benchmark(const Settings& settings) {
+  std::vector<GivenFile> files;
+  for (const std::string& file : settings.files) files.push_back(read_rules(file));
+  std::vector<GivenRule> rules = rules_of(files);
+  std::erase_if(rules, [](const GivenRule& given) { return given.rule.kind == Rule::Kind::axiom; });
+  if (settings.limit > 0 && rules.size() > settings.limit) rules.resize(settings.limit);
+  const std::vector<Rule> axioms = read_properties(settings.properties).rules.rules();
+  const Times times = time_rules(rules, axioms, settings);
+  print_times(rules, times, settings);
+  if (settings.growth) print_growth(rules, axioms, times, settings);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    benchmark(parse(argc, argv));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
