@@ -77,6 +77,7 @@ SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& 
   SmallSizes result;
   const Concretizer concretizer(instance);
   const auto count_verdict = [&](Verdict::Kind kind, const std::string& reason, const Assignment& assignment) {
+    result.instances = 1;
     if (kind == Verdict::proved) {
       ++result.proved;
       return;
@@ -86,31 +87,40 @@ SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& 
     if (first_refuted || result.reason.empty())
       result.reason = fmt::format("at {}: {}", text_at(instance, assignment), reason);
   };
-  std::size_t seen = 0;
-  for (const Assignment& assignment : small_assignments(instance, options.values, options.seed)) {
-    if (options.stop.stop_requested() || seen == options.assignments) break;
-    const auto built = concretizer.at(assignment);
+  std::vector<std::pair<const Assignment*, ConcreteInstance>> subjects;
+  const auto assignments = small_assignments(instance, options.values, options.seed);
+  constexpr std::size_t looked_at = 100;
+  for (std::size_t i = 0; i < assignments.size() && i < looked_at; ++i) {
+    auto built = concretizer.at(assignments[i]);
     if (const auto* misfit = std::get_if<Misfit>(&built)) {
-      if (!misfit->in_target) continue;
-      ++seen;
-      count_verdict(Verdict::refuted, misfit->reason, assignment);
+      if (misfit->in_target) count_verdict(Verdict::refuted, misfit->reason, assignments[i]);
       continue;
     }
-    const auto& concrete = std::get<ConcreteInstance>(built);
-    if (concrete.work > options.most_work) continue;
-    ++seen;
-    const Verdict verdict = prove_at(concrete, instance, options.effort);
-    count_verdict(verdict.kind, verdict.reason, assignment);
+    auto& concrete = std::get<ConcreteInstance>(built);
+    if (concrete.work <= options.most_work) subjects.emplace_back(&assignments[i], std::move(concrete));
   }
-  result.instances = seen > 0 ? 1 : 0;
+  // The largest says most; the others as they come.
+  const auto largest = std::max_element(subjects.begin(), subjects.end(),
+                                        [](const auto& a, const auto& b) { return a.second.work < b.second.work; });
+  if (largest != subjects.end()) std::iter_swap(subjects.begin(), largest);
+  for (std::size_t i = 0;
+       i < subjects.size() && i < options.assignments && !options.stop.stop_requested() && result.unknown < 2; ++i) {
+    const Verdict verdict = prove_at(subjects[i].second, instance, options.effort);
+    count_verdict(verdict.kind, verdict.reason, *subjects[i].first);
+  }
   return result;
 }
 
 SmallSizes check_small_sizes(const std::vector<Instance>& instances, const SmallSizesOptions& options) {
   SmallSizes sum;
-  for (const Instance& instance : instances) {
-    if (options.stop.stop_requested()) break;
-    const SmallSizes one = check_small_sizes(instance, options);
+  if (instances.empty()) return sum;
+  const std::size_t chosen = std::min(instances.size(), std::max<std::size_t>(options.in_all, 1));
+  SmallSizesOptions each = options;
+  each.assignments = std::min(options.assignments, std::max<std::size_t>(options.in_all / chosen, 1));
+  // Where Z3 gives up, it does so again and again.
+  constexpr std::size_t most_unknown = 4;
+  for (std::size_t i = 0; i < chosen && !options.stop.stop_requested() && sum.unknown < most_unknown; ++i) {
+    const SmallSizes one = check_small_sizes(instances[i * instances.size() / chosen], each);
     if (!one.reason.empty() && (sum.reason.empty() || (one.refuted > 0 && sum.refuted == 0))) sum.reason = one.reason;
     sum.proved += one.proved;
     sum.refuted += one.refuted;

@@ -12,10 +12,11 @@ namespace taso {
 
 struct SmallSizesOptions {
   std::uint64_t seed = 1;
-  std::int64_t values = 2;       ///< how many values of each unknown: dimensions of 1 and 2, pads of 0 and 1
-  std::size_t assignments = 8;   ///< at most, of one instance
-  double most_work = 600;        ///< operations of one of them
-  unsigned effort = 20'000'000;  ///< of Z3, for each
+  std::int64_t values = 2;      ///< how many values of each unknown: dimensions of 1 and 2, pads of 0 and 1
+  std::size_t assignments = 8;  ///< at most, of one instance
+  std::size_t in_all = 32;      ///< at most, of all instances: where there are more, some are passed over
+  double most_work = 400;       ///< operations of one of them
+  unsigned effort = 2'000'000;  ///< of Z3, for each
   std::stop_token stop = {};
 };
 
@@ -28,7 +29,7 @@ struct SmallSizes {
 };
 
 SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& options = {});
-/// All instances, added up.
+/// All instances, or some that are spread evenly, added up.
 SmallSizes check_small_sizes(const std::vector<Instance>& instances, const SmallSizesOptions& options = {});
 
 /// All assignments with unknowns of at most `values` different values each that meet the hypotheses; the first

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 
 #include <z3++.h>
 
@@ -83,11 +84,53 @@ Symbol operator*(const Symbol& a, const Symbol& b) {
   return wrap(of(a) * of(b));
 }
 
+// Quotients are products with inverses, and the inverse of a product is the product of inverses, the inverse of 0 being 0:
+// so most equalities between quotients become equalities of polynomials in the inverses, which need no search.
+namespace {
+
+constexpr const char* inverse_name = "1/";
+
+z3::func_decl inverse_function() {
+  return context()->function(inverse_name, context()->real_sort(), context()->real_sort());
+}
+
+z3::expr inverse(const z3::expr& divisor) {
+  if (is(divisor, 0)) return divisor;
+  if (divisor.is_numeral()) return (context()->real_val(1) / divisor).simplify();
+  if (!divisor.is_app()) return inverse_function()(divisor);
+  switch (divisor.decl().decl_kind()) {
+    case Z3_OP_MUL: {
+      z3::expr product = context()->real_val(1);
+      for (unsigned i = 0; i < divisor.num_args(); ++i) product = product * inverse(divisor.arg(i));
+      return product;
+    }
+    case Z3_OP_UMINUS: return -inverse(divisor.arg(0));
+    case Z3_OP_UNINTERPRETED:
+      if (divisor.num_args() == 1 && divisor.decl().name().str() == inverse_name) return divisor.arg(0);
+      break;
+    default: break;
+  }
+  return inverse_function()(divisor);
+}
+
+z3::expr expanded(const z3::expr& e) {
+  z3::params sums(*context());
+  sums.set("som", true);  // sums of products: polynomial identities vanish here
+  return e.simplify(sums);
+}
+
+/// Every divisor but 0 gives 1 with its inverse.
+void collect_inverses(const z3::expr& e, std::set<unsigned>& seen, z3::expr_vector& laws) {
+  if (!e.is_app() || !seen.insert(Z3_get_ast_id(*context(), e)).second) return;
+  if (e.num_args() == 1 && e.decl().name().str() == inverse_name) laws.push_back(z3::ite(e.arg(0) == 0, e == 0, e * e.arg(0) == 1));
+  for (unsigned i = 0; i < e.num_args(); ++i) collect_inverses(e.arg(i), seen, laws);
+}
+
+}  // namespace
+
 Symbol Math<Symbol>::divide(const Symbol& a, const Symbol& b) {
-  if (is(of(b), 1)) return a;
-  if (of(b).is_numeral() && !is(of(b), 0)) return wrap(of(a) / of(b));
-  // As a factor: then what is true of products is seen without thinking about division.
-  return a * wrap(z3::ite(of(b) == 0, context()->real_val(0), 1 / of(b)));
+  if (is(of(b), 1) || is(of(a), 0)) return a;
+  return a * wrap(inverse(expanded(of(b))));
 }
 
 Symbol Math<Symbol>::maximum(const Symbol& a, const Symbol& b) { return wrap(z3::ite(of(a) >= of(b), of(a), of(b))); }
@@ -110,11 +153,10 @@ Symbol Math<Symbol>::call(const char* name, const std::vector<Symbol>& operands)
 Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigned effort) {
   z3::context& z3 = *context();
   try {
-    z3::params sums(z3);
-    sums.set("som", true);  // sums of products: polynomial identities vanish here
     z3::expr_vector differences(z3);
     for (const auto& [a, b] : pairs) {
-      const z3::expr difference = (of(a) - of(b)).simplify(sums);
+      if (z3::eq(of(a), of(b))) continue;  // expressions are shared: the same one, however large
+      const z3::expr difference = expanded(of(a) - of(b));
       if (!is(difference, 0)) differences.push_back(difference != 0);
     }
     if (differences.empty()) return {Verdict::proved, ""};
@@ -123,6 +165,10 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
     if (effort != 0) limit.set("rlimit", effort);
     solver.set(limit);
     solver.add(z3::mk_or(differences));
+    std::set<unsigned> seen;
+    z3::expr_vector laws(z3);
+    for (const z3::expr& difference : differences) collect_inverses(difference, seen, laws);
+    for (const z3::expr& law : laws) solver.add(law);
     switch (solver.check()) {
       case z3::unsat: return {Verdict::proved, ""};
       case z3::sat: {

@@ -123,6 +123,20 @@ TEST_CASE("functions that are not polynomials are functions, and no more is know
   proves(apply(op::Softmax{.axis = 0}, {x}), apply(op::Softmax{.axis = 0}, {x}));
 }
 
+TEST_CASE("quotients, where division by zero gives zero") {
+  const T x = unknowns("x", {2}), y = unknowns("y", {2}), z = unknowns("z", {2});
+  const Operator div = op::Div{};
+  proves(apply(div, {apply(add, {x, y}), z}), apply(add, {apply(div, {x, z}), apply(div, {y, z})}));
+  proves(apply(div, {apply(div, {x, y}), z}), apply(div, {x, apply(mul, {z, y})}));
+  proves(apply(div, {x, apply(div, {y, z})}), apply(div, {apply(mul, {x, z}), y}));
+  refutes(apply(mul, {apply(div, {x, y}), y}), x);
+  const T square = apply(mul, {y, y});
+  proves(apply(div, {apply(mul, {apply(div, {x, y}), y}), y}), apply(div, {x, y}));
+  proves(apply(div, {y, square}), apply(div, {apply(op::Ones{.shape = {2}}, {}), y}));
+  refutes(apply(div, {x, y}), apply(div, {y, x}));
+  refutes(apply(div, {x, apply(add, {y, z})}), apply(add, {apply(div, {x, y}), apply(div, {x, z})}));
+}
+
 TEST_CASE("a limit is not a refutation") {
   const T a = unknowns("a", {2, 2}), b = unknowns("b", {2, 2});
   const T left = apply(op::Max{}, {apply(mul, {a, b}), apply(matmul, {a, b})});
