@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <z3++.h>
@@ -84,33 +85,19 @@ Symbol operator*(const Symbol& a, const Symbol& b) {
   return wrap(of(a) * of(b));
 }
 
-// Quotients are products with inverses, and the inverse of a product is the product of inverses, the inverse of 0 being 0:
-// so most equalities between quotients become equalities of polynomials in the inverses, which need no search.
+// What is not a polynomial becomes a function of polynomials in one form: then most equalities are equalities of
+// polynomials in such functions, which need no search. The rest is left to Z3, with laws that say all there is to know.
+//
+// Quotients are products with inverses; the inverse of a product is the product of inverses, and that of 0 is 0.
+// A maximum is one of a set: nested ones are joined, and what all elements have in common is taken out.
 namespace {
 
-constexpr const char* inverse_name = "1/";
+constexpr const char *inverse_name = "1/", *maximum_name = "max", *lowest_name = "-infinity";
 
-z3::func_decl inverse_function() {
-  return context()->function(inverse_name, context()->real_sort(), context()->real_sort());
-}
+unsigned id_of(const z3::expr& e) { return Z3_get_ast_id(*context(), e); }
 
-z3::expr inverse(const z3::expr& divisor) {
-  if (is(divisor, 0)) return divisor;
-  if (divisor.is_numeral()) return (context()->real_val(1) / divisor).simplify();
-  if (!divisor.is_app()) return inverse_function()(divisor);
-  switch (divisor.decl().decl_kind()) {
-    case Z3_OP_MUL: {
-      z3::expr product = context()->real_val(1);
-      for (unsigned i = 0; i < divisor.num_args(); ++i) product = product * inverse(divisor.arg(i));
-      return product;
-    }
-    case Z3_OP_UMINUS: return -inverse(divisor.arg(0));
-    case Z3_OP_UNINTERPRETED:
-      if (divisor.num_args() == 1 && divisor.decl().name().str() == inverse_name) return divisor.arg(0);
-      break;
-    default: break;
-  }
-  return inverse_function()(divisor);
+bool is_call_of(const z3::expr& e, const char* name) {
+  return e.is_app() && e.decl().decl_kind() == Z3_OP_UNINTERPRETED && e.decl().name().str() == name;
 }
 
 z3::expr expanded(const z3::expr& e) {
@@ -119,11 +106,80 @@ z3::expr expanded(const z3::expr& e) {
   return e.simplify(sums);
 }
 
-/// Every divisor but 0 gives 1 with its inverse.
-void collect_inverses(const z3::expr& e, std::set<unsigned>& seen, z3::expr_vector& laws) {
-  if (!e.is_app() || !seen.insert(Z3_get_ast_id(*context(), e)).second) return;
-  if (e.num_args() == 1 && e.decl().name().str() == inverse_name) laws.push_back(z3::ite(e.arg(0) == 0, e == 0, e * e.arg(0) == 1));
-  for (unsigned i = 0; i < e.num_args(); ++i) collect_inverses(e.arg(i), seen, laws);
+z3::expr inverse(const z3::expr& divisor) {
+  if (is(divisor, 0)) return divisor;
+  if (divisor.is_numeral()) return (context()->real_val(1) / divisor).simplify();
+  if (is_call_of(divisor, inverse_name)) return divisor.arg(0);
+  if (divisor.is_app() && divisor.decl().decl_kind() == Z3_OP_MUL) {
+    z3::expr product = context()->real_val(1);
+    for (unsigned i = 0; i < divisor.num_args(); ++i) product = product * inverse(divisor.arg(i));
+    return product;
+  }
+  return context()->function(inverse_name, context()->real_sort(), context()->real_sort())(divisor);
+}
+
+using Terms = std::map<unsigned, z3::expr>;
+
+Terms terms_of(const z3::expr& sum) {
+  Terms terms;
+  if (sum.is_app() && sum.decl().decl_kind() == Z3_OP_ADD)
+    for (unsigned i = 0; i < sum.num_args(); ++i) terms.emplace(id_of(sum.arg(i)), sum.arg(i));
+  else
+    terms.emplace(id_of(sum), sum);
+  return terms;
+}
+
+z3::expr maximum_of(const z3::expr& left, const z3::expr& right) {
+  z3::expr common = context()->real_val(0);
+  const Terms of_right = terms_of(right);
+  for (const auto& [id, term] : terms_of(left))
+    if (of_right.contains(id)) common = common + term;
+  Terms elements;
+  const auto add = [&](const z3::expr& e) { elements.emplace(id_of(e), e); };
+  for (const z3::expr& side : {expanded(left - common), expanded(right - common)}) {
+    if (is_call_of(side, maximum_name))
+      for (unsigned i = 0; i < side.num_args(); ++i) add(side.arg(i));
+    else
+      add(side);
+  }
+  // Of numbers only the greatest counts, and the maximum of nothing not at all.
+  z3::expr number = context()->real_val(0);
+  bool has_number = false;
+  for (auto element = elements.begin(); element != elements.end();) {
+    if (element->second.is_numeral()) {
+      if (!has_number || (element->second > number).simplify().is_true()) number = element->second;
+      has_number = true;
+      element = elements.erase(element);
+    } else if (is_call_of(element->second, lowest_name) && elements.size() > 1) {
+      element = elements.erase(element);
+    } else {
+      ++element;
+    }
+  }
+  if (has_number) add(number);
+  if (elements.size() == 1) return expanded(common + elements.begin()->second);
+  z3::sort_vector domain(*context());
+  z3::expr_vector arguments(*context());
+  for (const auto& [id, element] : elements) {
+    domain.push_back(context()->real_sort());
+    arguments.push_back(element);
+  }
+  return expanded(common + context()->function(maximum_name, domain, context()->real_sort())(arguments));
+}
+
+/// What is known of the inverses and maxima in an expression.
+void collect_laws(const z3::expr& e, std::set<unsigned>& seen, z3::expr_vector& laws) {
+  if (!e.is_app() || !seen.insert(id_of(e)).second) return;
+  if (is_call_of(e, inverse_name)) laws.push_back(z3::ite(e.arg(0) == 0, e == 0, e * e.arg(0) == 1));
+  if (is_call_of(e, maximum_name)) {
+    z3::expr_vector equal(*context());
+    for (unsigned i = 0; i < e.num_args(); ++i) {
+      laws.push_back(e >= e.arg(i));
+      equal.push_back(e == e.arg(i));
+    }
+    laws.push_back(z3::mk_or(equal));
+  }
+  for (unsigned i = 0; i < e.num_args(); ++i) collect_laws(e.arg(i), seen, laws);
 }
 
 }  // namespace
@@ -133,9 +189,13 @@ Symbol Math<Symbol>::divide(const Symbol& a, const Symbol& b) {
   return a * wrap(inverse(expanded(of(b))));
 }
 
-Symbol Math<Symbol>::maximum(const Symbol& a, const Symbol& b) { return wrap(z3::ite(of(a) >= of(b), of(a), of(b))); }
+Symbol Math<Symbol>::maximum(const Symbol& a, const Symbol& b) {
+  return wrap(maximum_of(expanded(of(a)), expanded(of(b))));
+}
 
-Symbol Math<Symbol>::minimum(const Symbol& a, const Symbol& b) { return wrap(z3::ite(of(a) <= of(b), of(a), of(b))); }
+Symbol Math<Symbol>::minimum(const Symbol& a, const Symbol& b) {
+  return wrap(expanded(-maximum_of(expanded(-of(a)), expanded(-of(b)))));
+}
 
 Symbol Math<Symbol>::lowest() { return constant(-std::numeric_limits<double>::infinity()); }
 
@@ -145,7 +205,7 @@ Symbol Math<Symbol>::call(const char* name, const std::vector<Symbol>& operands)
   z3::expr_vector arguments(z3);
   for (const Symbol& operand : operands) {
     domain.push_back(z3.real_sort());
-    arguments.push_back(of(operand));
+    arguments.push_back(expanded(of(operand)));
   }
   return wrap(z3.function(name, domain, z3.real_sort())(arguments));
 }
@@ -167,7 +227,7 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
     solver.add(z3::mk_or(differences));
     std::set<unsigned> seen;
     z3::expr_vector laws(z3);
-    for (const z3::expr& difference : differences) collect_inverses(difference, seen, laws);
+    for (const z3::expr& difference : differences) collect_laws(difference, seen, laws);
     for (const z3::expr& law : laws) solver.add(law);
     switch (solver.check()) {
       case z3::unsat: return {Verdict::proved, ""};

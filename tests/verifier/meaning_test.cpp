@@ -137,10 +137,25 @@ TEST_CASE("quotients, where division by zero gives zero") {
   refutes(apply(div, {x, apply(add, {y, z})}), apply(add, {apply(div, {x, y}), apply(div, {x, z})}));
 }
 
+TEST_CASE("maxima and minima") {
+  const T x = unknowns("x", {2}), y = unknowns("y", {2}), z = unknowns("z", {2});
+  const Operator max = op::Max{}, min = op::Min{};
+  proves(apply(max, {apply(max, {x, y}), z}), apply(max, {y, apply(max, {z, x})}));
+  proves(apply(max, {apply(add, {x, z}), apply(add, {y, z})}), apply(add, {z, apply(max, {y, x})}));
+  proves(apply(add, {apply(max, {x, y}), apply(min, {x, y})}), apply(add, {x, y}));
+  proves(apply(max, {x, apply(min, {x, y})}), x);
+  proves(apply(min, {x, apply(max, {y, z})}), apply(max, {apply(min, {x, y}), apply(min, {x, z})}));
+  refutes(apply(max, {x, y}), apply(min, {x, y}));
+  refutes(apply(max, {apply(mul, {x, z}), apply(mul, {y, z})}), apply(mul, {z, apply(max, {y, x})}));
+  // What is added all along the axis does not show.
+  const T matrix = unknowns("m", {2, 2}), shift = unknowns("s", {2, 1});
+  proves(apply(op::Softmax{.axis = 1}, {apply(add, {matrix, shift})}), apply(op::Softmax{.axis = 1}, {matrix}));
+  refutes(apply(op::Softmax{.axis = 0}, {apply(add, {matrix, shift})}), apply(op::Softmax{.axis = 0}, {matrix}));
+}
+
 TEST_CASE("a limit is not a refutation") {
   const T a = unknowns("a", {2, 2}), b = unknowns("b", {2, 2});
-  const T left = apply(op::Max{}, {apply(mul, {a, b}), apply(matmul, {a, b})});
-  const T right = apply(op::Max{}, {apply(matmul, {a, b}), apply(mul, {a, b})});
+  const T left = apply(add, {apply(op::Max{}, {a, b}), apply(op::Min{}, {a, b})}), right = apply(add, {a, b});
   std::vector<std::pair<Symbol, Symbol>> pairs;
   for (std::size_t i = 0; i < left.data.size(); ++i) pairs.emplace_back(left.data[i], right.data[i]);
   CHECK(prove_equal(pairs, 1).kind == Verdict::unknown);

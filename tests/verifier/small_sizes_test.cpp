@@ -55,8 +55,7 @@ TEST_CASE("false rules are refuted at small sizes") {
 TEST_CASE("functions are any functions at small sizes") { fails_there("mul(exp(x), exp(y)) => exp(add(x, y))"); }
 
 TEST_CASE("a limit at small sizes is not a refutation") {
-  const SmallSizes sizes =
-      checked("max(mul(x, y), matmul(x, y)) => max(matmul(x, y), mul(x, y))\n  where rank(x) = 2", {.effort = 1});
+  const SmallSizes sizes = checked("add(max(x, y), min(x, y)) => add(x, y)", {.effort = 1});
   CHECK(sizes.refuted == 0);
   CHECK(sizes.unknown > 0);
 }
