@@ -157,6 +157,19 @@ z3::expr maximum_of(const z3::expr& left, const z3::expr& right) {
     }
   }
   if (has_number) add(number);
+  // Nor does -max(x, ...) beside -x, which is as great.
+  for (auto element = elements.begin(); element != elements.end();) {
+    const z3::expr& e = element->second;
+    const bool is_negative_maximum = e.is_app() && e.decl().decl_kind() == Z3_OP_MUL && e.num_args() == 2 &&
+                                     is(e.arg(0), -1) && is_call_of(e.arg(1), maximum_name);
+    bool is_below = false;
+    for (unsigned i = 0; is_negative_maximum && i < e.arg(1).num_args() && !is_below; ++i) {
+      const z3::expr greatest = expanded(-e.arg(1).arg(i));
+      is_below = elements.contains(id_of(greatest)) ||
+                 (has_number && greatest.is_numeral() && (number >= greatest).simplify().is_true());
+    }
+    element = is_below ? elements.erase(element) : std::next(element);
+  }
   if (elements.size() == 1) return expanded(common + elements.begin()->second);
   z3::sort_vector domain(*context());
   z3::expr_vector arguments(*context());
