@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -14,16 +15,27 @@
 namespace taso {
 namespace {
 
-/// Calls f(i) for all i below `count` on several threads.
+/// Calls f(i) for all i below `count` on several threads. What one of them throws ends all and is thrown again.
 template <class F>
 void for_each_of(std::size_t count, unsigned jobs, const std::stop_token& stop, F&& f) {
   std::atomic<std::size_t> next = 0;
+  std::exception_ptr error;
+  std::mutex mutex;
   const auto work = [&] {
-    for (std::size_t i = next++; i < count && !stop.stop_requested(); i = next++) f(i);
+    try {
+      for (std::size_t i = next++; i < count && !stop.stop_requested(); i = next++) f(i);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+      next = count;
+    }
   };
-  std::vector<std::jthread> threads;
-  for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work);
+    work();
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 /// A candidate rule, as it was found and as it may be generalised.
@@ -78,9 +90,18 @@ class Generator {
   }
 
  private:
-  void say(const std::string& phase, std::size_t done, std::size_t total) {
+  void say(const std::string& phase, std::size_t done, std::size_t total, std::uint64_t values_here = 0) {
     if (!options_.watch) return;
-    options_.watch({phase, done, total, report_.proved, derived_});
+    GenerateProgress progress{phase, done, total, report_.proved, derived_};
+    progress.refuted = report_.refuted.size();
+    progress.unknown = report_.unknown.size();
+    progress.values = values_here;
+    for (const FamilyReport& family : report_.families) {
+      progress.values += family.values;
+      progress.graphs += family.graphs;
+    }
+    progress.candidates = candidates_.size();
+    options_.watch(progress);
   }
 
   void find_candidates() {
@@ -91,8 +112,8 @@ class Generator {
       enumerate_options.seed = options_.seed;
       enumerate_options.memory_limit = options_.memory_limit;
       enumerate_options.stop = options_.stop;
-      enumerate_options.watch = [&](std::size_t level, std::size_t) {
-        say("enumerating " + family.name, level, options_.max_operators);
+      enumerate_options.watch = [&](std::size_t level, std::size_t values) {
+        say("enumerating " + family.name, level, options_.max_operators, values);
       };
       Enumeration enumeration = enumerate(family, enumerate_options);
       report_.families.push_back({family.name, enumeration.evaluations, enumeration.values, enumeration.equalities,
@@ -109,6 +130,10 @@ class Generator {
                                   [](const Candidate& a, const Candidate& b) { return a.text == b.text; }),
                       candidates_.end());
     report_.distinct = candidates_.size();
+    if (!options_.begin || options_.stop.stop_requested()) return;
+    std::string texts;
+    for (const Candidate& candidate : candidates_) texts += candidate.text + "\n";
+    options_.begin(hash_of_text(texts));
   }
 
   void add_candidates(const Family& family, const std::vector<Equality>& equalities) {
@@ -148,18 +173,17 @@ class Generator {
       while (end < candidates_.size() && end - begin < batch &&
              candidates_[end].operators == candidates_[begin].operators)
         ++end;
-      std::vector<std::optional<Decision>> decisions(end - begin);
-      for_each_of(end - begin, options_.jobs, options_.stop, [&](std::size_t i) {
-        const Rule& rule = candidates_[begin + i].rule;
-        if (!is_derivable(rule, known_)) decisions[i] = decide(rule);
-      });
+      std::vector<Decision> decisions(end - begin);
+      for_each_of(end - begin, options_.jobs, options_.stop,
+                  [&](std::size_t i) { decisions[i] = decision_on(candidates_[begin + i]); });
+      if (options_.stop.stop_requested()) break;  // what was cut short is no decision
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
         auto& decision = decisions[i - begin];
-        if (!decision || (known_.size() > known && is_derivable(candidates_[i].rule, known_)))
+        if (decision.derived || (known_.size() > known && is_derivable(candidates_[i].rule, known_)))
           ++derived_;
         else
-          accept(candidates_[i].rule, std::move(*decision));
+          accept(candidates_[i].rule, std::move(decision));
       }
       begin = end;
       say("proving", begin, candidates_.size());
@@ -167,11 +191,15 @@ class Generator {
     report_.not_derived = report_.distinct - derived_;
   }
 
-  /// What came of a candidate: rules, or why there are none.
-  struct Decision {
-    std::vector<std::pair<Rule, ProofOutcome>> proved;  ///< in the directions in which it was
-    ProofOutcome last;
-  };
+  Decision decision_on(const Candidate& candidate) const {
+    if (options_.recall)
+      if (auto known = options_.recall(candidate.text)) return std::move(*known);
+    Decision decision;
+    decision.derived = is_derivable(candidate.rule, known_);
+    if (!decision.derived) decision = decide(candidate.rule);
+    if (options_.remember && !options_.stop.stop_requested()) options_.remember(candidate.text, decision);
+    return decision;
+  }
 
   Decision decide(const Rule& found) const {
     Decision decision;
@@ -182,7 +210,8 @@ class Generator {
         if (outcome.kind == ProofOutcome::Kind::proved || outcome.kind == ProofOutcome::Kind::conditional) {
           Rule proved = direction;
           proved.conditions.insert(proved.conditions.end(), outcome.condition.begin(), outcome.condition.end());
-          decision.proved.emplace_back(std::move(proved), outcome);
+          proved.by = outcome.by;
+          decision.proved.push_back(std::move(proved));
         }
         decision.last = outcome;
       }
@@ -197,15 +226,16 @@ class Generator {
       list.push_back({found, decision.last.reason});
       return;
     }
-    Rule equation = decision.proved.front().first;
+    Rule equation = decision.proved.front();
     equation.kind = Rule::Kind::axiom;
     known_.add(std::move(equation));
-    for (auto& [rule, outcome] : decision.proved) add_rule(std::move(rule), outcome.by);
+    for (Rule& rule : decision.proved) add_rule(std::move(rule));
     ++report_.proved;
   }
 
-  void add_rule(Rule rule, const std::vector<std::string>& by) {
+  void add_rule(Rule rule) {
     const auto name = generated_name(rule);
+    const std::vector<std::string> by = rule.by;
     rule = canonical(rule);
     rule.kind = Rule::Kind::rule;
     rule.name = name;

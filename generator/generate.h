@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -20,6 +21,13 @@ struct ProofOutcome {
   std::string reason;
 };
 
+/// What came of a candidate.
+struct Decision {
+  bool derived = false;      ///< it follows from smaller rules
+  std::vector<Rule> proved;  ///< in the directions in which it is true, with conditions and `by`
+  ProofOutcome last;         ///< if nothing is proved: what the prover said last
+};
+
 struct GenerateOptions {
   std::vector<std::string> schemas;
   std::size_t max_operators = 3;
@@ -29,12 +37,22 @@ struct GenerateOptions {
   /// Called from several threads at once.
   std::function<ProofOutcome(const Rule&)> prove;
   std::function<void(const struct GenerateProgress&)> watch;
+  /// So that a run can be taken up again: `begin` is told a hash of all candidates in their order, once; decisions are
+  /// handed out as they are made, and those of an earlier run with the same candidates are taken instead of deciding
+  /// again. A candidate is its canonical text. Called from several threads at once, but for `begin`.
+  std::function<void(const std::string& candidates)> begin;
+  std::function<std::optional<Decision>(const std::string& candidate)> recall;
+  std::function<void(const std::string& candidate, const Decision&)> remember;
   std::stop_token stop;
 };
 
 struct GenerateProgress {
   std::string phase;
   std::size_t done = 0, total = 0, proved = 0, derived = 0;
+  std::size_t refuted = 0, unknown = 0;
+  std::uint64_t values = 0;    ///< of families that are enumerated, and of the one that is being
+  double graphs = 0;           ///< of families that are enumerated
+  std::size_t candidates = 0;  ///< that are left so far
 };
 
 struct FamilyReport {
