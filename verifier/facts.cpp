@@ -308,6 +308,21 @@ std::string Facts::text(const Constraint& constraint) const {
 
 bool Facts::bounded(const Polynomial& polynomial, int depth) const {
   if (const auto number = polynomial.constant()) return *number >= 0;
+  // Where no coefficient is negative, the least values of the variables give the least value.
+  std::int64_t least_value = polynomial.constant_term();
+  bool rising = true;
+  for (const auto& term : polynomial.terms()) {
+    if (term.monomial.degree() == 0) continue;
+    rising = term.coefficient > 0;
+    std::int64_t product = term.coefficient;
+    for (const Variable variable : term.monomial) {
+      const auto& least = entries_[variable].least;
+      rising = rising && least && *least >= 0 && !__builtin_mul_overflow(product, *least, &product);
+    }
+    rising = rising && !__builtin_add_overflow(least_value, product, &least_value);
+    if (!rising) break;
+  }
+  if (rising) return least_value >= 0;
   std::vector<Variable> variables;
   polynomial.collect(variables);
   bool from_zero = true;

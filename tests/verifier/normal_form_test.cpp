@@ -1,5 +1,8 @@
 #include "verifier/normal_form.h"
 
+#include <cstdlib>
+#include <string>
+
 #include "rules/instance.h"
 #include "rules/rule_text.h"
 #include "tests/catch.h"
@@ -137,6 +140,67 @@ TEST_CASE("normal form: normalisation and reduction") {
              "keep=true](x)\n  where k = true"));
   CHECK(never_proved(
       "axiom a\n  reduce_max[axes=[0]](add(x, y)) = add(reduce_max[axes=[0]](x), reduce_max[axes=[0]](y))"));
+}
+
+TEST_CASE("normal form: the order of numbers") {
+  CHECK(proved(
+      "axiom a\n  max(x, min(y, z)) = min(max(x, y), max(x, z))\n  where shape(x) = shape(y), shape(y) = shape(z)"));
+  CHECK(proved("axiom a\n  add(max(x, y), min(x, y)) = add(x, y)\n  where shape(x) = shape(y)"));
+  CHECK(proved("axiom a\n  clip[low=0, high=6](clip[low=-1, high=7](x)) = clip[low=0, high=6](x)"));
+  CHECK(proved(
+      "axiom a\n  softmax[axis=a](add(x, b)) = softmax[axis=a](x)\n  where shape(b) = replaced(shape(x), a, 1)"));
+  CHECK(never_proved("axiom a\n  add(max(x, y), min(x, y)) = add(x, x)\n  where shape(x) = shape(y)"));
+  CHECK(never_proved("axiom a\n  clip[low=0, high=6](clip[low=-1, high=5](x)) = clip[low=0, high=6](x)"));
+  CHECK(never_proved(
+      "axiom a\n  mul(x, max(y, z)) = max(mul(x, y), mul(x, z))\n  where shape(x) = shape(y), shape(y) = shape(z)"));
+  CHECK(never_proved(
+      "axiom a\n  softmax[axis=0](add(x, b)) = softmax[axis=0](x)\n  where rank(x) = 2, shape(b) = [dim(x, 0), 1]"));
+}
+
+TEST_CASE("normal form: maxima of windows") {
+  // With dilation a window can step over all of a small input, and relu of nothing is not nothing.
+  CHECK(
+      proved("axiom a\n  relu(max_pool[kernel=k, strides=s, dilations=1, pads=p](x)) = max_pool[kernel=k, strides=s, "
+             "dilations=1, pads=p](relu(x))"));
+  CHECK(
+      never_proved("axiom a\n  relu(max_pool[kernel=k, strides=s, dilations=d, pads=p](x)) = max_pool[kernel=k, "
+                   "strides=s, dilations=d, pads=p](relu(x))"));
+  CHECK(
+      proved("axiom a\n  max_pool[kernel=k, strides=1, dilations=1, pads=0](max_pool[kernel=m, strides=1, dilations=1, "
+             "pads=0](x))\n    = max_pool[kernel=k + m - 1, strides=1, dilations=1, pads=0](x)"));
+  CHECK(
+      never_proved("axiom a\n  max_pool[kernel=k, strides=1, dilations=1, pads=0](max_pool[kernel=m, strides=1, "
+                   "dilations=1, pads=0](x))\n    = max_pool[kernel=k + m, strides=1, dilations=1, pads=0](x)"));
+}
+
+TEST_CASE("normal form: sums over parts of a range") {
+  CHECK(
+      proved("axiom a\n  add(reduce_sum[axes=[0]](first(split[axis=0, at=k](x))), "
+             "reduce_sum[axes=[0]](second(split[axis=0, at=k](x)))) =\n    reduce_sum[axes=[0]](x)"));
+  CHECK(
+      never_proved("axiom a\n  add(reduce_sum[axes=[0]](first(split[axis=0, at=k](x))), "
+                   "reduce_sum[axes=[0]](first(split[axis=0, at=k](x)))) =\n    reduce_sum[axes=[0]](x)"));
+  CHECK(
+      never_proved("axiom a\n  add(reduce_mean[axes=[0]](first(split[axis=0, at=k](x))), "
+                   "reduce_mean[axes=[0]](second(split[axis=0, at=k](x)))) =\n    reduce_mean[axes=[0]](x)"));
+  CHECK(proved(
+      "rule a\n  conv[strides=s, pads=p, groups=2](x, w)\n    => concat[axis=1](conv[strides=s, "
+      "pads=p](first(split[axis=1, at=dim(w, 1)](x)), first(split[axis=0, at=dim(w, 0) / 2](w))),\n        "
+      "conv[strides=s, pads=p](second(split[axis=1, at=dim(w, 1)](x)), second(split[axis=0, at=dim(w, 0) / 2](w))))"));
+  CHECK(never_proved(
+      "rule a\n  conv[strides=s, pads=p, groups=2](x, w)\n    => concat[axis=1](conv[strides=s, "
+      "pads=p](second(split[axis=1, at=dim(w, 1)](x)), first(split[axis=0, at=dim(w, 0) / 2](w))),\n        "
+      "conv[strides=s, pads=p](first(split[axis=1, at=dim(w, 1)](x)), second(split[axis=0, at=dim(w, 0) / 2](w))))"));
+}
+
+TEST_CASE("normal form: every property at all of its ranks", "[.][full]") {
+  const char* folder = std::getenv("TASO_SOURCE_FOLDER");
+  REQUIRE(folder != nullptr);
+  for (const Rule& rule : parse_rules(Source::read(std::string(folder) + "/rules/properties.rules")).rules())
+    for (const Instance& instance : instances(rule)) {
+      INFO(rule.name << ": " << instance.choice);
+      CHECK(prove_by_normal_form(instance).kind == NormalFormResult::proved);
+    }
 }
 
 TEST_CASE("normal form: stops when asked") {
