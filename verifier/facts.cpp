@@ -325,21 +325,27 @@ bool Facts::bounded(const Polynomial& polynomial, int depth) const {
   if (rising) return least_value >= 0;
   std::vector<Variable> variables;
   polynomial.collect(variables);
-  bool from_zero = true;
-  std::size_t size = 0;  // of the polynomial, when variables are counted from their least value
+  // Counted from the variables' least values, no coefficient may be negative. That can only be if what is subtracted
+  // divides something that is added.
+  const auto outweighed = [&](const Polynomial::Term& term) {
+    return term.coefficient > 0 ||
+           std::any_of(polynomial.terms().begin(), polynomial.terms().end(), [&](const auto& other) {
+             return other.coefficient > 0 && other.monomial.divided_by(term.monomial).has_value();
+           });
+  };
+  std::size_t size = 0;
   for (const auto& term : polynomial.terms())
     size += std::size_t{1} << std::min<std::size_t>(term.monomial.degree(), 10);
-  Polynomial shifted = polynomial;
-  for (const Variable variable : variables) {
-    const auto& least = entries_[variable].least;
-    if (!least)
-      from_zero = false;
-    else if (*least != 0 && size <= 300)
-      shifted = shifted.substitute(variable, Polynomial::variable(variable) + Polynomial(*least));
+  if (size <= 300 && std::all_of(polynomial.terms().begin(), polynomial.terms().end(), outweighed) &&
+      std::all_of(variables.begin(), variables.end(), [&](Variable v) { return entries_[v].least.has_value(); })) {
+    Polynomial shifted = polynomial;
+    for (const Variable variable : variables)
+      if (const std::int64_t least = *entries_[variable].least; least != 0)
+        shifted = shifted.substitute(variable, Polynomial::variable(variable) + Polynomial(least));
+    if (std::all_of(shifted.terms().begin(), shifted.terms().end(),
+                    [](const auto& term) { return term.coefficient > 0; }))
+      return true;
   }
-  if (from_zero && std::all_of(shifted.terms().begin(), shifted.terms().end(),
-                               [](const auto& term) { return term.coefficient > 0; }))
-    return true;
   if (depth == 0) return false;
   std::sort(variables.begin(), variables.end(), std::greater<>());  // later ones may depend on earlier ones
   for (const Variable variable : variables) {
@@ -367,18 +373,42 @@ bool Facts::bounded(const Polynomial& polynomial, int depth) const {
 }
 
 bool Facts::non_negative(const Polynomial& polynomial, std::span<const Constraint> guards, int depth) const {
-  if (bounded(polynomial, deepest)) return true;
+  const auto known_bound = bounds_.find(polynomial);
+  const bool by_bounds =
+      known_bound != bounds_.end() ? known_bound->second : (bounds_[polynomial] = bounded(polynomial, deepest));
+  if (by_bounds) return true;
   if (polynomial.constant() || depth == 0) return false;
+  // A guard helps if it takes something away.
+  const auto shares = [&](const Polynomial& known, bool same_sign) {
+    auto i = polynomial.terms().begin(), j = known.terms().begin();
+    while (i != polynomial.terms().end() && j != known.terms().end()) {
+      if (i->monomial == j->monomial) {
+        if (i->monomial.degree() > 0 && ((i->coefficient > 0) == (j->coefficient > 0)) == same_sign) return true;
+        ++i, ++j;
+      } else if (i->monomial < j->monomial) {
+        ++i;
+      } else {
+        ++j;
+      }
+    }
+    return false;
+  };
+  // What is known of unknowns may help only after indices have been eliminated: no such shortcut there.
+  bool any = false;
   const auto helps = [&](const Constraint& known) {
     switch (known.kind) {
-      case Constraint::Kind::non_negative: return bounded(polynomial - known.value, deepest);
+      case Constraint::Kind::non_negative:
+        return (any || shares(known.value, true)) && bounded(polynomial - known.value, deepest);
       case Constraint::Kind::zero:
-        return bounded(polynomial - known.value, deepest) || bounded(polynomial + known.value, deepest);
+        return ((any || shares(known.value, true)) && bounded(polynomial - known.value, deepest)) ||
+               ((any || shares(known.value, false)) && bounded(polynomial + known.value, deepest));
       case Constraint::Kind::non_zero: break;
     }
     return false;
   };
-  return std::any_of(guards.begin(), guards.end(), helps) || std::any_of(hypotheses_.begin(), hypotheses_.end(), helps);
+  if (std::any_of(guards.begin(), guards.end(), helps)) return true;
+  any = true;
+  return std::any_of(hypotheses_.begin(), hypotheses_.end(), helps);
 }
 
 bool Facts::surely(const Constraint& constraint, std::span<const Constraint> guards) const {

@@ -116,6 +116,10 @@ class Facts {
   bool refining_, refinable_ = false;
   std::size_t solver_calls_ = 0;
   std::unordered_map<std::string, Answer> answers_;
+  struct HashPolynomial {
+    std::size_t operator()(const Polynomial& polynomial) const { return polynomial.hash(); }
+  };
+  mutable std::unordered_map<Polynomial, bool, HashPolynomial> bounds_;  // what `bounded` said
 };
 
 }  // namespace taso
