@@ -49,6 +49,7 @@ def test_no_path_of_the_build_is_installed(prefix, cache, source_folder):
 
 def test_data_is_installed(prefix):
     assert (prefix / "share/taso/examples/small_convnet.onnx").is_file()
+    assert (prefix / "share/taso/rules/properties.rules").is_file()
 
 
 def test_another_project_builds_against_it(prefix, cache, source_folder, tmp_path):
@@ -66,7 +67,10 @@ def test_programs_run_and_still_do_when_moved(prefix, tmp_path):
     shutil.copytree(prefix, moved, symlinks=True)
     for place in (prefix, moved):
         for program in programs:
-            assert run(place / "bin" / program, "--version", cwd="/")
+            version = run(place / "bin" / program, "--version", cwd="/")
+            assert version.startswith(program)
+            if program == "taso-verify":
+                assert re.search(r"^properties [0-9a-f]{32} \(\d+\)$", version, re.MULTILINE), "its data is found"
         run(place / "bin/taso-opt", place / "share/taso/examples/small_convnet.onnx", "-o", tmp_path / "out.onnx",
             "--budget", "0", "--force")
         assert (tmp_path / "out.onnx").stat().st_size > 0

@@ -12,7 +12,6 @@ import xml.etree.ElementTree
 
 import pytest
 
-import taso_files
 from running import run
 
 PROVED = """rule relu-twice
@@ -436,9 +435,10 @@ def test_a_terminal_gets_a_live_line(taso_verify, write, tmp_path):
 
 def test_an_interrupt_reports_what_is_done(taso_verify, write, tmp_path, source_folder):
     files = sorted((source_folder / "tests/verifier/sound").glob("*.rules"))
-    process = subprocess.Popen([taso_verify, *files, "--no-cache", "--jobs", "1", "--report", tmp_path / "r.json"],
+    process = subprocess.Popen([taso_verify, *files, "--no-cache", "--jobs", "1", "-v", "--report", tmp_path / "r.json"],
                                stderr=subprocess.PIPE, text=True)
-    time.sleep(0.5)
+    assert "rules in" in process.stderr.readline()  # from here on it is at work
+    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     if process.returncode == 0:
