@@ -95,7 +95,7 @@ std::optional<std::filesystem::path> default_cache_folder() {
   return std::nullopt;
 }
 
-ProofCache::ProofCache(std::filesystem::path folder, const std::string& properties, const VerifyOptions& options)
+ProofCache::ProofCache(const std::filesystem::path& folder, const std::string& properties, const VerifyOptions& options)
     : context_(Json{{"properties", properties},
                     {"verifier", verifier_revision},
                     {"program", program_version()},
@@ -104,7 +104,7 @@ ProofCache::ProofCache(std::filesystem::path folder, const std::string& properti
                     {"seed", options.seed},
                     {"second_opinion", options.second_opinion}}
                    .dump()),
-      file_(std::move(folder) / (hash_of_text(context_).substr(0, 32) + ".proofs")),
+      file_(folder / (hash_of_text(context_).substr(0, 32) + ".proofs")),
       known_(read()) {}
 
 ProofCache::Entries ProofCache::read() const {

@@ -19,7 +19,7 @@ std::optional<std::filesystem::path> default_cache_folder();
 class ProofCache {
  public:
   /// Reads what is there. `properties` is their hash. Nothing is an error: a folder that cannot be read is empty.
-  ProofCache(std::filesystem::path folder, const std::string& properties, const VerifyOptions& options);
+  ProofCache(const std::filesystem::path& folder, const std::string& properties, const VerifyOptions& options);
 
   /// The verdict, if it is known. Safe for several threads.
   std::optional<RuleVerdict> find(const Rule& rule, const std::string& hash) const;

@@ -40,6 +40,7 @@ std::string list_of(const std::vector<std::string>& names, bool everything) {
 
 std::string text_of(const std::vector<Condition>& conditions) {
   std::vector<std::string> texts;
+  texts.reserve(conditions.size());
   for (const Condition& condition : conditions) texts.push_back(text_of(condition));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
