@@ -1,6 +1,7 @@
 #include "verifier/abduce.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -214,42 +215,52 @@ std::vector<Condition> obstacles(const Rule& rule, const Instance& instance, con
   return result;
 }
 
-/// A point at which the rule was tried.
+/// A point at which the rule was tried, with what conditions may ask of it.
 struct Point {
-  const Instance* instance = nullptr;
-  Assignment assignment;
   bool is_good = false;
+  std::map<std::string, Shape> shapes;      ///< of the inputs
+  std::map<std::string, TermValue> values;  ///< of the attribute variables
+
+  Point(const Instance& instance, const Assignment& assignment, bool good) : is_good(good) {
+    const Places places = places_of(instance);
+    const auto number = [&](const Dim& dim) {
+      return dim.is_static() ? dim : Dim(CompiledDim(dim, places).evaluate(assignment.unknowns).value_or(0));
+    };
+    for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
+      Shape shape = instance.nodes[i].shapes[0];
+      for (Dim& dim : shape) dim = number(dim);
+      shapes.emplace(instance.inputs[i], std::move(shape));
+    }
+    std::map<std::string, std::map<std::size_t, Dim>> lists;
+    const auto note = [&](const std::string& name, const Dim& value) {
+      const std::size_t dot = name.rfind('.');
+      if (dot == std::string::npos)
+        values.insert_or_assign(name, value);
+      else if (!shapes.contains(name.substr(0, dot)))
+        lists[name.substr(0, dot)][std::stoul(name.substr(dot + 1))] = value;
+    };
+    for (std::size_t i = 0; i < instance.unknowns.size(); ++i) note(instance.unknowns[i].name, assignment.unknowns[i]);
+    for (const auto& [name, dim] : instance.determined) note(name, number(dim));
+    for (const auto& [name, elements] : lists) {
+      std::vector<Dim> list;
+      for (const auto& [place, value] : elements) list.push_back(value);
+      values.insert_or_assign(name, std::move(list));
+    }
+  }
 };
 
 /// Whether a condition holds at a point; false also if it makes no sense there.
 bool holds_at(const Condition& condition, const Point& point) {
-  const Instance& instance = *point.instance;
-  const Places places = places_of(instance);
-  const auto value = [&](const Dim& dim) -> Dim {
-    const auto number = CompiledDim(dim, places).evaluate(point.assignment.unknowns);
-    if (!number) throw NoValue{};
-    return *number;
-  };
-  const auto unknown = [&](const std::string& name) -> std::optional<Dim> {
-    if (places.contains(name)) return value(Dim::symbol(name));
-    const auto found = instance.determined.find(name);
-    if (found == instance.determined.end()) return std::nullopt;
-    return value(found->second);
-  };
   TermContext context;
   context.shape = [&](const std::string& input) {
-    const auto found = std::find(instance.inputs.begin(), instance.inputs.end(), input);
-    if (found == instance.inputs.end()) throw NoValue{};
-    Shape shape = instance.nodes[static_cast<std::size_t>(found - instance.inputs.begin())].shapes[0];
-    for (Dim& dim : shape) dim = value(dim);
-    return shape;
+    const auto found = point.shapes.find(input);
+    if (found == point.shapes.end()) throw NoValue{};
+    return found->second;
   };
   context.variable = [&](const std::string& name, std::size_t) -> TermValue {
-    if (const auto number = unknown(name)) return *number;
-    std::vector<Dim> list;
-    while (const auto number = unknown(fmt::format("{}.{}", name, list.size()))) list.push_back(*number);
-    if (list.empty()) throw NoValue{};
-    return list;
+    const auto found = point.values.find(name);
+    if (found == point.values.end()) throw NoValue{};
+    return found->second;
   };
   context.is_non_negative = [](const Dim& number) { return number.is_static() && number.value() >= 0; };
   context.require = [](const Requirement&) {};
@@ -318,7 +329,7 @@ std::vector<Point> try_out(const std::vector<Instance>& instances, std::uint64_t
     for (Assignment& more : sampler.samples(30, seed_number + 1, 6)) assignments.push_back(std::move(more));
     for (Assignment& assignment : assignments) {
       const auto good = agrees_at(concretizer, assignment, seed_number);
-      if (good) points.push_back({&instances[i], std::move(assignment), *good});
+      if (good) points.emplace_back(instances[i], assignment, *good);
     }
   }
   return points;

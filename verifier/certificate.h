@@ -1,6 +1,7 @@
 // What a proof claims, written as SMT-LIB: solvers answer "unsat" to every question if the proof is right.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,10 @@ struct CertificateCheck {
   std::string reason;
   std::set<std::size_t> needed;  ///< the steps in Z3's reason; the others were not needed
 };
+
+/// Which steps the sides' equality needs; nothing if it does not follow from them.
+std::optional<std::set<std::size_t>> needed_steps(const Certificate& certificate, std::size_t steps, unsigned effort,
+                                                  const std::stop_token& stop = {});
 
 /// Asks Z3. `effort` is its own count of steps.
 CertificateCheck check_certificate(const Certificate& certificate, const Instance& instance, std::size_t steps,

@@ -37,6 +37,17 @@ z3::check_result ask(const std::string& question, unsigned effort, std::size_t s
 
 }  // namespace
 
+std::optional<std::set<std::size_t>> needed_steps(const Certificate& certificate, std::size_t steps, unsigned effort,
+                                                  const std::stop_token& stop) {
+  try {
+    std::set<std::size_t> needed;
+    if (ask(certificate.equality, effort, steps, &needed, stop) == z3::unsat) return needed;
+  } catch (const z3::exception&) {
+    return std::nullopt;  // the check will say what is wrong
+  }
+  return std::nullopt;
+}
+
 CertificateCheck check_certificate(const Certificate& certificate, const Instance& instance, std::size_t steps,
                                    unsigned effort, const std::stop_token& stop) {
   CertificateCheck result;

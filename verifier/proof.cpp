@@ -124,9 +124,9 @@ ProofResult prove(const Instance& instance, const Properties& properties, const 
     std::sort(reasons.begin(), reasons.end());
     reasons.erase(std::unique(reasons.begin(), reasons.end()), reasons.end());
 
-    const auto certified = [&](const std::vector<EGraph::Reason>& used) {
+    const Places places = places_of(instance);
+    const auto certificate_of = [&](const std::vector<EGraph::Reason>& used) {
       result.proof = extract(graph, saturation, used, properties);
-      const Places places = places_of(instance);
       result.proof.values = [places, models](const Dim& dim) -> std::optional<std::vector<std::int64_t>> {
         const CompiledDim compiled(dim, places);
         std::vector<std::int64_t> values;
@@ -137,18 +137,19 @@ ProofResult prove(const Instance& instance, const Properties& properties, const 
         }
         return values;
       };
-      const Certificate certificate = certify(instance, result.proof, properties);
-      const auto check = check_certificate(certificate, instance, used.size(), limits.effort, stop);
-      result.certificate = certificate.equality + "(check-sat)\n(reset)\n" + certificate.arithmetic + "(check-sat)\n";
-      return check;
+      return certify(instance, result.proof, properties);
     };
-    auto check = certified(reasons);
-    if (check.accepted && check.needed.size() < reasons.size()) {
-      std::vector<EGraph::Reason> needed;
-      for (const std::size_t step : check.needed) needed.push_back(reasons[step]);
-      check = certified(needed);
-      reasons = needed;
+    Certificate certificate = certificate_of(reasons);
+    // An explanation may go a long way round; what Z3 does not need is left out.
+    if (const auto needed = needed_steps(certificate, reasons.size(), limits.effort, stop);
+        needed && needed->size() < reasons.size()) {
+      std::vector<EGraph::Reason> used;
+      for (const std::size_t step : *needed) used.push_back(reasons[step]);
+      reasons = std::move(used);
+      certificate = certificate_of(reasons);
     }
+    const CertificateCheck check = check_certificate(certificate, instance, reasons.size(), limits.effort, stop);
+    result.certificate = certificate.equality + "(check-sat)\n(reset)\n" + certificate.arithmetic + "(check-sat)\n";
     if (!check.accepted) {
       result.kind = ProofResult::Kind::unchecked;
       result.reason = check.reason;

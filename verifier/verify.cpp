@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <set>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "rules/rule_text.h"
 #include "verifier/abduce.h"
+#include "verifier/deadline.h"
 #include "verifier/entailment.h"
 #include "verifier/normal_form.h"
 #include "verifier/proof.h"
@@ -19,29 +17,6 @@
 
 namespace taso {
 namespace {
-
-/// Asks to stop after a while, or when its own caller asks.
-class Deadline {
- public:
-  Deadline(double seconds, const std::stop_token& outer) : outer_(outer, [this] { source_.request_stop(); }) {
-    if (seconds <= 0) return;
-    timer_ = std::jthread([this, seconds](const std::stop_token& over) {
-      std::unique_lock lock(mutex_);
-      if (!condition_.wait_for(lock, over, std::chrono::duration<double>(seconds),
-                               [&] { return over.stop_requested(); }))
-        source_.request_stop();
-    });
-  }
-  std::stop_token token() const { return source_.get_token(); }
-  bool is_over() const { return source_.stop_requested(); }
-
- private:
-  std::stop_source source_;
-  std::mutex mutex_;
-  std::condition_variable_any condition_;
-  std::stop_callback<std::function<void()>> outer_;
-  std::jthread timer_;
-};
 
 std::string witness_text(const Instance& instance, const Assignment& assignment) {
   const Places places = places_of(instance);
@@ -125,12 +100,12 @@ class Verification {
     verdict_.kind = RuleVerdict::Kind::refuted;
     verdict_.counterexample = text_of(found, instance);
     verdict_.reason = found.misfit.empty() ? "the two sides compute different values" : found.misfit;
-    contradict(found.instance);
+    contradict(found.instance, found.misfit.empty());
     return true;
   }
 
   /// No prover may prove what has a counterexample.
-  void contradict(std::size_t place) {
+  void contradict(std::size_t place, bool target_is_well_formed) {
     const Instance& instance = instances_[place];
     if (!instance.target_fits) return;
     // A proof of what is false would be a short one: it needs a fault, not a search.
@@ -147,7 +122,8 @@ class Verification {
     NormalFormLimits brief_form = normal_form_limits();
     brief_form.effort /= 10;
     brief_form.steps /= 10;
-    if (options_.second_opinion && prove_by_normal_form(instance, brief_form).kind == NormalFormResult::Kind::proved)
+    if (options_.second_opinion && target_is_well_formed &&
+        prove_by_normal_form(instance, brief_form).kind == NormalFormResult::Kind::proved)
       verdict_.disagreement =
           "a proof by the normal form (" + instance.choice + "), and a counterexample\n" + verdict_.counterexample;
   }
