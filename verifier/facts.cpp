@@ -204,6 +204,16 @@ void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
             chosen = variable, solution = 1, bounded_solution = true;
             break;
           }
+      // A sum of what is not negative is 0 only if each part is.
+      const auto plus = [&](const auto& term) {
+        return (term.coefficient > 0) == (zero.terms()[0].coefficient > 0) && term.monomial.degree() > 0;
+      };
+      const auto from_zero = [&](Variable variable) { return entries_[variable].least.value_or(-1) >= 0; };
+      if (!zero.is_zero() && std::all_of(zero.terms().begin(), zero.terms().end(), plus) &&
+          std::all_of(variables.begin(), variables.end(), from_zero))
+        for (const auto& term : zero.terms())
+          if (term.monomial.degree() == 1 && !entries_[*term.monomial.begin()].quotient && !bounded_solution)
+            chosen = *term.monomial.begin(), solution = 0, bounded_solution = true;
       for (const Variable variable : variables) {
         if (bounded_solution || entries_[variable].quotient) continue;
         const auto linear = zero.linear_in(variable);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -90,6 +91,8 @@ class Facts {
   Answer same_union(std::span<const Constraint> guards, const std::vector<Constraints>& left,
                     const std::vector<Constraints>& right);
 
+  /// Interrupts the solver.
+  void stop_on(std::stop_token stop) { stop_ = std::move(stop); }
   /// Whether refining would do anything.
   bool refinable() const { return refinable_; }
   std::size_t solver_calls() const { return solver_calls_; }
@@ -115,6 +118,8 @@ class Facts {
   unsigned effort_;
   bool refining_, refinable_ = false;
   std::size_t solver_calls_ = 0;
+  std::size_t given_up_ = 0;  // questions that the solver did not answer
+  std::stop_token stop_;
   std::unordered_map<std::string, Answer> answers_;
   struct HashPolynomial {
     std::size_t operator()(const Polynomial& polynomial) const { return polynomial.hash(); }

@@ -63,6 +63,7 @@ Workspace::Workspace(const std::vector<Unknown>& unknowns, const std::vector<Req
                      std::size_t steps, std::stop_token stop, bool refining)
     : facts(unknowns, hypotheses, effort, refining), steps_(steps), stop_(std::move(stop)), outer_(current_workspace) {
   current_workspace = this;
+  facts.stop_on(stop_);
 }
 Workspace::~Workspace() { current_workspace = outer_; }
 

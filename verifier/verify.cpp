@@ -159,7 +159,7 @@ class Verification {
   }
   NormalFormLimits normal_form_limits() const {
     NormalFormLimits result;
-    result.effort = options_.effort / 4;
+    result.effort = std::min(result.effort, options_.effort);
     result.stop = deadline_.token();
     return result;
   }
