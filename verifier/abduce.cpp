@@ -291,9 +291,7 @@ bool holds_at(const Condition& condition, const Point& point) {
     return true;
   } catch (const NoValue&) {
     return false;
-  } catch (const InputError&) {
-    return false;
-  } catch (const ShapeError&) {
+  } catch (const InputError&) {  // ShapeError among them
     return false;
   }
 }

@@ -216,7 +216,7 @@ class Certifier {
         if (const auto* number = std::get_if<Dim>(&field)) {
           take(constant_for(*number));
         } else if (const auto* list = std::get_if<std::vector<Dim>>(&field)) {
-          for (const Dim& number : *list) take(constant_for(number));
+          for (const Dim& element : *list) take(constant_for(element));
         } else if (const auto* real = std::get_if<RealAttribute>(&field)) {
           take(real_constant(*real));
         } else {

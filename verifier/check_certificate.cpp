@@ -18,6 +18,9 @@ z3::check_result ask(const std::string& question, unsigned effort, std::size_t s
   z3::solver solver(context(), z3::solver::simple());
   z3::params params(context());
   params.set("rlimit", effort);
+  // Ctrl-C is the program's business: Z3 would end one question by it, and threads that install its handler at the same
+  // time do not put the program's own back.
+  params.set("ctrl_c", false);
   solver.set(params);
   const z3::expr_vector assertions = context().parse_string(question.c_str());
   for (unsigned i = 0; i < assertions.size(); ++i) {

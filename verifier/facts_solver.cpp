@@ -29,6 +29,7 @@ class IntegerSolver {
       : facts_(facts), products_(products), solver_(context(), z3::solver::simple()) {
     z3::params limits(context());
     limits.set("rlimit", effort);
+    limits.set("ctrl_c", false);  // see check_certificate.cpp
     limits.set("timeout", wall_clock_limit);
     solver_.set(limits);
     assume(facts.hypotheses_);

@@ -46,6 +46,7 @@ class Translation {
   explicit Translation(const Constraints& context) : context_(context), solver_(z3_context(), z3::solver::simple()) {
     z3::params limits(z3_context());
     limits.set("rlimit", effort);
+    limits.set("ctrl_c", false);  // see check_certificate.cpp
     limits.set("timeout", wall_clock_limit);
     solver_.set(limits);
   }

@@ -236,6 +236,7 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
     z3::solver solver(z3);
     z3::params limit(z3);
     if (effort != 0) limit.set("rlimit", effort);
+    limit.set("ctrl_c", false);  // see check_certificate.cpp
     solver.set(limit);
     solver.add(z3::mk_or(differences));
     std::set<unsigned> seen;
