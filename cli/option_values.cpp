@@ -1,5 +1,6 @@
 #include "cli/option_values.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -25,6 +26,28 @@ double number_from_zero(const std::string& flag, const std::string& text) {
   if (error != std::errc{} || stop != end || !std::isfinite(value) || value < 0)
     throw UsageError(fmt::format("{} takes a number from 0 on, not '{}'", flag, text));
   return value;
+}
+
+std::size_t byte_count(const std::string& flag, const std::string& text) {
+  const auto bad = [&] {
+    return UsageError(fmt::format("{} takes a number of bytes such as 4G or 512M, not '{}'", flag, text));
+  };
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc{} || !std::isfinite(value) || value < 0) throw bad();
+  std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  double factor = 1;
+  if (!unit.empty()) {
+    constexpr std::string_view letters = "BKMGT";
+    const std::size_t place = letters.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front()))));
+    const std::string_view rest = unit.substr(1);
+    if (place == std::string_view::npos || (!rest.empty() && (place == 0 || (rest != "B" && rest != "iB"))))
+      throw bad();
+    for (std::size_t i = 0; i < place; ++i) factor *= 1024;
+  }
+  if (value * factor >= 0x1p62) throw bad();
+  return static_cast<std::size_t>(value * factor);
 }
 
 Console::Color color_named(const std::string& text) {

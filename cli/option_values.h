@@ -12,6 +12,8 @@ namespace taso {
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most);
 /// A finite number, 0 or greater.
 double number_from_zero(const std::string& flag, const std::string& text);
+/// Bytes: "4G", "512M", "1.5GiB", "65536"; units are powers of 1024.
+std::size_t byte_count(const std::string& flag, const std::string& text);
 Console::Color color_named(const std::string& text);
 
 }  // namespace taso

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/ending.h"
+#include "cli/table.h"
 #include "ops/onnx/external_data.h"
 #include "ops/onnx/model_tensors.h"
 #include "ops/onnx/proto.h"
@@ -29,13 +30,6 @@ void count_operators(const onnx::GraphProto& graph, std::map<std::string, std::s
       for (const auto& inner : attribute.graphs()) count_operators(inner, operators);
     }
   }
-}
-
-std::string with_commas(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
-    text.insert(static_cast<std::size_t>(i), ",");
-  return text;
 }
 
 std::string shown_name(const std::string& name) {

@@ -6,6 +6,7 @@
 #include "cli/console.h"
 #include "cli/ending.h"
 #include "cli/interrupt.h"
+#include "cli/verify/property_file.h"
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
 #include "cli/version.h"

@@ -13,6 +13,10 @@
 
 namespace taso {
 
+/// Raised with every change that may change what is decided about a candidate: runs that were cut short are taken up
+/// again with the same number only.
+constexpr unsigned generator_revision = 1;
+
 /// What a prover says of a candidate.
 struct ProofOutcome {
   enum class Kind { proved, conditional, refuted, unknown } kind = Kind::unknown;

@@ -34,12 +34,22 @@ def taso_opt(programs):
     return program
 
 
-@pytest.fixture(scope="session")
-def taso_verify(programs, taso_opt):
-    program = programs / "taso-verify"
+def proving(programs, taso_opt, name):
+    """A program that needs Z3."""
+    program = programs / name
     if not program.is_file():
         versions = subprocess.run([taso_opt, "--version"], capture_output=True, text=True).stdout
         if re.search(r"^Z3 +not built in", versions, re.MULTILINE):
-            pytest.skip("this build has no Z3, and so no taso-verify")
+            pytest.skip(f"this build has no Z3, and so no {name}")
     assert program.is_file(), f"{program} does not exist: build first"
     return program
+
+
+@pytest.fixture(scope="session")
+def taso_verify(programs, taso_opt):
+    return proving(programs, taso_opt, "taso-verify")
+
+
+@pytest.fixture(scope="session")
+def taso_gen(programs, taso_opt):
+    return proving(programs, taso_opt, "taso-gen")

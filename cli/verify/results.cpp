@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/ending.h"
+#include "cli/table.h"
 
 namespace taso {
 namespace {
@@ -66,31 +67,6 @@ std::string facts_of(const RuleResult& result, bool everything) {
   }
   return "";
 }
-
-struct Table {
-  std::vector<std::vector<std::string>> rows;
-  std::size_t numbers_from = 99, numbers_to = 0;  ///< these columns are aligned to the right
-
-  std::string text() const {
-    std::vector<std::size_t> widths;
-    for (const auto& row : rows) {
-      widths.resize(std::max(widths.size(), row.size()));
-      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    }
-    std::string text;
-    for (const auto& row : rows) {
-      std::string line;
-      for (std::size_t i = 0; i < row.size(); ++i) {
-        if (i > 0) line += "  ";
-        line += i >= numbers_from && i < numbers_to ? fmt::format("{:>{}}", row[i], widths[i])
-                                                    : fmt::format("{:<{}}", row[i], widths[i]);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      text += line + "\n";
-    }
-    return text;
-  }
-};
 
 /// Counterexamples of what is false, as it stands at least.
 std::string counterexamples_of(const VerifyResults& results, bool everything) {

@@ -9,6 +9,7 @@
 #include "cli/data_files.h"
 #include "cli/interrupt.h"
 #include "cli/verify/proof_cache.h"
+#include "cli/verify/property_file.h"
 #include "cli/verify/results.h"
 #include "cli/verify/rule_input.h"
 #include "cli/verify/second_prover.h"
@@ -26,20 +27,6 @@ using Level = Console::Level;
 using Outcome = RuleResult::Outcome;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-/// What they say, under which names and in which order: proofs depend on all of it.
-std::string hash_of(const std::vector<Rule>& properties) {
-  std::string text;
-  for (const Rule& property : properties) text += fmt::format("{} {}\n", property.name, content_hash(property));
-  return hash_of_text(text);
-}
-
-path properties_path(const VerifySettings& settings) {
-  if (settings.properties) return *settings.properties;
-  const auto found = find_data_file("rules/properties.rules");
-  if (!found) throw EnvironmentError("the properties that come with taso are not found; --properties names others");
-  return *found;
-}
 
 void write_file(const path& place, const std::string& text) {
   AtomicFile file(place);
@@ -246,12 +233,12 @@ Ending ending_of(const VerifyResults& results) {
 /// Everything but the results.
 VerifyResults read_everything(const VerifySettings& settings, std::vector<Rule>& properties) {
   VerifyResults results;
-  const path place = properties_path(settings);
+  const path place = properties_path(settings.properties);
   GivenFile file = read_properties(place);
   properties = file.rules.rules();
   results.properties_name = place.string();
   results.properties = properties.size();
-  results.properties_hash = hash_of(properties);
+  results.properties_hash = hash_of_properties(properties);
   results.seed = settings.proving.seed;
   results.validates_properties = settings.properties_only;
   results.asked_for_redundant = settings.redundant;
@@ -271,7 +258,7 @@ bool are_shipped(const VerifySettings& settings, const std::string& hash) {
   if (!settings.properties) return true;
   const auto found = find_data_file("rules/properties.rules");
   try {
-    return found && hash_of(read_properties(*found).rules.rules()) == hash;
+    return found && hash_of_properties(read_properties(*found).rules.rules()) == hash;
   } catch (const InputError&) {
     return false;
   }
@@ -315,7 +302,7 @@ Ending verify_rules(const VerifySettings& settings, Console& console) {
 
 std::string print_rules(const VerifySettings& settings) {
   std::vector<path> files = settings.files;
-  if (settings.properties_only) files.push_back(properties_path(settings));
+  if (settings.properties_only) files.push_back(properties_path(settings.properties));
   RuleFile all;
   std::set<std::string> names;
   for (const path& place : files) {
@@ -327,17 +314,6 @@ std::string print_rules(const VerifySettings& settings) {
     }
   }
   return print(all);
-}
-
-std::string describe_properties() {
-  const auto found = find_data_file("rules/properties.rules");
-  if (!found) return "none";
-  try {
-    const std::vector<Rule> properties = read_properties(*found).rules.rules();
-    return fmt::format("{} ({})", hash_of(properties), properties.size());
-  } catch (const InputError&) {
-    return fmt::format("{} cannot be read", on_one_line(found->string()));
-  }
 }
 
 }  // namespace taso

@@ -12,7 +12,5 @@ namespace taso {
 Ending verify_rules(const VerifySettings& settings, Console& console);
 /// The rules of all files as one rule file.
 std::string print_rules(const VerifySettings& settings);
-/// Of the properties that come with taso, and how many there are; says so if they cannot be read.
-std::string describe_properties();
 
 }  // namespace taso

@@ -1,0 +1,233 @@
+#include "cli/gen/checkpoint.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/ending.h"
+#include "ops/error.h"
+#include "rules/canonical.h"
+#include "rules/rule_text.h"
+
+namespace taso {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view first_line = "taso checkpoint 1\n";
+
+std::string with_checksum(const std::string& text) { return fmt::format("{}\t{}\n", hash_of_text(text), text); }
+
+std::string text_of(const Decision& decision) {
+  if (decision.derived) return "derived";
+  Json json = Json::object();
+  if (decision.proved.empty()) {
+    json["kind"] = decision.last.kind == ProofOutcome::Kind::refuted ? "refuted" : "unknown";
+    json["reason"] = decision.last.reason;
+  }
+  for (Rule rule : decision.proved) {
+    rule.name = "found";  // the grammar wants one
+    json["proved"].push_back(print(rule));
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Nothing if it makes no sense: then the decision is made again.
+std::optional<Decision> decision_of(const std::string& text) {
+  Decision decision;
+  decision.derived = text == "derived";
+  if (decision.derived) return decision;
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  try {
+    if (json.contains("proved")) {
+      for (const std::string& rule : json.at("proved").get<std::vector<std::string>>()) {
+        decision.proved.push_back(parse_rule(rule));
+        decision.proved.back().name.clear();
+      }
+    } else {
+      const bool refuted = json.at("kind").get<std::string>() == "refuted";
+      decision.last.kind = refuted ? ProofOutcome::Kind::refuted : ProofOutcome::Kind::unknown;
+      decision.last.reason = json.at("reason").get<std::string>();
+    }
+    return decision;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// The first thing in which two contexts differ, for people.
+std::string difference(const std::string& there, const std::string& here) {
+  const Json theirs = Json::parse(there, nullptr, false), ours = Json::parse(here, nullptr, false);
+  if (theirs.is_object() && ours.is_object())
+    for (const auto& [key, value] : ours.items())
+      if (!theirs.contains(key) || theirs.at(key) != value) return key;
+  return "something";
+}
+
+[[noreturn]] void fail(const std::filesystem::path& file, int error) {
+  throw EnvironmentError(fmt::format("cannot write the checkpoint {}: {}", file.string(), std::strerror(error)));
+}
+
+std::string read_all(int descriptor, const std::filesystem::path& file) {
+  constexpr std::size_t most = std::size_t{2} << 30;
+  std::string text;
+  char buffer[1 << 16];
+  while (text.size() < most) {
+    const ssize_t got = ::pread(descriptor, buffer, sizeof buffer, static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      throw EnvironmentError(fmt::format("cannot read the checkpoint {}: {}", file.string(), std::strerror(errno)));
+    if (got == 0) break;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+Checkpoint::Checkpoint(std::filesystem::path file, std::string context, bool resume)
+    : file_(std::move(file)), context_(std::move(context)) {
+  open();
+  try {
+    if (resume) read();
+    replaced_ = !resume && size_ > 0;
+    if (header_size_ == 0) {
+      cut(0);
+      append(std::string(first_line) + with_checksum(context_));
+      header_size_ = size_;
+    } else {
+      cut(size_);  // a torn line at the end
+    }
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+Checkpoint::~Checkpoint() {
+  if (descriptor_ < 0) return;
+  if (!is_useful()) ::unlink(file_.c_str());
+  ::close(descriptor_);
+}
+
+bool Checkpoint::is_useful() const { return descriptor_ >= 0 && (written_ > 0 || !known_.empty()); }
+
+void Checkpoint::open() {
+  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor_ < 0) fail(file_, errno);
+  const auto refuse = [&](auto error) {
+    ::close(descriptor_);
+    throw error;
+  };
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))
+    refuse(EnvironmentError(fmt::format("the checkpoint {} is no ordinary file", file_.string())));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
+    refuse(EnvironmentError(fmt::format("the checkpoint {} is used by another run", file_.string())));
+  std::string begin(first_line.size(), '\0');
+  const ssize_t got = ::pread(descriptor_, begin.data(), begin.size(), 0);
+  if (got < 0 || !first_line.starts_with(begin.substr(0, static_cast<std::size_t>(got))))
+    refuse(UsageError(fmt::format("{} is no checkpoint of this program: it is left as it is", file_.string())));
+  size_ = static_cast<std::size_t>(status.st_size);
+}
+
+void Checkpoint::read() {
+  const std::string text = read_all(descriptor_, file_);
+  std::size_t at = first_line.size();
+  /// The next line without its checksum, if it is whole.
+  const auto next = [&]() -> std::optional<std::string> {
+    const std::size_t end = text.find('\n', std::min(at, text.size()));
+    if (end == std::string::npos) return std::nullopt;
+    const std::size_t tab = text.find('\t', at);
+    if (tab >= end) return std::nullopt;
+    std::string line = text.substr(tab + 1, end - tab - 1);
+    if (hash_of_text(line) != std::string_view(text).substr(at, tab - at)) return std::nullopt;
+    at = end + 1;
+    return line;
+  };
+  size_ = 0;
+  const auto context = next();
+  if (!context) return;
+  if (*context != context_)
+    throw UsageError(
+        fmt::format("the checkpoint {} is of another run ({} is not the same); without --resume it is replaced",
+                    file_.string(), difference(*context, context_)));
+  header_size_ = size_ = at;
+  const auto candidates = next();
+  if (!candidates) return;
+  candidates_ = *candidates;
+  size_ = at;
+  while (const auto line = next()) {
+    size_ = at;
+    const std::size_t tab = line->find('\t');
+    if (tab != std::string::npos) known_.insert_or_assign(line->substr(0, tab), line->substr(tab + 1));
+  }
+}
+
+void Checkpoint::cut(std::size_t size) {
+  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail(file_, errno);
+  size_ = size;
+}
+
+void Checkpoint::append(const std::string& line) {
+  std::size_t done = 0;
+  while (done < line.size()) {
+    const ssize_t put = ::pwrite(descriptor_, line.data() + done, line.size() - done, static_cast<off_t>(size_ + done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) {
+      const int error = put < 0 ? errno : ENOSPC;
+      // Whether or not this succeeds: a line that is not whole is not read.
+      [[maybe_unused]] const int cut_back = ::ftruncate(descriptor_, static_cast<off_t>(size_));
+      fail(file_, error);
+    }
+    done += static_cast<std::size_t>(put);
+  }
+  size_ += line.size();
+}
+
+void Checkpoint::begin(const std::string& candidates) {
+  const std::lock_guard lock(mutex_);
+  if (candidates == candidates_) return;
+  known_.clear();
+  candidates_ = candidates;
+  cut(header_size_);
+  append(with_checksum(candidates));
+}
+
+std::optional<Decision> Checkpoint::recall(const std::string& candidate) const {
+  const std::string key = hash_of_text(candidate);
+  std::string text;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = known_.find(key);
+    if (found == known_.end()) return std::nullopt;
+    text = found->second;
+  }
+  return decision_of(text);
+}
+
+void Checkpoint::remember(const std::string& candidate, const Decision& decision) {
+  const std::string line = with_checksum(fmt::format("{}\t{}", hash_of_text(candidate), text_of(decision)));
+  const std::lock_guard lock(mutex_);
+  append(line);
+  ++written_;
+}
+
+void Checkpoint::remove() {
+  if (descriptor_ < 0) return;
+  ::unlink(file_.c_str());
+  ::close(std::exchange(descriptor_, -1));
+}
+
+}  // namespace taso

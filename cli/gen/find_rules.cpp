@@ -1,0 +1,223 @@
+#include "cli/gen/find_rules.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/gen/candidate_prover.h"
+#include "cli/gen/checkpoint.h"
+#include "cli/gen/findings.h"
+#include "cli/gen/operator_sets.h"
+#include "cli/gen/progress.h"
+#include "cli/interrupt.h"
+#include "cli/memory.h"
+#include "cli/table.h"
+#include "cli/verify/property_file.h"
+#include "cli/verify/rule_input.h"
+#include "cli/version.h"
+#include "ops/error.h"
+#include "ops/onnx/atomic_file.h"
+#include "verifier/version.h"
+
+namespace taso {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Level = Console::Level;
+
+void write_file(const std::filesystem::path& place, const std::string& text) {
+  AtomicFile file(place);
+  file.write(text.data(), text.size());
+  file.sync();
+  file.rename();
+}
+
+/// Trouble that would only show after the work: better now. Leaves nothing behind.
+void check_writable(const GenSettings& settings) {
+  const AtomicFile trial(settings.output);
+  for (const auto& file : {settings.report, settings.rejected})
+    if (file) const AtomicFile another(*file);
+}
+
+double processor_seconds() {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// All that a decision depends on beside the candidate, for the checkpoint.
+std::string context_of(const Findings& findings) {
+  const GenSettings& settings = findings.settings;
+  return nlohmann::ordered_json{{"program", program_version()},
+                                {"generator", generator_revision},
+                                {"verifier", verifier_revision},
+                                {"Z3", z3_version()},
+                                {"operators", findings.operators},
+                                {"max-ops", settings.max_operators},
+                                {"seed", settings.seed},
+                                {"properties", findings.properties_hash},
+                                {"effort", settings.proving.effort},
+                                {"time-limit", settings.proving.time_limit}}
+      .dump();
+}
+
+void check_memory(const GenSettings& settings) {
+  const std::uint64_t used = memory_in_use();
+  if (used > settings.memory_limit)
+    throw EnvironmentError(fmt::format("the memory limit of {} is too small: {} are in use; --memory-limit raises it",
+                                       bytes_text(settings.memory_limit), bytes_text(used)));
+}
+
+/// Runs the generator on a thread of its own while this one watches; an exception of either is thrown here.
+GenerateReport generate_watched(const GenerateOptions& options, std::stop_source stop,
+                                const std::function<void()>& watch) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool is_done = false;
+  GenerateReport report;
+  std::exception_ptr error;
+  std::thread thread([&] {
+    try {
+      report = generate(options);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    is_done = true;
+    changed.notify_all();
+  });
+  std::exception_ptr trouble;
+  for (std::unique_lock lock(mutex); !is_done;) {
+    changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return is_done; });
+    lock.unlock();
+    try {
+      if (!trouble) watch();
+    } catch (...) {  // the thread has to be joined first
+      trouble = std::current_exception();
+      stop.request_stop();
+    }
+    lock.lock();
+  }
+  thread.join();
+  if (trouble) std::rethrow_exception(trouble);
+  if (error) std::rethrow_exception(error);
+  return report;
+}
+
+/// Everything but what is found.
+Findings prepare(const GenSettings& settings, std::vector<Rule>& properties) {
+  Findings findings;
+  findings.settings = settings;
+  findings.operators =
+      chosen_operators(settings.operators, read_operator_sets(operator_sets_path(settings.operator_sets)));
+  const std::filesystem::path place = properties_path(settings.properties);
+  properties = read_properties(place).rules.rules();
+  findings.properties_name = place.string();
+  findings.properties = properties.size();
+  findings.properties_hash = hash_of_properties(properties);
+  return findings;
+}
+
+void run(Findings& findings, const std::vector<Rule>& rules, Checkpoint& checkpoint, Console& console) {
+  const GenSettings& settings = findings.settings;
+  const Properties properties(rules);
+  std::stop_source stop;
+  CandidateProver prover(properties, settings.proving, stop);
+  GenProgress progress(console, settings.max_operators);
+  GenerateOptions options;
+  options.schemas = findings.operators;
+  options.max_operators = settings.max_operators;
+  options.seed = settings.seed;
+  options.jobs = settings.jobs != 0 ? settings.jobs : std::max(std::thread::hardware_concurrency(), 1u);
+  options.memory_limit = settings.memory_limit;
+  options.stop = stop.get_token();
+  options.prove = [&](const Rule& candidate) { return prover.prove(candidate); };
+  options.watch = [&](const GenerateProgress& now) { progress.update(now); };
+  options.begin = [&](const std::string& candidates) {
+    checkpoint.begin(candidates);
+    findings.recalled = checkpoint.known();
+  };
+  options.recall = [&](const std::string& candidate) { return checkpoint.recall(candidate); };
+  options.remember = [&](const std::string& candidate, const Decision& decision) {
+    checkpoint.remember(candidate, decision);
+  };
+  findings.report = generate_watched(options, stop, [&] {
+    check_memory(settings);
+    progress.show();
+    if (interrupted()) stop.request_stop();
+  });
+  findings.disagreement = prover.disagreement();
+  findings.timed_out = prover.timed_out();
+  findings.asked = prover.asked();
+  findings.interrupted = interrupted() && !findings.report.complete;
+}
+
+/// An interrupted run writes what it has, if that is anything; after a disagreement of the provers nothing counts.
+void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
+  const GenSettings& settings = findings.settings;
+  const bool is_worth_it = findings.report.complete || !findings.report.rules.empty();
+  if (findings.disagreement.empty() && is_worth_it) {
+    write_file(settings.output, rule_file_of(findings));
+    findings.written = true;
+  }
+  if (settings.rejected && findings.disagreement.empty()) write_file(*settings.rejected, rejected_file_of(findings));
+  if (settings.report) write_file(*settings.report, report_of(findings));
+  if (findings.report.complete && findings.disagreement.empty()) checkpoint.remove();
+
+  console.say(Level::result, table_of(findings));
+  if (findings.timed_out > 0)
+    console.warning(
+        fmt::format("{} proofs met the time limit: on another machine there may be other rules", findings.timed_out));
+  if (!findings.disagreement.empty())
+    console.say(Level::error, on_lines("two provers disagree, which is a bug in taso\n" + findings.disagreement));
+  if (findings.interrupted && checkpoint.is_useful())
+    console.say(Level::result, fmt::format("what is decided is in {}; --resume goes on from there",
+                                           on_one_line(checkpoint.file().string())));
+  console.verdict(findings.passed(), findings.word());
+}
+
+}  // namespace
+
+Ending find_rules(const GenSettings& settings, Console& console) {
+  check_writable(settings);
+  const auto start = Clock::now();
+  std::vector<Rule> properties;
+  Findings findings = prepare(settings, properties);
+  console.begin_log();
+  console.say(Level::detail,
+              fmt::format("{} kinds of operators, at most {} of them; {} properties in {}", findings.operators.size(),
+                          settings.max_operators, findings.properties, on_one_line(findings.properties_name)));
+  Checkpoint checkpoint(settings.checkpoint, context_of(findings), settings.resume);
+  if (checkpoint.replaced())
+    console.say(Level::result, fmt::format("the checkpoint {} of an earlier run is replaced",
+                                           on_one_line(checkpoint.file().string())));
+  if (settings.resume && checkpoint.known() == 0)
+    console.say(Level::result, "there is nothing to go on from: this is a run from the start");
+  try {
+    check_memory(settings);
+    run(findings, properties, checkpoint, console);
+    console.draw({});
+    findings.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    findings.processor_seconds = processor_seconds();
+    findings.peak_memory = peak_memory();
+    conclude(findings, checkpoint, console);
+  } catch (const EnvironmentError& error) {
+    if (!checkpoint.is_useful()) throw;
+    throw EnvironmentError(fmt::format("{}; once that is mended, --resume goes on from what is decided", error.what()));
+  }
+  if (!findings.disagreement.empty()) return Ending::bug;
+  return findings.interrupted ? Ending::interrupted : Ending::done;
+}
+
+}  // namespace taso

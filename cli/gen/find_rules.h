@@ -1,0 +1,12 @@
+// The work of taso-gen from the first file read to the last line said.
+#pragma once
+
+#include "cli/console.h"
+#include "cli/ending.h"
+#include "cli/gen/settings.h"
+
+namespace taso {
+
+Ending find_rules(const GenSettings& settings, Console& console);
+
+}  // namespace taso

@@ -1,0 +1,182 @@
+#include "cli/gen/findings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/ending.h"
+#include "cli/table.h"
+#include "rules/canonical.h"
+#include "rules/rule_text.h"
+
+namespace taso {
+namespace {
+
+constexpr std::size_t widest_comment = 118;
+
+/// Words in lines that are no wider than a rule file.
+std::vector<std::string> wrapped(std::string_view text) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!line.empty() && line.size() + 1 + word.size() > widest_comment) lines.push_back(std::exchange(line, {}));
+    line += (line.empty() ? "" : " ") + std::string(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string count_of_graphs(double graphs) {
+  return graphs < 1e15 ? with_commas(static_cast<std::uint64_t>(graphs)) : fmt::format("{:.1e}", graphs);
+}
+
+/// What was looked for, in words that say nothing of when and where.
+CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
+  return {wrapped(
+      fmt::format("{}What at most {} of these operators compute alike, proved from the properties {} (seed {}): {}.",
+                  before, findings.settings.max_operators, findings.properties_hash, findings.settings.seed,
+                  fmt::join(findings.operators, " ")))};
+}
+
+Rule candidate_of(const Rejected& rejected) {
+  Rule rule = canonical(rejected.rule);
+  rule.name = generated_name(rejected.rule);
+  rule.kind = Rule::Kind::candidate;
+  return rule;
+}
+
+void add_rejected(RuleFile& file, const std::vector<Rejected>& list, std::string_view verdict) {
+  std::vector<Rule> rules;
+  for (const Rejected& rejected : list) {
+    Rule rule = candidate_of(rejected);
+    for (const std::string& line : wrapped(fmt::format(
+             "{}: {}", verdict, on_one_line(rejected.reason.empty() ? "no reason is given" : rejected.reason))))
+      rule.comments.push_back(line);
+    rules.push_back(std::move(rule));
+  }
+  std::sort(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.name < b.name; });
+  rules.erase(std::unique(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.name == b.name; }),
+              rules.end());
+  for (Rule& rule : rules) file.items.emplace_back(std::move(rule));
+}
+
+std::string families_table(const Findings& findings) {
+  Table table;
+  table.rows.push_back({"family", "graphs", "evaluated", "classes", "equalities", "memory"});
+  table.numbers_from = 1;
+  table.numbers_to = 6;
+  const auto row = [&](const std::string& name, double graphs, std::uint64_t evaluations, std::uint64_t values,
+                       std::uint64_t equalities, std::size_t memory) {
+    table.rows.push_back({name, count_of_graphs(graphs), with_commas(evaluations), with_commas(values),
+                          with_commas(equalities), bytes_text(memory)});
+  };
+  std::size_t most_memory = 0;
+  for (const FamilyReport& family : findings.report.families) {
+    row(family.name, family.graphs, family.evaluations, family.values, family.equalities, family.memory);
+    most_memory = std::max(most_memory, family.memory);
+  }
+  if (findings.report.families.size() > 1)
+    row("all", findings.graphs(), findings.evaluations(), findings.values(), findings.report.equalities, most_memory);
+  return table.text();
+}
+
+std::string steps_table(const Findings& findings) {
+  const GenerateReport& report = findings.report;
+  Table table;
+  table.rows.push_back({"step", "left", "dropped"});
+  table.numbers_from = 1;
+  table.numbers_to = 3;
+  std::size_t before = report.equalities;
+  const auto step = [&](const std::string& name, std::size_t left) {
+    table.rows.push_back({name, with_commas(left), before > left ? with_commas(before - left) : "0"});
+    before = left;
+  };
+  step("equalities", report.equalities);
+  table.rows.back().back() = "";
+  step("up to the names of inputs", report.renamed);
+  step("confirmed at other shapes and contents", report.confirmed);
+  step("without a common subgraph", report.without_common_subgraph);
+  step("distinct as rules", report.distinct);
+  step("not derivable from smaller rules", report.not_derived);
+  step("proved", report.proved);
+  return table.text();
+}
+
+}  // namespace
+
+std::string_view Findings::word() const {
+  if (!disagreement.empty()) return "FAILED";
+  if (interrupted) return "INTERRUPTED";
+  return passed() ? "PASSED" : "FAILED";
+}
+
+double Findings::graphs() const {
+  double sum = 0;
+  for (const FamilyReport& family : report.families) sum += family.graphs;
+  return sum;
+}
+std::uint64_t Findings::evaluations() const {
+  std::uint64_t sum = 0;
+  for (const FamilyReport& family : report.families) sum += family.evaluations;
+  return sum;
+}
+std::uint64_t Findings::values() const {
+  std::uint64_t sum = 0;
+  for (const FamilyReport& family : report.families) sum += family.values;
+  return sum;
+}
+
+double chance_of_a_coincidence(const Findings& findings) {
+  const double prime = 0x1p61 - 1, elements = 4096;  // no tensor that is enumerated has more
+  // An operator at most doubles the degree; two polynomials that differ agree at random contents with this chance.
+  const double by_contents = std::exp2(static_cast<double>(findings.settings.max_operators)) / prime;
+  const double by_keys = elements / prime * (elements / prime);
+  double chance = 0;
+  for (const FamilyReport& family : findings.report.families) {
+    const double values = static_cast<double>(family.values);
+    chance += values * values / 2 * (by_contents + by_keys);
+  }
+  return std::min(chance, 1.0);
+}
+
+std::string table_of(const Findings& findings) {
+  const GenerateReport& report = findings.report;
+  std::string text = families_table(findings) + "\n" + steps_table(findings);
+  text += fmt::format(
+      "\nrules: {} in all, in both directions where both make sense; {} candidates are refuted, {} open\n",
+      with_commas(report.rules.size()), with_commas(report.refuted.size()), with_commas(report.unknown.size()));
+  text += fmt::format("fingerprints: that any value was taken for another has a chance below {:.0e}\n",
+                      chance_of_a_coincidence(findings));
+  if (findings.recalled > 0)
+    text += fmt::format("checkpoint: {} decisions of an earlier run\n", with_commas(findings.recalled));
+  if (findings.written)
+    text += fmt::format("written: {}{}\n", on_one_line(findings.settings.output.string()),
+                        report.complete ? "" : ", which is not complete");
+  text += fmt::format("{:.1f} s, {:.1f} s of processor time, {} of memory at most", findings.seconds,
+                      findings.processor_seconds, bytes_text(findings.peak_memory));
+  return text;
+}
+
+std::string rule_file_of(const Findings& findings) {
+  RuleFile file;
+  CommentBlock header = header_of(findings);
+  if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
+  file.items.emplace_back(std::move(header));
+  for (const Rule& rule : findings.report.rules) file.items.emplace_back(rule);
+  return print(file);
+}
+
+std::string rejected_file_of(const Findings& findings) {
+  RuleFile file;
+  file.items.emplace_back(header_of(findings, "Candidates that did not become rules. "));
+  add_rejected(file, findings.report.refuted, "Refuted");
+  add_rejected(file, findings.report.unknown, "Unknown");
+  return print(file);
+}
+
+}  // namespace taso

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/gen/findings.h"
+#include "cli/version.h"
+#include "rules/canonical.h"
+#include "rules/rule_text.h"
+#include "verifier/version.h"
+
+namespace taso {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const FamilyReport& family) {
+  return {{"name", family.name},      {"graphs", family.graphs},         {"evaluations", family.evaluations},
+          {"classes", family.values}, {"equalities", family.equalities}, {"memory", family.memory}};
+}
+
+Json json_of(const std::vector<Rejected>& rejected) {
+  Json list = Json::array();
+  for (const Rejected& one : rejected) {
+    std::vector<std::string> conditions;
+    for (const Condition& condition : one.rule.conditions) conditions.push_back(text_of(condition));
+    list.push_back({{"name", generated_name(one.rule)},
+                    {"source", text_of(one.rule.source)},
+                    {"target", text_of(one.rule.target)},
+                    {"where", fmt::format("{}", fmt::join(conditions, ", "))},
+                    {"reason", one.reason}});
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string report_of(const Findings& findings) {
+  const GenSettings& settings = findings.settings;
+  const GenerateReport& found = findings.report;
+  Json families = Json::array();
+  for (const FamilyReport& family : found.families) families.push_back(json_of(family));
+  const Json report = {
+      {"schema_version", 1},
+      {"program", {{"name", "taso-gen"}, {"version", program_version()}}},
+      {"versions",
+       {{"taso", program_version()},
+        {"generator", generator_revision},
+        {"verifier", verifier_revision},
+        {"z3", z3_version()}}},
+      {"operators", findings.operators},
+      {"max_operators", settings.max_operators},
+      {"seed", settings.seed},
+      {"properties",
+       {{"file", findings.properties_name}, {"hash", findings.properties_hash}, {"count", findings.properties}}},
+      {"verdict", findings.word()},
+      {"complete", found.complete},
+      {"output", findings.written ? Json(settings.output.string()) : Json(nullptr)},
+      {"families", families},
+      {"totals",
+       {{"graphs", findings.graphs()},
+        {"evaluations", findings.evaluations()},
+        {"classes", findings.values()},
+        {"rules", found.rules.size()}}},
+      {"steps",
+       {{"equalities", found.equalities},
+        {"renamed", found.renamed},
+        {"confirmed", found.confirmed},
+        {"without_common_subgraph", found.without_common_subgraph},
+        {"distinct", found.distinct},
+        {"not_derived", found.not_derived},
+        {"proved", found.proved},
+        {"refuted", found.refuted.size()},
+        {"unknown", found.unknown.size()}}},
+      {"chance_of_a_coincidence", chance_of_a_coincidence(findings)},
+      {"refuted", json_of(found.refuted)},
+      {"unknown", json_of(found.unknown)},
+      {"run",
+       {{"recalled", findings.recalled},
+        {"asked", findings.asked},
+        {"timed_out", findings.timed_out},
+        {"seconds", findings.seconds},
+        {"processor_seconds", findings.processor_seconds},
+        {"memory_limit", settings.memory_limit},
+        {"peak_memory", findings.peak_memory}}},
+  };
+  // Names of files may be of any bytes.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace taso

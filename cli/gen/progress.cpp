@@ -1,0 +1,78 @@
+#include "cli/gen/progress.h"
+
+#include <fmt/format.h>
+
+#include "cli/memory.h"
+#include "cli/table.h"
+
+namespace taso {
+namespace {
+
+double between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string line_of(const GenerateProgress& progress, std::size_t operators, std::uint64_t memory, double seconds,
+                    double seconds_left) {
+  std::string text = progress.phase.empty() ? std::string("starting") : progress.phase;
+  if (progress.total > 0) text += fmt::format(" {} of {}", with_commas(progress.done), with_commas(progress.total));
+  std::string parts;
+  const auto part = [&](std::size_t count, std::string_view words) {
+    if (count > 0) parts += fmt::format("{}{} {}", parts.empty() ? ": " : ", ", with_commas(count), words);
+  };
+  part(progress.proved, "proved");
+  part(progress.derived, "derived");
+  part(progress.refuted, "refuted");
+  part(progress.unknown, "open");
+  text += parts + fmt::format("; {} operators", operators);
+  if (progress.graphs > 0 && progress.graphs < 1e15)
+    text += fmt::format(", {} graphs", with_commas(static_cast<std::uint64_t>(progress.graphs)));
+  if (progress.values > 0) text += fmt::format(", {} classes", with_commas(progress.values));
+  if (progress.candidates > 0) text += fmt::format(", {} candidates", with_commas(progress.candidates));
+  text += fmt::format("; {}; {}", bytes_text(memory), duration_text(seconds));
+  if (seconds_left > 0) text += fmt::format(", about {} left", duration_text(seconds_left));
+  return text;
+}
+
+void GenProgress::update(const GenerateProgress& progress) {
+  const std::lock_guard lock(mutex_);
+  if (progress.phase != last_.phase) {
+    phase_start_ = Clock::now();
+    phase_done_ = progress.done;
+  }
+  last_ = progress;
+}
+
+void GenProgress::show() {
+  constexpr double pause = 10;
+  const auto now = Clock::now();
+  const bool is_due = between(said_, now) >= pause;
+  if (!console_.is_live() && !is_due) return;
+  std::string line;
+  {
+    const std::lock_guard lock(mutex_);
+    // As long for each that is left as for each that is done; of the proofs only, which take most of the time.
+    double left = 0;
+    if (last_.phase == "proving" && last_.done > phase_done_)
+      left = between(phase_start_, now) / static_cast<double>(last_.done - phase_done_) *
+             static_cast<double>(last_.total - last_.done);
+    line = line_of(last_, operators_, memory_in_use(), between(start_, now), left);
+  }
+  if (console_.is_live()) {
+    console_.draw(line);
+  } else {
+    said_ = now;
+    console_.say(Console::Level::result, line);
+  }
+}
+
+}  // namespace taso

@@ -1,0 +1,40 @@
+// How far the generator has got: told by its threads, shown by the one that watches them.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+#include "cli/console.h"
+#include "generator/generate.h"
+
+namespace taso {
+
+class GenProgress {
+ public:
+  GenProgress(Console& console, std::size_t operators) : console_(console), operators_(operators) {}
+
+  /// Safe for several threads.
+  void update(const GenerateProgress& progress);
+  /// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
+  void show();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Console& console_;
+  const std::size_t operators_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point said_ = start_, phase_start_ = start_;
+  std::size_t phase_done_ = 0;  // when the phase was first heard of
+  GenerateProgress last_;
+  std::mutex mutex_;
+};
+
+/// On one line: "proving 12 of 60: 8 proved, 2 derived; 1,234 graphs, 200 classes; 80 MB; 12 s, about 40 s left".
+std::string line_of(const GenerateProgress& progress, std::size_t operators, std::uint64_t memory, double seconds,
+                    double seconds_left);
+/// "12 s", "3 min 20 s", "2 h 5 min"
+std::string duration_text(double seconds);
+
+}  // namespace taso

@@ -1,0 +1,150 @@
+#include "cli/gen/settings.h"
+
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/ending.h"
+#include "cli/gen/operator_sets.h"
+#include "cli/option_values.h"
+#include "cli/places.h"
+#include "cli/verify/property_file.h"
+
+namespace taso {
+namespace {
+
+/// What the enumeration can hold: places in a term are bytes.
+constexpr std::size_t most_operators = 8;
+
+/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+struct Raw {
+  std::string output, operators, operator_sets, max_operators, properties, seed, jobs, memory_limit, time_limit;
+  std::string report, rejected, checkpoint, log_file, color;
+  bool resume = false, list_operators = false, version = false;
+  int verbose = 0, quiet = 0;
+};
+
+void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
+  const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
+                       const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
+  one("-o,--output", raw.output, "The rule file to write", "FILE", "Options");
+  one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", "Options");
+  one("--memory-limit", raw.memory_limit, "What it may use, such as 512M (4G)", "SIZE", "Options");
+
+  const std::string programs = "The programs that are compared";
+  one("--operators", raw.operators,
+      fmt::format("Sets and operators, with commas between them ({}); --list-operators names them", settings.operators),
+      "NAMES", programs);
+  one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of those that come with taso", "FILE",
+      programs);
+  app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and end")->group(programs);
+  one("--max-ops", raw.max_operators, fmt::format("Operators a program may have ({})", settings.max_operators), "N",
+      programs);
+  one("--seed", raw.seed, fmt::format("Of the contents that fingerprints are taken of ({})", settings.seed), "N",
+      programs);
+
+  const std::string proving = "The proofs";
+  one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
+      proving);
+  one("--time-limit", raw.time_limit,
+      fmt::format("Seconds for one proof, behind the limit that is counted in steps ({:g}); 0 for none",
+                  settings.proving.time_limit),
+      "S", proving);
+
+  const std::string again = "A run that was cut short";
+  one("--checkpoint", raw.checkpoint, "Where decisions are kept until the end (the output's name and .checkpoint)",
+      "FILE", again);
+  app.add_flag("--resume", raw.resume, "Go on where the run that left the checkpoint ended")->group(again);
+
+  const std::string saying = "What it says";
+  one("--report", raw.report, "Write what was found and what was dropped, as JSON", "FILE", saying);
+  one("--rejected", raw.rejected, "Write the candidates that are refuted or not proved, with the reasons", "FILE",
+      saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
+  one("--color", raw.color, "auto, always or never", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+}
+
+std::optional<std::filesystem::path> file_named(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
+}
+
+void resolve(const Raw& raw, GenSettings& settings) {
+  if (raw.output.empty()) throw UsageError("no output is given: -o names the rule file to write");
+  settings.output = raw.output;
+  settings.properties = file_named(raw.properties);
+  settings.report = file_named(raw.report);
+  settings.rejected = file_named(raw.rejected);
+  settings.checkpoint = raw.checkpoint.empty() ? raw.output + ".checkpoint" : raw.checkpoint;
+  settings.resume = raw.resume;
+  settings.console.log_file = file_named(raw.log_file);
+  if (!raw.max_operators.empty()) settings.max_operators = whole_number("--max-ops", raw.max_operators, most_operators);
+  if (settings.max_operators == 0) throw UsageError("--max-ops takes at least 1");
+  if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint32_t>::max());
+  if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
+  if (!raw.memory_limit.empty()) settings.memory_limit = byte_count("--memory-limit", raw.memory_limit);
+  if (!raw.time_limit.empty()) settings.proving.time_limit = number_from_zero("--time-limit", raw.time_limit);
+}
+
+}  // namespace
+
+GenCommand parse_gen_command(int argc, const char* const* argv) {
+  GenCommand command;
+  // Whether a candidate is true is asked thousands of times: what is written is looked at once more by taso-verify.
+  command.settings.proving.second_opinion = false;
+  Raw raw;
+  CLI::App app(
+      "Finds rewrite rules: enumerates small tensor programs, pairs those that compute the same, and proves it.",
+      "taso-gen");
+  app.set_help_flag("-h,--help", "Print this and end");
+  declare(app, raw, command.settings);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    command.kind = GenCommand::Kind::help;
+    command.help = app.help();
+    return command;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
+  GenSettings& settings = command.settings;
+  settings.console.program = "taso-gen";
+  settings.console.verbosity = raw.verbose - raw.quiet;
+  settings.console.color = color_named(raw.color);
+  settings.operator_sets = file_named(raw.operator_sets);
+  if (!raw.operators.empty()) settings.operators = raw.operators;
+  if (raw.version || raw.list_operators) {
+    command.kind = raw.version ? GenCommand::Kind::version : GenCommand::Kind::list_operators;
+    return command;
+  }
+  resolve(raw, settings);
+  return command;
+}
+
+void check_places(const GenSettings& settings) {
+  std::vector<std::pair<std::string, std::filesystem::path>> read, written;
+  read.emplace_back("the properties", properties_path(settings.properties));
+  read.emplace_back("the operator sets", operator_sets_path(settings.operator_sets));
+  written.emplace_back("the output", settings.output);
+  written.emplace_back("the checkpoint", settings.checkpoint);
+  if (settings.report) written.emplace_back("the report", *settings.report);
+  if (settings.rejected) written.emplace_back("the file of rejected candidates", *settings.rejected);
+  if (settings.console.log_file) written.emplace_back("the log", *settings.console.log_file);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto& [what, file] = written[i];
+    for (const auto& [other, name] : read)
+      if (is_same_file(file, name)) throw UsageError(fmt::format("{} {} would replace {}", what, file.string(), other));
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_same_file(file, written[j].second))
+        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
+  }
+}
+
+}  // namespace taso

@@ -1,0 +1,442 @@
+"""taso-gen as people use it: what it finds, what it writes, how it ends, and that it goes on where it was cut short."""
+
+import json
+import os
+import pty
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from running import run
+
+# A second of work, most of it derivations and proofs.
+SOME = ["--operators", "add,mul,relu,transpose", "--max-ops", "3"]
+# A moment's.
+FEW = ["--operators", "add,relu", "--max-ops", "2"]
+
+
+@pytest.fixture
+def gen(taso_gen):
+    return lambda *arguments, **options: run(taso_gen, *arguments, **options)
+
+
+@pytest.fixture(scope="module")
+def expected(taso_gen, tmp_path_factory):
+    """What an unbroken run with one job writes."""
+    folder = tmp_path_factory.mktemp("expected")
+    done = run(taso_gen, "-o", folder / "out.rules", *SOME, "--jobs", "1", "--rejected", folder / "rejected.rules")
+    assert done.code == 0, done
+    return (folder / "out.rules").read_bytes(), (folder / "rejected.rules").read_bytes()
+
+
+# --- What is found ---
+
+
+def test_rules_are_found_and_proved(gen, taso_verify, tmp_path):
+    out = tmp_path / "out.rules"
+    done = gen("-o", out, "--operators", "small", "--max-ops", "2")
+    assert done.code == 0, done
+    assert done.out == "" and done.err.splitlines()[-1] == "PASSED"
+    assert os.listdir(tmp_path) == ["out.rules"], "no checkpoint is left"
+    text = out.read_text()
+    assert text.startswith("taso rules 1\n\n# ")
+    names = re.findall(r"^rule (\S+)$", text, re.MULTILINE)
+    assert names == sorted(names) and len(names) == len(set(names)) > 10
+    assert "relu(relu(x)) => relu(x)" in text and "matmul(matmul(x, y), z) => matmul(x, matmul(y, z))" in text
+    assert len(re.findall(r"^  by \S", text, re.MULTILINE)) == len(names)
+    verified = run(taso_verify, out, "--no-cache")
+    assert verified.code == 0, verified
+    assert f"{len(names)} rules: {len(names)} proved" in verified.err
+
+
+def test_the_table_of_pruning(gen, tmp_path):
+    done = gen("-o", tmp_path / "out.rules", "--operators", "small", "--max-ops", "2", "--report", tmp_path / "r.json")
+    steps = [r"equalities", r"up to the names of inputs", r"confirmed at other shapes and contents",
+             r"without a common subgraph", r"distinct as rules", r"not derivable from smaller rules", r"proved"]
+    left = []
+    for step in steps:
+        found = re.search(rf"^{step} +([\d,]+)( +([\d,]+))?$", done.err, re.MULTILINE)
+        assert found, (step, done.err)
+        left.append(int(found.group(1).replace(",", "")))
+        if len(left) > 1:
+            assert int(found.group(3).replace(",", "")) == left[-2] - left[-1]
+    assert left == sorted(left, reverse=True) and left[-1] > 5
+    assert re.search(r"^matrices +[\d,]+", done.err, re.MULTILINE)
+    assert re.search(r"^fingerprints: .* below \de-\d\d$", done.err, re.MULTILINE)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert [report["steps"][key] for key in ("equalities", "renamed", "confirmed", "without_common_subgraph",
+                                             "distinct", "not_derived", "proved")] == left
+
+
+def test_the_report(gen, tmp_path):
+    assert gen("-o", tmp_path / "out.rules", *FEW, "--report", tmp_path / "r.json", "--seed", "3").code == 0
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["schema_version"] == 1 and report["verdict"] == "PASSED" and report["complete"]
+    assert report["operators"] == ["add", "relu"] and report["max_operators"] == 2 and report["seed"] == 3
+    assert report["properties"]["count"] > 100 and re.fullmatch(r"[0-9a-f]{32}", report["properties"]["hash"])
+    assert report["totals"]["graphs"] >= report["totals"]["evaluations"] >= report["totals"]["classes"] - 10 > 0
+    assert report["totals"]["rules"] == (tmp_path / "out.rules").read_text().count("\nrule ")
+    assert 0 < report["chance_of_a_coincidence"] < 1e-6
+    assert report["run"]["seconds"] > 0 and report["run"]["peak_memory"] > 1 << 20 and report["run"]["timed_out"] == 0
+    assert report["steps"]["refuted"] == len(report["refuted"])
+
+
+def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
+    texts = []
+    for seed in (1, 1, 2):
+        assert gen("-o", tmp_path / "out.rules", *FEW, "--seed", seed).code == 0
+        texts.append((tmp_path / "out.rules").read_text())
+    assert texts[0] == texts[1]
+    header = re.match(r"taso rules 1\n\n((?:# .*\n)+)\n", texts[0]).group(1)
+    assert "at most 2" in header and "add relu" in header and re.search(r"[0-9a-f]{32}", header)
+    assert texts[0].replace("(seed 1)", "(seed 2)") == texts[2], "the same rules at other contents"
+
+
+def test_what_is_not_proved_is_listed_apart(gen, tmp_path):
+    """Without properties only the normal form is left, which cannot do everything."""
+    properties = tmp_path / "p.rules"
+    properties.write_text("taso rules 1\n\naxiom relu-of-relu\n  relu(relu(x)) = relu(x)\n")
+    done = gen("-o", tmp_path / "out.rules", *FEW, "--properties", properties, "--rejected", tmp_path / "rejected.rules",
+               "--report", tmp_path / "r.json")
+    assert done.code == 0, done
+    report = json.loads((tmp_path / "r.json").read_text())
+    rejected = (tmp_path / "rejected.rules").read_text()
+    assert rejected.startswith("taso rules 1\n\n# Candidates that did not become rules.")
+    assert rejected.count("\ncandidate ") == len(report["refuted"]) + len(report["unknown"])
+    assert "candidate " not in (tmp_path / "out.rules").read_text()
+
+
+def test_the_same_bytes_at_any_number_of_jobs(gen, tmp_path, expected):
+    for jobs in (1, 2, 3):
+        out, rejected = tmp_path / f"{jobs}.rules", tmp_path / f"{jobs}.rejected"
+        assert gen("-o", out, *SOME, "--jobs", jobs, "--rejected", rejected).code == 0
+        assert (out.read_bytes(), rejected.read_bytes()) == expected
+
+
+# --- Operators ---
+
+
+def test_operators_are_listed(gen):
+    done = gen("--list-operators")
+    assert done.code == 0 and done.err == ""
+    for name in ("full", "taso", "small", "conv3x3", "matmul", "average_pool"):
+        assert re.search(rf"^  {name} ", done.out, re.MULTILINE), name
+
+
+def test_operators_that_there_are_not(gen, tmp_path):
+    done = gen("-o", tmp_path / "out.rules", "--operators", "add,matmull")
+    assert done.code == 2 and "did you mean 'matmul'?" in done.err and len(done.err.splitlines()) == 1
+    assert not os.listdir(tmp_path)
+
+
+def test_sets_of_ones_own(gen, tmp_path):
+    sets = tmp_path / "my.sets"
+    sets.write_text("taso operator sets 1\n\nmine: add\n  relu\n")
+    assert gen("-o", tmp_path / "a.rules", "--operator-sets", sets, "--operators", "mine", "--max-ops", "2").code == 0
+    assert gen("-o", tmp_path / "b.rules", *FEW).code == 0
+    assert (tmp_path / "a.rules").read_bytes() == (tmp_path / "b.rules").read_bytes()
+    sets.write_text("taso operator sets 1\n\nmine: add,\n  rellu\n")
+    done = gen("-o", tmp_path / "a.rules", "--operator-sets", sets, "--operators", "mine")
+    assert done.code == 3 and f"{sets}:4:3: " in done.err and "^" in done.err
+    assert gen("-o", tmp_path / "a.rules", "--operator-sets", tmp_path / "nowhere").code == 3
+
+
+# --- The command line ---
+
+
+def test_usage_errors_are_one_line(gen, tmp_path):
+    out = ["-o", tmp_path / "out.rules"]
+    for arguments in ([], [*out, "--bogus"], [*out, "--jobs", "x"], [*out, "--max-ops", "0"], [*out, "--seed="],
+                      [*out, "--max-ops", "1000"], [*out, "--memory-limit", "lots"], [*out, "--time-limit", "-1"],
+                      [*out, "--color", "red"], [*out, "surplus"], [*out, "--operators", ""]):
+        done = gen(*arguments)
+        assert done.code == 2, (arguments, done)
+        assert done.out == "" and len(done.err.splitlines()) == 1 and done.err.startswith("taso-gen: error: ")
+    assert not os.listdir(tmp_path)
+
+
+def test_help_and_version_are_data(gen):
+    help_text = gen("--help")
+    assert help_text.code == 0 and "--max-ops" in help_text.out and help_text.err == ""
+    version = gen("--version")
+    assert version.code == 0 and version.err == ""
+    for part in ("taso-gen ", "properties [0-9a-f]{16}", "Z3 "):
+        assert re.search(rf"^{part}", version.out, re.MULTILINE), part
+
+
+def test_nothing_replaces_what_is_read_or_written(gen, tmp_path, source_folder):
+    properties = tmp_path / "p.rules"
+    shutil.copy(source_folder / "rules" / "properties.rules", properties)
+    sets = tmp_path / "o.sets"
+    shutil.copy(source_folder / "rules" / "operators.sets", sets)
+    before = properties.read_bytes(), sets.read_bytes()
+    out = tmp_path / "out.rules"
+    for arguments in (["-o", properties, "--properties", properties], ["-o", sets, "--operator-sets", sets],
+                      ["-o", out, "--report", out], ["-o", out, "--checkpoint", out],
+                      ["-o", out, "--rejected", tmp_path / "x", "--report", tmp_path / "x"],
+                      ["-o", out, "--log-file", properties, "--properties", properties],
+                      ["-o", source_folder / "rules" / "properties.rules"]):
+        done = gen(*FEW, *arguments)
+        assert done.code == 2 and len(done.err.splitlines()) == 1, (arguments, done)
+    assert (properties.read_bytes(), sets.read_bytes()) == before
+    out.write_text("precious")
+    done = gen("-o", tmp_path / "other.rules", *FEW, "--checkpoint", out)
+    assert done.code == 2 and out.read_text() == "precious", "what is no checkpoint is not replaced"
+
+
+def test_bad_properties_are_said(gen, tmp_path):
+    properties = tmp_path / "p.rules"
+    properties.write_text("taso rules 1\n\nrule x\n")
+    done = gen("-o", tmp_path / "out.rules", *FEW, "--properties", properties)
+    assert done.code == 3 and "p.rules:3:" in done.err
+    assert os.listdir(tmp_path) == ["p.rules"]
+
+
+def test_verbosity_color_and_log(gen, tmp_path):
+    out = ["-o", tmp_path / "out.rules"]
+    quiet = gen(*out, *FEW, "-q")
+    assert quiet.code == 0 and quiet.err == ""
+    assert "properties in" in gen(*out, *FEW, "-v").err
+    assert "\x1b[1;32mPASSED\x1b[0m" in gen(*out, *FEW, "--color=always").err
+    assert "\x1b" not in gen(*out, *FEW).err
+    assert gen(*out, *FEW, "-q", "--log-file", tmp_path / "log").code == 0
+    assert "PASSED" in (tmp_path / "log").read_text()
+
+
+def test_a_terminal_gets_a_live_line(taso_gen, tmp_path):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([taso_gen, "-o", tmp_path / "out.rules", *SOME], stderr=theirs,
+                               env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            data = os.read(ours, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data
+    assert process.wait() == 0
+    assert re.search(rb"\r\x1b\[K(enumerating|proving) ", shown)
+    assert b"\x1b[1;32mPASSED\x1b[0m" in shown
+
+
+# --- Cut short, and taken up again ---
+
+
+def start(taso_gen, *arguments):
+    return subprocess.Popen([taso_gen, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+
+
+def decisions(checkpoint):
+    return max(checkpoint.read_bytes().count(b"\n") - 3, 0) if checkpoint.exists() else 0
+
+
+def kill_at_random(taso_gen, folder, expected, kills, seed):
+    """Killed again and again, each time a little later, then left to finish."""
+    out, rejected = folder / "out.rules", folder / "rejected.rules"
+    arguments = ["-o", out, *SOME, "--rejected", rejected, "--resume"]
+    choice = random.Random(seed)
+    most = 0
+    for i in range(kills):
+        process = start(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 3]))
+        time.sleep(choice.uniform(0.01, 0.7))
+        process.send_signal(signal.SIGKILL)
+        _, err = process.communicate()
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, err
+        assert not out.exists(), "an output that is not whole"
+        most = max(most, decisions(folder / "out.rules.checkpoint"))
+    done = run(taso_gen, *arguments, "--jobs", "2")
+    assert done.code == 0, done
+    assert (out.read_bytes(), rejected.read_bytes()) == expected
+    assert not (folder / "out.rules.checkpoint").exists()
+    return most
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_and_resumed_gives_the_same_bytes(taso_gen, tmp_path, expected, seed):
+    kill_at_random(taso_gen, tmp_path, expected, 4, seed)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_killed_at_many_moments(taso_gen, tmp_path, expected, seed):
+    kill_at_random(taso_gen, tmp_path, expected, 8, seed)
+
+
+def killed_run(taso_gen, out, *arguments):
+    """Killed once something is decided."""
+    checkpoint = out.parent / f"{out.name}.checkpoint"
+    process = start(taso_gen, "-o", out, *arguments)
+    while process.poll() is None and decisions(checkpoint) < 3:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    if process.returncode == 0:
+        pytest.skip("it was done before it could be killed")
+    return checkpoint
+
+
+def test_decisions_are_not_made_again(taso_gen, gen, tmp_path, expected):
+    out = tmp_path / "out.rules"
+    checkpoint = killed_run(taso_gen, out, *SOME, "--jobs", "1")
+    assert decisions(checkpoint) >= 3
+    done = gen("-o", out, *SOME, "--resume", "--report", tmp_path / "r.json")
+    assert done.code == 0 and re.search(r"^checkpoint: \d+ decisions of an earlier run$", done.err, re.MULTILINE)
+    assert out.read_bytes() == expected[0]
+    assert json.loads((tmp_path / "r.json").read_text())["run"]["recalled"] >= 3
+    assert not checkpoint.exists()
+
+
+def test_a_checkpoint_of_another_run_is_refused(taso_gen, gen, tmp_path):
+    out = tmp_path / "out.rules"
+    checkpoint = killed_run(taso_gen, out, *SOME, "--jobs", "1")
+    before = checkpoint.read_bytes()
+    for arguments, what in ((["--operators", "small", "--max-ops", "2"], "operators"),
+                            ([*SOME, "--seed", "9"], "seed"), ([*SOME[:2], "--max-ops", "2"], "max-ops")):
+        done = gen("-o", out, *arguments, "--resume")
+        assert done.code == 2 and f"({what} is not the same)" in done.err, done
+        assert checkpoint.read_bytes() == before and not out.exists()
+    done = gen("-o", out, *FEW)
+    assert done.code == 0 and "of an earlier run is replaced" in done.err and not checkpoint.exists()
+
+
+def test_a_damaged_checkpoint_gives_the_same_bytes(taso_gen, gen, tmp_path, expected):
+    out = tmp_path / "out.rules"
+    checkpoint = killed_run(taso_gen, out, *SOME, "--jobs", "1")
+    good = checkpoint.read_bytes()
+    middle = len(good) // 2
+    for bad in (b"", good[:10], good[:-7], good[:middle] + b"\0" * 50 + good[middle:], good + b"\xff" * 5000):
+        checkpoint.write_bytes(bad)
+        assert gen("-o", out, *SOME, "--resume").code == 0
+        assert out.read_bytes() == expected[0]
+
+
+def test_two_runs_do_not_share_a_checkpoint(taso_gen, gen, tmp_path):
+    out = tmp_path / "out.rules"
+    process = start(taso_gen, "-o", out, *SOME, "--jobs", "1")
+    while process.poll() is None and not (tmp_path / "out.rules.checkpoint").exists():
+        time.sleep(0.002)
+    done = gen("-o", out, *SOME)
+    still_running = process.poll() is None
+    process.kill()
+    process.communicate()
+    if not still_running:
+        pytest.skip("it was done too soon")
+    assert done.code == 6 and "used by another run" in done.err
+
+
+def test_nothing_to_resume_is_a_run_from_the_start(gen, tmp_path):
+    done = gen("-o", tmp_path / "out.rules", *FEW, "--resume")
+    assert done.code == 0 and "a run from the start" in done.err
+
+
+def test_an_interrupt_writes_what_is_proved(taso_gen, gen, tmp_path, expected):
+    out, checkpoint = tmp_path / "out.rules", tmp_path / "out.rules.checkpoint"
+    process = start(taso_gen, "-o", out, *SOME, "--jobs", "1", "--report", tmp_path / "r.json")
+    while process.poll() is None and decisions(checkpoint) < 70:  # a batch is done
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    if process.returncode == 0:
+        pytest.skip("it was done before it could be interrupted")
+    assert process.returncode == 130, err
+    assert err.splitlines()[-1] == "INTERRUPTED" and "--resume goes on from there" in err
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["verdict"] == "INTERRUPTED" and not report["complete"]
+    assert "# Not complete" in out.read_text()
+    part = set(re.findall(r"^rule (\S+)$", out.read_text(), re.MULTILINE))
+    assert part < set(re.findall(r"^rule (\S+)$", expected[0].decode(), re.MULTILINE))
+    assert gen("-o", out, *SOME, "--resume").code == 0
+    assert out.read_bytes() == expected[0]
+
+
+def test_an_early_interrupt_replaces_nothing(taso_gen, tmp_path):
+    out = tmp_path / "out.rules"
+    out.write_text("precious")
+    process = start(taso_gen, "-o", out, "--operators", "taso", "--max-ops", "4")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out.read_text() == "precious" and os.listdir(tmp_path) == ["out.rules"]
+
+
+# --- What the machine refuses ---
+
+
+def test_places_that_cannot_be_written_are_said_at_once(gen, tmp_path):
+    (tmp_path / "file").write_text("")
+    for flag in ("-o", "--report", "--rejected", "--log-file", "--checkpoint"):
+        out = [] if flag == "-o" else ["-o", tmp_path / "out.rules"]
+        for place in (tmp_path / "file" / "below", tmp_path / "no such folder" / "file", tmp_path, "/dev/full"):
+            done = gen(*out, *FEW, flag, place)
+            assert done.code == 6 and len(done.err.splitlines()) == 1 and str(place) in done.err, (flag, place, done)
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_memory_limit_that_is_too_small(gen, tmp_path):
+    done = gen("-o", tmp_path / "out.rules", *FEW, "--memory-limit", "1M")
+    assert done.code == 6 and "the memory limit of 1.0 MB is too small" in done.err, done
+    assert len(done.err.splitlines()) == 1 and not os.listdir(tmp_path)
+    done = gen("-o", tmp_path / "out.rules", "--operators", "taso", "--max-ops", "4", "--memory-limit", "100M")
+    assert done.code == 6 and "memory limit" in done.err and not os.listdir(tmp_path), done
+
+
+def test_an_address_space_that_is_too_small(gen, tmp_path):
+    """The system's own limit: an error, not a crash."""
+    limit = 400 << 20
+    done = gen("-o", tmp_path / "out.rules", "--operators", "taso", "--max-ops", "4", "--jobs", "1",
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    assert done.code == 6 and "memory" in done.err and not (tmp_path / "out.rules").exists(), done
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 16 KB; only root can make one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.geteuid() != 0 or not shutil.which("mount"):
+        pytest.skip("needs root to mount a small file system")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], capture_output=True).returncode != 0:
+        pytest.skip("mounting is not allowed here")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_full_disk(gen, small_disk, tmp_path, expected):
+    out = small_disk / "out.rules"
+    out.write_text("precious")
+    (small_disk / "ballast").write_bytes(b"\0" * 8192)
+    done = gen("-o", out, *SOME)  # the checkpoint does not fit
+    assert done.code == 6 and "No space left" in done.err and len(done.err.splitlines()) == 1, done
+    assert out.read_text() == "precious"
+    assert set(os.listdir(small_disk)) <= {"out.rules", "ballast", "out.rules.checkpoint"}
+    done = gen("-o", out, *SOME, "--checkpoint", tmp_path / "checkpoint")  # the output does not fit
+    if done.code != 0:
+        assert done.code == 6 and "No space left" in done.err, done
+        assert out.read_text() == "precious"
+    (small_disk / "ballast").unlink()
+    (small_disk / "out.rules.checkpoint").unlink(missing_ok=True)
+    assert gen("-o", tmp_path / "moved.rules", *SOME, "--checkpoint", tmp_path / "checkpoint", "--resume").code == 0
+    assert (tmp_path / "moved.rules").read_bytes() == expected[0]
+
+
+def test_a_limit_on_the_size_of_files(gen, tmp_path, expected):
+    out = tmp_path / "out.rules"
+    for limit in (0, 1000, 10_000):
+        done = gen("-o", out, *SOME, "--resume",
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        assert done.code == 6 and len(done.err.splitlines()) <= 2, (limit, done)
+        assert not out.exists()
+    assert gen("-o", out, *SOME, "--resume").code == 0
+    assert out.read_bytes() == expected[0]
