@@ -394,7 +394,7 @@ def test_a_memory_limit_that_is_too_small(gen, tmp_path):
 
 def test_an_address_space_that_is_too_small(gen, tmp_path):
     """The system's own limit: an error, not a crash."""
-    limit = 400 << 20
+    limit = 250 << 20
     done = gen("-o", tmp_path / "out.rules", "--operators", "taso", "--max-ops", "4", "--jobs", "1",
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
     assert done.code == 6 and "memory" in done.err and not (tmp_path / "out.rules").exists(), done
