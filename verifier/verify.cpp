@@ -66,7 +66,7 @@ class Verification {
     verdict_.instances = instances_.size();
     if (look_for_counterexample(quick_tries)) return std::move(verdict_);
     if (!check_witnesses()) return std::move(verdict_);
-    for (std::size_t i = 0; i < instances_.size(); ++i)
+    for (std::size_t i = 0; i < instances_.size() && open_.empty(); ++i)
       if (is_possible_[i]) decide(i);
     if (open_.empty()) {
       verdict_.kind = RuleVerdict::Kind::proved;
@@ -177,7 +177,7 @@ class Verification {
     constexpr std::size_t most_opinions = 24;
     const bool is_sampled = instances_.size() <= most_opinions || place % (instances_.size() / most_opinions) == 0;
     bool by_normal_form = false;
-    if (!proved || (options_.second_opinion && is_sampled))
+    if (proved ? options_.second_opinion && is_sampled : options_.normal_form)
       by_normal_form = prove_by_normal_form(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved;
     if (by_normal_form) ++verdict_.by_normal_form;
     if (!proved && !by_normal_form) open_ = fmt::format("{} ({})", proof.reason, instance.choice);

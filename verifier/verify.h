@@ -21,7 +21,8 @@ struct VerifyOptions {
   bool abduce = true;           ///< look for the condition under which a false rule is true
   std::size_t conditions = 12;  ///< at most so many are tried
   bool thorough = true;         ///< look long for a counterexample to what is not proved
-  bool second_opinion = true;   ///< ask the normal form as well
+  bool normal_form = true;      ///< ask the normal form where properties do not suffice
+  bool second_opinion = true;   ///< and where they do, as well
   bool keep_certificates = false;
 };
 

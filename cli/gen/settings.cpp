@@ -96,6 +96,10 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   GenCommand command;
   // Whether a candidate is true is asked thousands of times: what is written is looked at once more by taso-verify.
   command.settings.proving.second_opinion = false;
+  // What the properties do not prove points to one that is missing.
+  command.settings.proving.normal_form = false;
+  command.settings.proving.conditions = 4;
+  command.settings.proving.effort = 1'000'000;
   Raw raw;
   CLI::App app(
       "Finds rewrite rules: enumerates small tensor programs, pairs those that compute the same, and proves it.",
