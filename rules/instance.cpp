@@ -177,7 +177,7 @@ class Builder {
         // With three inputs and more, missing dimensions are left to dimensions of 1: there are too many cases else.
         const bool same = ranks.size() > 0 && condition.inputs.size() > 2;
         ranks.push_back(same ? chooser_.rank(input, ranks[0], ranks[0])
-                             : chooser_.rank(input, 1, options_.greatest_rank));
+                             : chooser_.rank(input, is_elementwise() ? 0 : 1, options_.greatest_rank));
         greatest = std::max(greatest, ranks.back());
         note_choice(fmt::format("rank({}) = {}", input, ranks.back()));
         shapes_[input] = Shape(ranks.back());
