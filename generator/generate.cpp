@@ -2,41 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <set>
-#include <thread>
 
 #include "generator/prune.h"
 #include "generator/rule_writer.h"
+#include "generator/workers.h"
 #include "rules/canonical.h"
 
 namespace taso {
 namespace {
-
-/// Calls f(i) for all i below `count` on several threads. What one of them throws ends all and is thrown again.
-template <class F>
-void for_each_of(std::size_t count, unsigned jobs, const std::stop_token& stop, F&& f) {
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr error;
-  std::mutex mutex;
-  const auto work = [&] {
-    try {
-      for (std::size_t i = next++; i < count && !stop.stop_requested(); i = next++) f(i);
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!error) error = std::current_exception();
-      next = count;
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 1; i < jobs; ++i) threads.emplace_back(work);
-    work();
-  }
-  if (error) std::rethrow_exception(error);
-}
 
 /// A candidate rule, as it was found and as it may be generalised.
 struct Candidate {
@@ -79,7 +53,7 @@ bool may_be_source(const Rule& rule) {
 
 class Generator {
  public:
-  explicit Generator(const GenerateOptions& options) : options_(options) {}
+  explicit Generator(const GenerateOptions& options) : options_(options), workers_(options.jobs) {}
 
   GenerateReport run() {
     find_candidates();
@@ -143,7 +117,7 @@ class Generator {
                                       World(family, false, options_.seed + 3)};
     std::vector<std::optional<Candidate>> found(equalities.size());
     std::vector<std::uint8_t> confirmed(equalities.size()), own(equalities.size());
-    for_each_of(equalities.size(), options_.jobs, options_.stop, [&](std::size_t i) {
+    workers_.for_each(equalities.size(), options_.stop, [&](std::size_t i) {
       const Equality& equality = equalities[i];
       confirmed[i] =
           std::all_of(others.begin(), others.end(), [&](const World& other) { return is_confirmed(equality, other); });
@@ -174,8 +148,8 @@ class Generator {
              candidates_[end].operators == candidates_[begin].operators)
         ++end;
       std::vector<Decision> decisions(end - begin);
-      for_each_of(end - begin, options_.jobs, options_.stop,
-                  [&](std::size_t i) { decisions[i] = decision_on(candidates_[begin + i]); });
+      workers_.for_each(end - begin, options_.stop,
+                        [&](std::size_t i) { decisions[i] = decision_on(candidates_[begin + i]); });
       if (options_.stop.stop_requested()) break;  // what was cut short is no decision
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
@@ -244,6 +218,7 @@ class Generator {
   }
 
   const GenerateOptions& options_;
+  Workers workers_;
   GenerateReport report_;
   std::vector<Candidate> candidates_;
   Properties known_{{}};
