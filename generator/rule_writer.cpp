@@ -60,6 +60,7 @@ class PatternWriter {
   bool is_open(std::size_t place) const {
     if (is_input(place)) return false;
     const auto& operands = node(place).operands;
+    if (op(place) == "scalar_mul") return is_open(operands[0]);  // the scalar says nothing of the shape
     return std::all_of(operands.begin(), operands.end(), [&](std::size_t o) { return is_open(o); });
   }
 
@@ -88,6 +89,7 @@ class PatternWriter {
       return dim(operands[0], static_cast<std::size_t>(std::get<op::Transpose>(schema(place).op).permutation[at]));
     if (name == "enlarge" && at >= 2) return integer_term(3);
     if (name == "conv") return conv_dim(place, at);
+    if (name == "scalar_mul") return dim(operands[0], at);
     return dim(closed(operands), at);
   }
 
@@ -178,6 +180,21 @@ class PatternWriter {
   }
   Dims dims_of_result(std::size_t place) { return is_open(place) ? open_dims(place) : dims(place); }
 
+  /// All dimensions of one input are its shape, at any rank.
+  TermPtr shape_term(const Dims& dims) const {
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const Term& dim = *dims[i];
+      const bool is_dimension = dim.kind == Term::Kind::call && dim.name == "dim";
+      if (!is_dimension || dim.operands[0]->name != dims[0]->operands[0]->name ||
+          dim.operands[1]->integer != static_cast<std::int64_t>(i))
+        return list_term(dims);
+    }
+    for (std::size_t place = 0; place < term_.nodes.size(); ++place)
+      if (is_input(place) && input_name(place) == dims[0]->operands[0]->name && rank(place) == dims.size())
+        return call_term("shape", {dims[0]->operands[0]});
+    return list_term(dims);
+  }
+
   PatternPtr pattern(std::size_t place) {
     auto result = std::make_shared<Pattern>();
     if (is_input(place)) {
@@ -192,7 +209,7 @@ class PatternWriter {
     if (name == "split") given["at"] = cut(operands[0], axis(place));
     if (name == "conv" && schema(place).grouped) given["groups"] = quotient(dim(operands[0], 1), dim(operands[1], 1));
     if (name == "identity_matrix") given["size"] = open_dims(place)[0];
-    if (name == "ones") given["shape"] = list_term(open_dims(place));
+    if (name == "ones") given["shape"] = shape_term(open_dims(place));
     if (name == "identity_kernel" || name == "pooling_kernel") {
       const Dims shape = open_dims(place);
       given["channels"] = shape[0];
