@@ -1,0 +1,215 @@
+// A campaign of mutants: verifier_mutate [--count N] [--seed S] [--jobs J] [--time-limit T] [--list FILE]
+//                                        --properties FILE RULES…
+// Sound rules are changed at random and each mutant goes through the whole verifier. Not one whose two sides differ on
+// concrete tensors may be called proved: what is proved is tried again on many tensors, and what has a counterexample is
+// handed to the provers all the same. Prints how many were caught by which means. Exit 1 if the verifier was taken in.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "ops/error.h"
+#include "rules/canonical.h"
+#include "rules/rule_text.h"
+#include "tests/verifier/mutate_rule.h"
+#include "verifier/refute.h"
+#include "verifier/verify.h"
+
+namespace {
+
+using namespace taso;
+using test::RuleMutation;
+
+struct Settings {
+  std::size_t count = 1000;
+  std::uint64_t seed = 1;
+  std::size_t jobs = std::max(1u, std::thread::hardware_concurrency());
+  double time_limit = 5;
+  std::string list, properties;
+  std::vector<std::string> files;
+};
+
+Settings parse_settings(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&]() -> std::string {
+      if (i + 1 == argc) throw InputError(word + " needs a value");
+      return argv[++i];
+    };
+    if (word == "--count")
+      settings.count = std::stoul(value());
+    else if (word == "--seed")
+      settings.seed = std::stoull(value());
+    else if (word == "--jobs")
+      settings.jobs = std::max<std::size_t>(1, std::stoul(value()));
+    else if (word == "--time-limit")
+      settings.time_limit = std::stod(value());
+    else if (word == "--list")
+      settings.list = value();
+    else if (word == "--properties")
+      settings.properties = value();
+    else
+      settings.files.push_back(word);
+  }
+  if (settings.files.empty() || settings.properties.empty())
+    throw InputError("give --properties FILE and files of sound rules");
+  return settings;
+}
+
+struct Mutant {
+  std::string kind;  ///< of its first change
+  std::string text;  ///< a rule to parse
+};
+
+/// Different from one another and from all of the rules, up to renaming.
+std::vector<Mutant> make_mutants(const std::vector<Rule>& rules, const Settings& settings) {
+  std::set<std::string> seen;
+  for (const Rule& rule : rules) seen.insert(content_hash(rule));
+  Random random(settings.seed);
+  std::vector<Mutant> mutants;
+  for (std::size_t attempt = 0; mutants.size() < settings.count && attempt < 100 * settings.count; ++attempt) {
+    const Rule& rule = random.pick(rules);
+    const std::size_t kind = random.below(RuleMutation::kinds.size());
+    auto mutant = RuleMutation(random).apply(rule, kind);
+    if (mutant && random.chance(0.2))
+      if (auto again = RuleMutation(random).apply(*mutant, random.below(RuleMutation::kinds.size()))) mutant = again;
+    if (!mutant || !seen.insert(content_hash(*mutant)).second) continue;
+    mutant->name = fmt::format("mutant-{}-of-{}", mutants.size(), rule.name);
+    mutants.push_back({std::string(RuleMutation::kinds[kind]), print(*mutant)});
+  }
+  return mutants;
+}
+
+struct Outcome {
+  std::string word;     ///< a column of the report
+  std::string failure;  ///< how the verifier was taken in
+  std::string remark;
+};
+
+/// A counterexample to what was proved, looked for with other numbers than the verifier's.
+std::string try_again(const Rule& rule, const std::vector<Condition>& condition, std::uint64_t seed) {
+  InstanceOptions options;
+  options.extra = condition;
+  const auto all = instances(rule, options);
+  RefuteOptions thorough;
+  thorough.seed = seed;
+  thorough.tries = 4000;
+  thorough.tries_each = 400;
+  const Refutation refutation = refute(all, thorough);
+  if (!refutation.counterexample) return {};
+  return text_of(*refutation.counterexample, all[refutation.counterexample->instance]);
+}
+
+Outcome judge(const Mutant& mutant, std::size_t number, const Properties& properties, const Settings& settings) {
+  Rule rule;
+  try {
+    rule = parse_rule(mutant.text);
+  } catch (const InputError& error) {
+    return {"refused when read", {}, error.what()};
+  }
+  VerifyOptions options;
+  options.time_limit = settings.time_limit;
+  // Conditions take long to find: for some mutants they are looked for.
+  options.abduce = number % 10 == 0;
+  RuleVerdict verdict;
+  try {
+    verdict = verify(rule, properties, options);
+  } catch (const InputError& error) {
+    return {"refused when read", {}, error.what()};
+  }
+  if (!verdict.disagreement.empty()) return {"disagreement", verdict.disagreement, {}};
+  switch (verdict.kind) {
+    case RuleVerdict::Kind::proved:
+    case RuleVerdict::Kind::conditional: {
+      const bool as_it_stands = verdict.kind == RuleVerdict::Kind::proved;
+      std::string counterexample = try_again(rule, verdict.condition, settings.seed + 1000 + number);
+      std::string remark;
+      for (const Condition& condition : verdict.condition) remark += "where " + text_of(condition) + "\n";
+      return {as_it_stands ? "true" : "true under a condition", std::move(counterexample), remark};
+    }
+    case RuleVerdict::Kind::refuted: {
+      const bool differ = verdict.counterexample.find("differ at") != std::string::npos ||
+                          verdict.counterexample.find("differ in result") != std::string::npos;
+      const bool has_numbers = verdict.counterexample.find("\n  ") != std::string::npos;
+      return {differ        ? "values differ"
+              : has_numbers ? "target ill-formed"
+                            : "says nothing",
+              {},
+              verdict.counterexample};
+    }
+    case RuleVerdict::Kind::unknown: return {"unknown", {}, verdict.reason};
+  }
+  return {};
+}
+
+int run(const Settings& settings) {
+  std::vector<Rule> rules;
+  for (const std::string& file : settings.files)
+    for (Rule& rule : parse_rules(Source::read(file)).rules()) rules.push_back(std::move(rule));
+  const Properties properties(parse_rules(Source::read(settings.properties)).rules());
+  const std::vector<Mutant> mutants = make_mutants(rules, settings);
+
+  std::vector<Outcome> outcomes(mutants.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex output;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < mutants.size(); i = next++) {
+      try {
+        outcomes[i] = judge(mutants[i], i, properties, settings);
+      } catch (const std::exception& error) {
+        outcomes[i] = {"failure", error.what(), {}};
+      }
+      if ((i + 1) % 1000 == 0) {
+        const std::lock_guard lock(output);
+        std::cerr << fmt::format("{} of {} mutants\n", i + 1, mutants.size());
+      }
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 0; i < settings.jobs; ++i) workers.emplace_back(work);
+  workers.clear();
+
+  const std::vector<std::string> words{"values differ", "target ill-formed",      "says nothing", "refused when read",
+                                       "true",          "true under a condition", "unknown"};
+  std::map<std::string, std::map<std::string, std::size_t>> table;
+  std::size_t failures = 0;
+  std::ofstream list;
+  if (!settings.list.empty()) list.open(settings.list);
+  for (std::size_t i = 0; i < mutants.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    ++table[mutants[i].kind][outcome.word];
+    ++table["all"][outcome.word];
+    if (list) list << fmt::format("== {}\n{}{}\n\n", outcome.word, mutants[i].text, outcome.remark);
+    if (outcome.failure.empty()) continue;
+    ++failures;
+    std::cout << fmt::format("TAKEN IN ({}):\n{}{}\n\n", outcome.word, mutants[i].text, outcome.failure);
+  }
+  std::cout << fmt::format("{} mutants of {} sound rules, seed {}\n\n{:20}", mutants.size(), rules.size(),
+                           settings.seed, "");
+  for (const std::string& word : words) std::cout << fmt::format("{:>24}", word);
+  std::cout << "\n";
+  const auto row = [&](const std::string& kind) {
+    std::cout << fmt::format("{:20}", kind);
+    for (const std::string& word : words) std::cout << fmt::format("{:24}", table[kind][word]);
+    std::cout << "\n";
+  };
+  for (const std::string_view kind : RuleMutation::kinds) row(std::string(kind));
+  row("all");
+  std::cout << fmt::format("\ntaken in: {}\n", failures);
+  return failures == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return run(parse_settings(argc, argv)); } catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 2;
+}
