@@ -1,8 +1,8 @@
 // A campaign of mutants: verifier_mutate [--count N] [--seed S] [--jobs J] [--time-limit T] [--list FILE]
 //                                        --properties FILE RULES…
 // Sound rules are changed at random and each mutant goes through the whole verifier. Not one whose two sides differ on
-// concrete tensors may be called proved: what is proved is tried again on many tensors, and what has a counterexample is
-// handed to the provers all the same. Prints how many were caught by which means. Exit 1 if the verifier was taken in.
+// concrete tensors may be called proved: what is proved is tried again on many tensors, also as it is written, without
+// any of the machinery of instances; and what has a counterexample is handed to the provers all the same. Prints how many were caught by which means. Exit 1 if the verifier was taken in.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -18,7 +18,10 @@
 #include "ops/error.h"
 #include "rules/canonical.h"
 #include "rules/rule_text.h"
+#include "tests/verifier/by_the_letter.h"
 #include "tests/verifier/mutate_rule.h"
+#include "verifier/normal_form.h"
+#include "verifier/proof.h"
 #include "verifier/refute.h"
 #include "verifier/verify.h"
 
@@ -104,8 +107,27 @@ std::string try_again(const Rule& rule, const std::vector<Condition>& condition,
   thorough.tries = 4000;
   thorough.tries_each = 400;
   const Refutation refutation = refute(all, thorough);
-  if (!refutation.counterexample) return {};
+  Rule narrowed = rule;
+  narrowed.conditions.insert(narrowed.conditions.end(), condition.begin(), condition.end());
+  if (!refutation.counterexample) return test::ByTheLetter(narrowed, seed).counterexample(6, 60);
   return text_of(*refutation.counterexample, all[refutation.counterexample->instance]);
+}
+
+/// A proof of what has a counterexample, at full length.
+std::string proof_all_the_same(const Rule& rule, const Properties& properties) {
+  const auto all = instances(rule);
+  RefuteOptions options;
+  options.shrink = false;
+  const Refutation refutation = refute(all, options);
+  if (!refutation.counterexample) return {};
+  const Instance& instance = all[refutation.counterexample->instance];
+  if (!instance.target_fits) return {};
+  const std::string counterexample = text_of(*refutation.counterexample, instance);
+  if (prove(instance, properties).kind == ProofResult::Kind::proved)
+    return "proved from properties:\n" + counterexample;
+  if (prove_by_normal_form(instance).kind == NormalFormResult::proved)
+    return "proved by the normal form:\n" + counterexample;
+  return {};
 }
 
 Outcome judge(const Mutant& mutant, std::size_t number, const Properties& properties, const Settings& settings) {
@@ -142,8 +164,7 @@ Outcome judge(const Mutant& mutant, std::size_t number, const Properties& proper
       return {differ        ? "values differ"
               : has_numbers ? "target ill-formed"
                             : "says nothing",
-              {},
-              verdict.counterexample};
+              has_numbers ? proof_all_the_same(rule, properties) : "", verdict.counterexample};
     }
     case RuleVerdict::Kind::unknown: return {"unknown", {}, verdict.reason};
   }
