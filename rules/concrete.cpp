@@ -80,7 +80,7 @@ Concretizer::Concretizer(const Instance& instance) : instance_(instance) {
     }
   }
   of_source_ = needed(instance, instance.source);
-  if (instance.target_fits) {
+  if (!instance.target.empty()) {
     const auto all = needed(instance, instance.target);
     std::set_difference(all.begin(), all.end(), of_source_.begin(), of_source_.end(), std::back_inserter(of_target_));
   }
@@ -155,7 +155,7 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
     return std::nullopt;
   };
   if (auto misfit = build(of_source_, false)) return *misfit;
-  if (!instance_.target_fits) return ill_formed(true, "ranks do not fit, whatever the dimensions are");
+  if (instance_.target.empty()) return ill_formed(true, "ranks do not fit, whatever the dimensions are");
   if (auto misfit = build(of_target_, true)) return *misfit;
   if (instance_.source.size() != instance_.target.size())
     return Misfit{true, "the two sides have different numbers of results"};

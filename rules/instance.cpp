@@ -558,7 +558,7 @@ class Builder {
         instance_.obligations.push_back(known);
     }
     if (rule_.kind == Rule::Kind::axiom || !instance_.target_fits) return;
-    // Where the target can never be well-formed, these are not the ranks that the rule speaks of.
+    // Where the target can never be well-formed, there is nothing to be proved.
     Equations both = equations_;
     instance_.target_fits = std::all_of(instance_.obligations.begin(), instance_.obligations.end(),
                                         [&](const Requirement& obligation) { return both.assume(obligation); });
@@ -631,9 +631,17 @@ std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options
   do {
     if (auto one = instance(rule, choice, each_once)) result.push_back(std::move(*one));
   } while (choice.next());
-  const auto fits = [](const Instance& one) { return one.target_fits; };
-  if (std::any_of(result.begin(), result.end(), fits))
-    result.erase(std::remove_if(result.begin(), result.end(), std::not_fn(fits)), result.end());
+  // Ranks at which the target fits for no axis, permutation or switch are not those that the rule speaks of. Where it
+  // fits for some of these, the others are counterexamples.
+  const auto ranks = [](const Instance& one) {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < one.inputs.size(); ++i) all.push_back(one.nodes[i].shapes[0].size());
+    return all;
+  };
+  std::set<std::vector<std::size_t>> fitting;
+  for (const Instance& one : result)
+    if (one.target_fits) fitting.insert(ranks(one));
+  if (!fitting.empty()) std::erase_if(result, [&](const Instance& one) { return !fitting.contains(ranks(one)); });
   return result;
 }
 

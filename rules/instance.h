@@ -52,9 +52,9 @@ struct InstanceOptions {
   bool each_case_once = false;
 };
 
-/// Every instance that is not contradictory on the face of it and whose target can be well-formed: a rule speaks of those
-/// ranks and axes. If there is none of these, those whose target does not fit. Throws InputError when the rule makes no sense (an
-/// attribute's variable of two kinds, an attribute that is missing).
+/// Every instance that is not contradictory on the face of it, at the ranks of which the rule speaks: those at which its
+/// target can be well-formed for some axis, permutation or switch. If there are none of these, all. Throws InputError when
+/// the rule makes no sense (an attribute's variable of two kinds, an attribute that is missing).
 std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options = {});
 
 /// What is open in a rule before it becomes an instance. `domain` is never empty; the answer is a place in it.

@@ -104,7 +104,7 @@ class ByTheLetter {
     for (int attempt = 0; attempt < 200; ++attempt) {
       RandomChooser chooser(random_);
       const auto one = instance(rule_, chooser);
-      if (!one || !one->target_fits) continue;
+      if (!one) continue;
       const auto assignment = AssignmentSampler(*one).sample(random_, 3);
       if (!assignment) continue;
       const Places places = places_of(*one);
