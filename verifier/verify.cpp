@@ -82,7 +82,6 @@ class Verification {
       open_ = "the number of windows is rounded up, of which the verifier knows nothing";
     for (std::size_t i = 0; i < instances_.size() && open_.empty(); ++i)
       if (is_possible_[i]) decide(i);
-      if (is_possible_[i]) decide(i);
     if (open_.empty()) {
       verdict_.kind = RuleVerdict::Kind::proved;
       verdict_.properties.assign(used_.begin(), used_.end());

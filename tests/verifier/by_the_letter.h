@@ -55,6 +55,7 @@ class ByTheLetter {
   ByTheLetter(const Rule& rule, std::uint64_t seed) : rule_(rule), random_(seed) {
     for (const auto* side : {&rule.source, &rule.target})
       for (const PatternPtr& pattern : *side) learn(*pattern);
+    for (const Instance& one : instances(rule)) ranks_.insert(ranks_of(one));
   }
 
   /// A description of numbers at which the rule fails; empty if none were found. Starts from numbers that fit, and
@@ -90,6 +91,11 @@ class ByTheLetter {
   std::size_t tried = 0;  ///< how often both sides were compared
 
  private:
+  static std::vector<std::size_t> ranks_of(const Instance& one) {
+    std::vector<std::size_t> ranks;
+    for (std::size_t i = 0; i < one.inputs.size(); ++i) ranks.push_back(one.nodes[i].shapes[0].size());
+    return ranks;
+  }
   bool is_axiom() const { return rule_.kind == Rule::Kind::axiom; }
 
   void learn(const Pattern& pattern) {
@@ -104,7 +110,7 @@ class ByTheLetter {
     for (int attempt = 0; attempt < 200; ++attempt) {
       RandomChooser chooser(random_);
       const auto one = instance(rule_, chooser);
-      if (!one) continue;
+      if (!one || !ranks_.contains(ranks_of(*one))) continue;
       const auto assignment = AssignmentSampler(*one).sample(random_, 3);
       if (!assignment) continue;
       const Places places = places_of(*one);
@@ -404,6 +410,7 @@ class ByTheLetter {
   const Rule& rule_;
   Random random_;
   std::map<std::string, std::string> fields_;  // the field that a variable stands for
+  std::set<std::vector<std::size_t>> ranks_;   // of which the rule speaks
   std::map<std::string, std::optional<Tensor<Rounded>>> elements_;
   std::set<std::string> broadcasting_;
   bool learning_ = false;
