@@ -8,7 +8,7 @@ namespace taso {
 Entailment::Entailment(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses,
                        unsigned effort) {
   try {
-    facts_ = std::make_unique<Facts>(unknowns, hypotheses, effort);
+    facts_ = std::make_unique<Facts>(unknowns, hypotheses, effort, true);
   } catch (const ProofLimit&) {
     facts_.reset();  // too large to reason about: every answer is "unknown"
   }

@@ -127,7 +127,8 @@ Answer Facts::ask(const std::string& key, Answer sure, const std::function<Answe
   if (known != answers_.end()) return known->second;
   Answer answer = Answer::unknown;
   for (const bool products : {false, true}) {
-    if (products && given_up_ >= most_given_up) return Answer::unknown;
+    // Where equations between products are open, the solver is at a loss: refining comes next.
+    if (products && (given_up_ >= most_given_up || (refinable_ && !refining_))) return Answer::unknown;
     ++solver_calls_;
     try {
       IntegerSolver solver(*this, effort_, products);
