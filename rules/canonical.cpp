@@ -186,6 +186,7 @@ std::string statement(const Rule& rule) {
 
 std::vector<PatternPtr> permuted(const std::vector<PatternPtr>& side, const std::vector<std::size_t>& order) {
   std::vector<PatternPtr> result;
+  result.reserve(order.size());
   for (const std::size_t place : order) result.push_back(side[place]);
   return result;
 }

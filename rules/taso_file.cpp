@@ -342,7 +342,7 @@ class Translator {
     }
     const TermPtr channels = terms.dim(op.inputs[0], 1), of_filter = terms.dim(op.inputs[1], 1);
     if (text_of(*channels) == text_of(*of_filter)) return nullptr;
-    const TermPtr quotient = call_term("/", {channels, of_filter});
+    TermPtr quotient = call_term("/", {channels, of_filter});
     const std::string key = text_of(*equalised(quotient));
     if (const auto known = groups_.find(key); known != groups_.end()) return known->second;
     if (!is_source) return quotient;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "ops/source.h"
@@ -50,7 +51,8 @@ struct TasoValue {
   std::int32_t op = 0;
   std::int32_t output = 0;
   bool is_input() const { return op < 0; }
-  auto operator<=>(const TasoValue&) const = default;
+  bool operator==(const TasoValue&) const = default;
+  bool operator<(const TasoValue& other) const { return op != other.op ? op < other.op : output < other.output; }
 };
 
 struct TasoOperator {

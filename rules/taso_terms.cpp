@@ -148,6 +148,7 @@ TermPtr TasoTerms::shape(TasoValue value) const {
   const auto known = rank(value);
   if (!known) throw NoTerm{};
   std::vector<TermPtr> dims;
+  dims.reserve(static_cast<std::size_t>(*known));
   for (std::int32_t axis = 0; axis < *known; ++axis) dims.push_back(dim(value, axis));
   return list_term(std::move(dims));
 }

@@ -12,9 +12,8 @@ namespace {
 
 ValueKind kind_of_field(const Pattern& pattern, const std::string& field_name) {
   const Signature* signature = signature_of(pattern.op);
-  check(signature != nullptr, "a pattern names an operator");
-  const FieldSignature* field = signature->field(field_name);
-  check(field != nullptr, "an attribute is a field of its operator");
+  const FieldSignature* field = signature ? signature->field(field_name) : nullptr;
+  if (!field) fail_check("an attribute is a field of an operator", SourcePlace::current());
   return field->kind;
 }
 
