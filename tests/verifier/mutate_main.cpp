@@ -158,12 +158,13 @@ Outcome judge(const Mutant& mutant, std::size_t number, const Properties& proper
       return {as_it_stands ? "true" : "true under a condition", std::move(counterexample), remark};
     }
     case RuleVerdict::Kind::refuted: {
-      const bool differ = verdict.counterexample.find("differ at") != std::string::npos ||
-                          verdict.counterexample.find("differ in result") != std::string::npos;
-      const bool has_numbers = verdict.counterexample.find("\n  ") != std::string::npos;
-      return {differ        ? "values differ"
-              : has_numbers ? "target ill-formed"
-                            : "says nothing",
+      const auto says = [&](std::string_view words) { return verdict.counterexample.find(words) != std::string::npos; };
+      const bool has_numbers = says("\n  ");
+      const bool differ = says("they differ");
+      const bool fits_nowhere = says("target is well-formed nowhere");
+      return {differ                        ? "values differ"
+              : has_numbers || fits_nowhere ? "target ill-formed"
+                                            : "says nothing",
               has_numbers ? proof_all_the_same(rule, properties) : "", verdict.counterexample};
     }
     case RuleVerdict::Kind::unknown: return {"unknown", {}, verdict.reason};
