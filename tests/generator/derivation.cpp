@@ -1,0 +1,50 @@
+#include "tests/generator/derivation.h"
+
+#include <fmt/format.h>
+
+#include "rules/assignment.h"
+
+namespace taso {
+namespace {
+
+std::string_view text_of(Saturation::End end) {
+  switch (end) {
+    case Saturation::End::goal: return "derived";
+    case Saturation::End::saturated: return "nothing more can be derived";
+    case Saturation::End::rounds: return "the limit of rounds was met";
+    case Saturation::End::terms: return "the limit of terms was met";
+    case Saturation::End::matches: return "the limit of matches was met";
+    case Saturation::End::stopped: return "stopped";
+  }
+  return "";
+}
+
+}  // namespace
+
+Properties equations_of(std::vector<Rule> rules) {
+  for (Rule& rule : rules) rule.kind = Rule::Kind::axiom;
+  return Properties(rules);
+}
+
+std::string obstacle_to_deriving(const Rule& rule, const Properties& equations, const SaturationLimits& limits) {
+  for (const Instance& instance : instances(rule)) {
+    const auto place = [&](std::string_view reason) { return fmt::format("{} ({})", reason, instance.choice); };
+    if (!instance.target_fits) return place("the target does not fit");
+    const auto assignments = AssignmentSampler(instance).samples(sample_count, 7, 19);
+    if (assignments.empty()) return place("no shapes were found that satisfy it");
+    ModelValues models;
+    for (std::size_t k = 0; k < sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
+    EGraph graph;
+    const auto terms = seed(graph, instance, models);
+    if (!terms) return place("a size has no value");
+    std::vector<std::pair<TermId, TermId>> goals;
+    for (std::size_t i = 0; i < instance.source.size(); ++i)
+      goals.emplace_back((*terms)[instance.source[i].first][instance.source[i].second],
+                         (*terms)[instance.target[i].first][instance.target[i].second]);
+    const auto end = saturate(graph, equations, goals, limits).end;
+    if (end != Saturation::End::goal) return place(text_of(end));
+  }
+  return {};
+}
+
+}  // namespace taso

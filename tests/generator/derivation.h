@@ -1,0 +1,17 @@
+// Whether a rule follows from others by rewriting, at all of its ranks and with limits of one's own.
+#pragma once
+
+#include <string>
+
+#include "rules/property.h"
+#include "rules/saturation.h"
+
+namespace taso {
+
+/// Rules as equations, to be used in both directions.
+Properties equations_of(std::vector<Rule> rules);
+
+/// Empty if it follows; else why it does not, with the first ranks and axes at which it does not.
+std::string obstacle_to_deriving(const Rule& rule, const Properties& equations, const SaturationLimits& limits);
+
+}  // namespace taso
