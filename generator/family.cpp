@@ -151,7 +151,9 @@ Family images() {
   conv("conv1x1_grouped", {.window = {1, 1}, .grouped = true});
   conv("conv3x3_bias", {.window = {3, 3}, .bias = true});
   conv("conv1x1_bias", {.window = {1, 1}, .bias = true});
-  family.schemas.push_back(pooling("average_pool", op::AveragePool{.count_padding = true}));
+  op::AveragePool average;
+  average.count_padding = true;
+  family.schemas.push_back(pooling("average_pool", average));
   family.schemas.back().attributes.emplace_back("count_padding", boolean_term(true));
   family.schemas.push_back(pooling("max_pool", op::MaxPool{}));
   Schema enlarge = plain("enlarge", op::Enlarge{.kernel = {3, 3}}, 1);
