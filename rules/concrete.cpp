@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ops/error.h"
+#include "ops/operators/fit.h"
 
 namespace taso {
 namespace {
@@ -39,6 +40,17 @@ std::optional<Extents> evaluated(const std::vector<CompiledDim>& dims, const Ass
 
 Misfit ill_formed(bool in_target, const std::string& reason) {
   return {in_target, fmt::format("the {} is not well-formed: {}", in_target ? "target" : "source", reason)};
+}
+
+bool is_beyond_limits(const Operator& op) {
+  const auto beyond = [](std::int64_t value) { return value > op::greatest_attribute; };
+  for (const NamedField& field : fields_of(op)) {
+    if (const auto* number = std::get_if<std::int64_t>(&field.value); number && beyond(*number)) return true;
+    if (const auto* list = std::get_if<std::vector<std::int64_t>>(&field.value);
+        list && std::any_of(list->begin(), list->end(), beyond))
+      return true;
+  }
+  return false;
 }
 
 template <class... F>
@@ -136,6 +148,8 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
       const std::string_view name = name_of(prototype(nodes_[place].kind));
       auto op = operator_at(place, assignment);
       if (!op) return ill_formed(in_target, fmt::format("{}: an attribute has no value", name));
+      // Operators refuse attributes beyond what their products fit in; rules speak of those that they take.
+      if (is_beyond_limits(*op)) return ill_formed(false, fmt::format("{}: an attribute is too large", name));
       node.op = std::move(*op);
       Shapes operands;
       for (const auto& [operand, output] : node.operands) operands.push_back(result.nodes[operand].shapes[output]);

@@ -1,6 +1,7 @@
 // Shape inference where attributes may be unknown. Each operator's own `infer` (ops/operators) says what is right for
 // numbers; a test holds the two against each other for every operator.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "rules/symbolic_operator.h"
@@ -26,7 +27,13 @@ class Inference {
       return broadcast();
   }
   Maybe operator()(const op::LeakyRelu&) { return one(in_[0]); }
-  Maybe operator()(const op::Clip&) { return one(in_[0]); }
+  Maybe operator()(const op::Clip&) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const auto &low = real("low"), &high = real("high");
+    if (low.variable.empty() && !(low.value < infinity)) return std::nullopt;
+    if (high.variable.empty() && !(high.value > -infinity)) return std::nullopt;
+    return one(in_[0]);
+  }
   Maybe operator()(const op::Gelu&) { return one(in_[0]); }
 
   Maybe operator()(const op::ScalarMul&) {
@@ -74,7 +81,15 @@ class Inference {
   }
 
   Maybe operator()(const op::AveragePool&) { return pooling(); }
-  Maybe operator()(const op::MaxPool&) { return pooling(); }
+  Maybe operator()(const op::MaxPool&) {
+    Maybe result = pooling();
+    if (!result) return std::nullopt;
+    // Else dilation could step over all of the input. The greatest of nothing is no real number: of that, rules say
+    // nothing.
+    const auto& dilations = dims("dilations");
+    for (std::size_t axis = 0; axis < dilations.size(); ++axis) at_least(in_[0][2 + axis], dilations[axis]);
+    return result;
+  }
   Maybe operator()(const op::GlobalAveragePool&) {
     if (in_[0].size() < 3) return std::nullopt;
     Shape result = in_[0];
@@ -191,6 +206,7 @@ class Inference {
   const std::vector<std::int64_t>& numbers(std::string_view name) const {
     return std::get<std::vector<std::int64_t>>(field(op_, name));
   }
+  const RealAttribute& real(std::string_view name) const { return std::get<RealAttribute>(field(op_, name)); }
   bool flag(std::string_view name) const { return std::get<bool>(field(op_, name)); }
   std::optional<std::size_t> axis_of(const Shape& shape) const {
     const std::int64_t axis = std::get<std::int64_t>(field(op_, "axis"));

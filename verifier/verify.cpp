@@ -152,7 +152,7 @@ class Verification {
         if (verdict_.witness.empty()) verdict_.witness = witness_text(instances_[i], *witnesses_[i]);
         continue;
       }
-      Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 4);
+      Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 40);
       if (!entailment.consistent())
         is_possible_[i] = false;
       else
