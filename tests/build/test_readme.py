@@ -67,3 +67,18 @@ def test_the_verdicts_shown_are_the_verdicts_printed(readme, source_folder, taso
                           env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
     assert done.returncode == 5, done.stderr
     assert words(done.stderr) == words("\n".join(expected))
+
+
+def test_the_rules_found_are_found(readme, source_folder, taso_gen, tmp_path):
+    shown = next((block for block in blocks(readme) if "taso-gen -o" in block), None)
+    assert shown, "the README shows no run of taso-gen"
+    command, *expected = [line for line in shown.splitlines() if line.strip()]
+    arguments = command.split("taso-gen ", 1)[1].split()
+    name = arguments[arguments.index("-o") + 1]
+    arguments[arguments.index("-o") + 1] = str(tmp_path / "found.rules")
+    done = subprocess.run([taso_gen, *arguments], cwd=source_folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    # A slow machine is told how far it has got.
+    here = [line for line in done.stderr.replace(str(tmp_path / "found.rules"), name).splitlines()
+            if not re.match("(starting|enumerating|proving|pairing) ?", line)]
+    assert words("\n".join(here)) == words("\n".join(expected))
