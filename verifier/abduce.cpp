@@ -73,6 +73,22 @@ class Vocabulary {
     return result;
   }
 
+  /// Conditions that say little each and suffice together: two convolutions side by side are one with more groups.
+  std::vector<std::vector<Condition>> bundles() const {
+    std::vector<std::vector<Condition>> result;
+    for (std::size_t i = 0; i < convolutions_.size(); ++i)
+      for (std::size_t k = i + 1; k < convolutions_.size(); ++k) {
+        const auto& [x, w] = convolutions_[i];
+        const auto& [z, v] = convolutions_[k];
+        if (x.empty() || z.empty() || x == z || w == v) continue;
+        result.push_back({equation(of_input("spatial", x), of_input("spatial", z)),
+                          equation(of_input("spatial", w), of_input("spatial", v)),
+                          equation(dim_term(w, 1), dim_term(v, 1)),
+                          equation(product(dim_term(w, 0), dim_term(z, 1)), product(dim_term(v, 0), dim_term(x, 1)))});
+      }
+    return result;
+  }
+
  private:
   using Convolution = std::pair<std::string, std::string>;  // input and kernel
 
@@ -338,7 +354,8 @@ std::vector<Point> try_out(const std::vector<Instance>& instances, std::uint64_t
 std::vector<std::vector<Condition>> conceivable_conditions(const Rule& rule, const std::vector<Instance>& instances,
                                                            const Properties& properties, std::uint64_t seed_number) {
   const std::vector<Point> points = try_out(instances, seed_number);
-  std::vector<Condition> candidates = Vocabulary(rule).conditions();
+  const Vocabulary vocabulary(rule);
+  std::vector<Condition> candidates = vocabulary.conditions();
   for (std::size_t i = 0; i < instances.size() && i < 4; ++i)
     for (Condition& condition : obstacles(rule, instances[i], properties, seed_number))
       if (std::find(candidates.begin(), candidates.end(), condition) == candidates.end())
@@ -391,6 +408,23 @@ std::vector<std::vector<Condition>> conceivable_conditions(const Rule& rule, con
     for (std::size_t a = 0; a < judged.size(); ++a)
       for (std::size_t b = a + 1; b < judged.size(); ++b)
         for (std::size_t c = b + 1; c < judged.size(); ++c) consider({a, b, c});
+  for (std::vector<Condition>& bundle : vocabulary.bundles()) {
+    // Without what holds in any case.
+    std::erase_if(bundle, [&](const Condition& condition) {
+      return std::all_of(points.begin(), points.end(), [&](const Point& point) { return holds_at(condition, point); });
+    });
+    Found one{0, {}};
+    bool keeps_bad = bundle.empty();
+    for (const Point& point : points) {
+      const bool holds =
+          std::all_of(bundle.begin(), bundle.end(), [&](const Condition& c) { return holds_at(c, point); });
+      keeps_bad = keeps_bad || (holds && !point.is_good);
+      one.kept += holds ? 1 : 0;
+    }
+    if (keeps_bad || one.kept == 0) continue;
+    one.conditions = std::move(bundle);
+    found.push_back(std::move(one));
+  }
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.kept > b.kept; });
   std::vector<std::vector<Condition>> result;
   for (Found& one : found) result.push_back(std::move(one.conditions));

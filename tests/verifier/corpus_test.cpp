@@ -87,3 +87,20 @@ TEST_CASE("every planted false property is caught") {
   });
   for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
 }
+
+TEST_CASE("the condition that is found for two grouped convolutions side by side is no stronger than it must be") {
+  const Rule rule = parse_rule(
+      "candidate c\n"
+      "  concat[axis=1](conv[strides=s, dilations=d, pads=p, groups=dim(x, 1) / dim(w, 1)](x, w),\n"
+      "      conv[strides=s, dilations=d, pads=p, groups=dim(z, 1) / dim(v, 1)](z, v))\n"
+      "    => conv[strides=s, dilations=d, pads=p, groups=(dim(x, 1) + dim(z, 1)) / dim(w, 1)](\n"
+      "        concat[axis=1](x, z), concat[axis=0](w, v))\n");
+  const RuleVerdict verdict = verify(rule, properties());
+  CHECK(verdict.kind == RuleVerdict::Kind::conditional);
+  std::string text;
+  for (const Condition& condition : verdict.condition) text += text_of(condition) + "\n";
+  // Equal shapes would do as well, and leave out different numbers of groups.
+  CHECK(text ==
+        "spatial(x) = spatial(z)\nspatial(w) = spatial(v)\ndim(w, 1) = dim(v, 1)\n"
+        "dim(w, 0) * dim(z, 1) = dim(v, 0) * dim(x, 1)\n");
+}
