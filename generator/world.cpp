@@ -18,7 +18,8 @@ bool is_per_channel(const Extents& small, const Extents& large) {
          small[1] == large[1];
 }
 
-/// Where the result is joined, from where its operands are.
+}  // namespace
+
 Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const Extents& result) {
   Cuts cuts{};
   const std::string_view op = name(schema.op);
@@ -53,7 +54,9 @@ Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const 
   return cuts;
 }
 
-}  // namespace
+bool gives_kernel(const Schema& schema, std::span<const Item* const> operands) {
+  return operands.empty() ? name(schema.op).ends_with("_kernel") : operands[0]->is_kernel;
+}
 
 Fingerprint fingerprint(const Item& item) {
   // Horner's rule at two points of the field that nobody else uses; the shape comes first.
@@ -163,7 +166,7 @@ std::optional<std::vector<Item>> World::apply(const Schema& schema, std::span<co
     return std::nullopt;
   }
   std::vector<Item> items;
-  const bool is_kernel = operands.empty() ? name(*op).ends_with("_kernel") : operands[0]->is_kernel;
+  const bool is_kernel = gives_kernel(schema, operands);
   for (Tensor<Field>& tensor : results) {
     Item item{std::move(tensor), is_kernel, {}};
     item.cuts = cuts_of(schema, operands, item.tensor.extents);

@@ -47,15 +47,19 @@ class World {
 
   /// The results; nothing if the schema does not take these operands.
   std::optional<std::vector<Item>> apply(const Schema& schema, std::span<const Item* const> operands) const;
-
- private:
-  /// The operator with the attributes that the place gives, or nothing; found once for each schema and operands' shapes.
+  /// The operator with the attributes that the place gives, or nothing. Of the operands, all but the contents matters.
   std::optional<Operator> concrete(const Schema& schema, std::span<const Item* const> operands) const;
 
+ private:
   const Family& family_;
   bool larger_;
   std::vector<Item> inputs_;
   std::vector<std::size_t> kinds_;
 };
+
+/// Where a schema's result is joined, from where its operands are.
+Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const Extents& result);
+/// Whether a schema's result is a kernel.
+bool gives_kernel(const Schema& schema, std::span<const Item* const> operands);
 
 }  // namespace taso
