@@ -16,7 +16,7 @@
 #include "rules/rule_text.h"
 #include "tests/catch.h"
 #include "tests/generator/derivation.h"
-#include "tests/source_folder.h"
+#include "tests/generator/proved_rules.h"
 #include "verifier/verify.h"
 
 using namespace taso;
@@ -208,17 +208,8 @@ struct Result {
 };
 
 Result compare(const std::vector<std::string>& schemas, std::size_t operators, bool images = false) {
-  const Properties properties(parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
-  GenerateOptions options;
-  options.schemas = schemas;
-  options.max_operators = operators;
-  options.jobs = 2;
   const VerifyOptions verify_options{.second_opinion = false};
-  options.prove = [&](const Rule& rule) {
-    const RuleVerdict verdict = verify(rule, properties, verify_options);
-    return ProofOutcome{static_cast<ProofOutcome::Kind>(verdict.kind), verdict.properties, verdict.condition, {}};
-  };
-  const GenerateReport report = generate(options);
+  const GenerateReport& report = proved_with(schemas, operators);
   std::set<std::string> known;
   for (const Rule& rule : report.rules) known.insert(content_hash(rule));
   const Properties equations = equations_of(report.rules);
@@ -267,7 +258,7 @@ Result compare(const std::vector<std::string>& schemas, std::size_t operators, b
         continue;
       }
       // What is true only where all sizes are equal was never promised.
-      const RuleVerdict verdict = verify(*rule, properties, verify_options);
+      const RuleVerdict verdict = verify(*rule, shipped_properties(), verify_options);
       if (verdict.kind == RuleVerdict::Kind::refuted) {
         ++result.untrue;
         continue;

@@ -1,8 +1,12 @@
 #include "tests/generator/derivation.h"
 
+#include <functional>
+#include <set>
+
 #include <fmt/format.h>
 
 #include "rules/assignment.h"
+#include "rules/canonical.h"
 
 namespace taso {
 namespace {
@@ -19,6 +23,18 @@ std::string_view text_of(Saturation::End end) {
   return "";
 }
 
+/// How often each stands in it, in either direction.
+std::multiset<std::string> operators_of(const Rule& rule) {
+  std::multiset<std::string> result;
+  const std::function<void(const Pattern&)> visit = [&](const Pattern& pattern) {
+    if (!pattern.is_input()) result.insert(pattern.op);
+    for (const PatternPtr& operand : pattern.operands) visit(*operand);
+  };
+  for (const auto* side : {&rule.source, &rule.target})
+    for (const PatternPtr& pattern : *side) visit(*pattern);
+  return result;
+}
+
 }  // namespace
 
 Properties equations_of(std::vector<Rule> rules) {
@@ -27,7 +43,9 @@ Properties equations_of(std::vector<Rule> rules) {
 }
 
 std::string obstacle_to_deriving(const Rule& rule, const Properties& equations, const SaturationLimits& limits) {
-  for (const Instance& instance : instances(rule)) {
+  const std::vector<Instance> all = instances(rule);
+  if (all.empty()) return "it is true of nothing";
+  for (const Instance& instance : all) {
     const auto place = [&](std::string_view reason) { return fmt::format("{} ({})", reason, instance.choice); };
     if (!instance.target_fits) return place("the target does not fit");
     const auto assignments = AssignmentSampler(instance).samples(sample_count, 7, 19);
@@ -43,6 +61,20 @@ std::string obstacle_to_deriving(const Rule& rule, const Properties& equations, 
                          (*terms)[instance.target[i].first][instance.target[i].second]);
     const auto end = saturate(graph, equations, goals, limits).end;
     if (end != Saturation::End::goal) return place(text_of(end));
+  }
+  return {};
+}
+
+std::string rule_that_says(const Rule& rule, const std::vector<Rule>& rules) {
+  const std::string content = content_hash(rule, ResultOrder::any);
+  for (const Rule& other : rules)
+    if (content_hash(other, ResultOrder::any) == content) return other.name;
+  const auto operators = operators_of(rule);
+  for (const Rule& other : rules) {
+    if (operators_of(other) != operators) continue;
+    // Once, at each place: what takes two steps is derived.
+    const SaturationLimits once{.rounds = 1, .terms = 500, .matches = 1000};
+    if (obstacle_to_deriving(rule, equations_of({other}), once).empty()) return other.name;
   }
   return {};
 }

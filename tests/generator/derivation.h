@@ -14,4 +14,7 @@ Properties equations_of(std::vector<Rule> rules);
 /// Empty if it follows; else why it does not, with the first ranks and axes at which it does not.
 std::string obstacle_to_deriving(const Rule& rule, const Properties& equations, const SaturationLimits& limits);
 
+/// The name of a rule among `rules` that says it by itself, perhaps of more sizes, axes or attributes; empty if none does.
+std::string rule_that_says(const Rule& rule, const std::vector<Rule>& rules);
+
 }  // namespace taso

@@ -1,0 +1,32 @@
+#include "tests/generator/proved_rules.h"
+
+#include <map>
+
+#include "rules/rule_text.h"
+#include "tests/source_folder.h"
+#include "verifier/verify.h"
+
+namespace taso {
+
+const Properties& shipped_properties() {
+  static const Properties properties(
+      parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
+  return properties;
+}
+
+const GenerateReport& proved_with(const std::vector<std::string>& schemas, std::size_t operators) {
+  static std::map<std::pair<std::vector<std::string>, std::size_t>, GenerateReport> known;
+  const auto found = known.find({schemas, operators});
+  if (found != known.end()) return found->second;
+  GenerateOptions options;
+  options.schemas = schemas;
+  options.max_operators = operators;
+  options.jobs = 2;
+  options.prove = [](const Rule& rule) {
+    const RuleVerdict verdict = verify(rule, shipped_properties(), {.second_opinion = false});
+    return ProofOutcome{static_cast<ProofOutcome::Kind>(verdict.kind), verdict.properties, verdict.condition, {}};
+  };
+  return known.emplace(std::pair(schemas, operators), generate(options)).first->second;
+}
+
+}  // namespace taso

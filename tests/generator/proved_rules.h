@@ -1,0 +1,16 @@
+// The generator with the prover behind it, as taso-gen runs them: for tests that look at what is proved.
+#pragma once
+
+#include "generator/generate.h"
+#include "rules/property.h"
+#include "rules/rule.h"
+
+namespace taso {
+
+/// The properties that come with taso.
+const Properties& shipped_properties();
+
+/// What is found with these operators, up to so many on a side, and proved. Asked again for the same, it knows.
+const GenerateReport& proved_with(const std::vector<std::string>& schemas, std::size_t operators);
+
+}  // namespace taso

@@ -1,0 +1,81 @@
+// What is false is not found: no rule of the generator says it, and none follows from its rules.
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "generator/family.h"
+#include "rules/rule_text.h"
+#include "tests/catch.h"
+#include "tests/generator/derivation.h"
+#include "tests/generator/proved_rules.h"
+#include "tests/source_folder.h"
+#include "verifier/verify.h"
+
+using namespace taso;
+
+namespace {
+
+std::vector<Rule> rules_of(const std::filesystem::path& file) {
+  return parse_rules(Source::read(file.string())).rules();
+}
+
+/// Ours, and the corpus of the verifier.
+std::vector<Rule> untrue_rules() {
+  std::vector<std::filesystem::path> files{source_folder() / "tests/generator/untrue.rules"};
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/verifier/unsound"))
+    if (entry.path().extension() == ".rules") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<Rule> rules;
+  for (const auto& file : files)
+    for (Rule& rule : rules_of(file)) rules.push_back(std::move(rule));
+  return rules;
+}
+
+void check_none_is_said_by(const std::vector<Rule>& rules) {
+  const Properties equations = equations_of(rules);
+  const std::vector<Rule> untrue = untrue_rules();
+  CHECK(untrue.size() > 170);
+  for (const Rule& rule : untrue) {
+    INFO(print(rule));
+    const std::string said = rule_that_says(rule, rules);
+    CHECK(said == "");
+    const SaturationLimits limits{.rounds = 4, .terms = 400, .matches = 4000};
+    const bool follows = obstacle_to_deriving(rule, equations, limits).empty();
+    CHECK_FALSE(follows);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every rule that is to be false is") {
+  for (const Rule& rule : rules_of(source_folder() / "tests/generator/untrue.rules")) {
+    INFO(print(rule));
+    const auto kind = verify(rule, shipped_properties(), {.abduce = false}).kind;
+    CHECK(kind == RuleVerdict::Kind::refuted);
+  }
+}
+
+TEST_CASE("a rule that says what is false would be seen") {
+  const Rule wrong = parse_rule(
+      "rule wrong\n  add(x, mul(y, z)) => mul(add(y, x), z)\n  where shape(x) = shape(y), shape(y) = shape(z)\n  by "
+      "x\n");
+  const Rule asked = parse_rule(
+      "candidate c\n  add(mul(x, y), z) => mul(add(x, z), y)\n  where shape(x) = shape(y), shape(y) = shape(z)\n");
+  const Rule commutes = parse_rule("rule commutes\n  add(x, y) => add(y, x)\n  by x\n");
+  CHECK(rule_that_says(asked, {wrong}) == "");
+  CHECK(obstacle_to_deriving(asked, equations_of({wrong, commutes}), {}) == "");
+}
+
+TEST_CASE("nothing that is false is found with TASO's operators") {
+  const GenerateReport& report = proved_with(taso_schemas(), 3);
+  CHECK(report.rules.size() > 300);
+  check_none_is_said_by(report.rules);
+}
+
+TEST_CASE("nothing that is false follows from the rules that come with taso") {
+  for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "rules")) {
+    if (entry.path().extension() != ".rules" || entry.path().stem() == "properties") continue;
+    INFO(entry.path());
+    check_none_is_said_by(rules_of(entry.path()));
+  }
+}
