@@ -17,6 +17,8 @@ from running import run
 
 # A second of work, most of it derivations and proofs.
 SOME = ["--operators", "add,mul,relu,transpose", "--max-ops", "3"]
+# A second or two, a good part of it enumeration.
+LONG = ["--operators", "matmul,relu", "--max-ops", "5"]
 # A moment's.
 FEW = ["--operators", "add,relu", "--max-ops", "2"]
 
@@ -113,7 +115,7 @@ def test_what_is_not_proved_is_listed_apart(gen, tmp_path):
 
 
 def test_the_same_bytes_at_any_number_of_jobs(gen, tmp_path, expected):
-    for jobs in (1, 2, 3):
+    for jobs in (1, 2, 4):
         out, rejected = tmp_path / f"{jobs}.rules", tmp_path / f"{jobs}.rejected"
         assert gen("-o", out, *SOME, "--jobs", jobs, "--rejected", rejected).code == 0
         assert (out.read_bytes(), rejected.read_bytes()) == expected
@@ -239,38 +241,86 @@ def decisions(checkpoint):
     return max(checkpoint.read_bytes().count(b"\n") - 3, 0) if checkpoint.exists() else 0
 
 
-def kill_at_random(taso_gen, folder, expected, kills, seed):
-    """Killed again and again, each time a little later, then left to finish."""
-    out, rejected = folder / "out.rules", folder / "rejected.rules"
-    arguments = ["-o", out, *SOME, "--rejected", rejected, "--resume"]
-    choice = random.Random(seed)
-    most = 0
-    for i in range(kills):
-        process = start(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 3]))
-        time.sleep(choice.uniform(0.01, 0.7))
-        process.send_signal(signal.SIGKILL)
-        _, err = process.communicate()
-        if process.returncode == 0:
-            break
-        assert process.returncode == -signal.SIGKILL, err
-        assert not out.exists(), "an output that is not whole"
-        most = max(most, decisions(folder / "out.rules.checkpoint"))
-    done = run(taso_gen, *arguments, "--jobs", "2")
+def enumerated(checkpoint):
+    """Whether all candidates are known: the line after the header says which they are."""
+    return checkpoint.exists() and checkpoint.read_bytes().count(b"\n") >= 3
+
+
+@pytest.fixture(scope="module")
+def unbroken(taso_gen, tmp_path_factory):
+    """What an unbroken run writes that both enumerates and decides for a while, how long the former takes, and how many
+    decisions there are."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    out, rejected, checkpoint = folder / "out.rules", folder / "rejected.rules", folder / "out.rules.checkpoint"
+    start_time = time.monotonic()
+    process = start(taso_gen, "-o", out, *LONG, "--rejected", rejected, "--jobs", "1")
+    while process.poll() is None and not enumerated(checkpoint):
+        time.sleep(0.002)
+    seconds = time.monotonic() - start_time
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    count = int(re.search(r"^distinct as rules +([\d,]+)", err, re.MULTILINE).group(1).replace(",", ""))
+    assert count > 100
+    return (out.read_bytes(), rejected.read_bytes()), seconds, count
+
+
+def kill_at(process, checkpoint, moment, seconds, count):
+    """At a part of the enumeration, or after so many decisions."""
+    phase, part = moment
+    if phase == "enumerating":
+        time.sleep(part * seconds)
+    while phase == "deciding" and process.poll() is None and decisions(checkpoint) < part * count:
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode in (0, -signal.SIGKILL), err
+    return process.returncode != 0
+
+
+def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
+    """Killed again and again, then left to finish; returns in which phase it was killed, each time."""
+    expected, seconds, count = unbroken
+    out, rejected, checkpoint = folder / "out.rules", folder / "rejected.rules", folder / "out.rules.checkpoint"
+    arguments = ["-o", out, *LONG, "--rejected", rejected, "--resume"]
+    phases = []
+    for moment in moments:
+        process = start(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 4]))
+        if not kill_at(process, checkpoint, moment, seconds, count):
+            break  # it was done too soon
+        assert not out.exists() and not rejected.exists(), "an output before the end"
+        assert set(os.listdir(folder)) <= {checkpoint.name}, "something is left behind"
+        phases.append("deciding" if enumerated(checkpoint) and moment[0] == "deciding" else "enumerating")
+    done = run(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 4]))
     assert done.code == 0, done
     assert (out.read_bytes(), rejected.read_bytes()) == expected
-    assert not (folder / "out.rules.checkpoint").exists()
-    return most
+    assert set(os.listdir(folder)) == {out.name, rejected.name}
+    out.unlink()
+    rejected.unlink()
+    return phases
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_killed_and_resumed_gives_the_same_bytes(taso_gen, tmp_path, expected, seed):
-    kill_at_random(taso_gen, tmp_path, expected, 4, seed)
+def moments_of(choice, kills):
+    """Half of them while it enumerates, half of them while it decides, the later ones later."""
+    late = sorted(choice.uniform(0, 1) for _ in range(kills // 2))
+    moments = [("deciding", part) for part in late]
+    for _ in range(kills - len(late)):
+        moments.insert(choice.randrange(len(moments) + 1), ("enumerating", choice.uniform(0, 1)))
+    return moments
+
+
+def test_killed_at_twenty_moments_and_resumed_gives_the_same_bytes(taso_gen, tmp_path, unbroken):
+    choice = random.Random(4)
+    phases = []
+    for _ in range(4):
+        phases += kill_and_resume(taso_gen, tmp_path, unbroken, moments_of(choice, 5), choice)
+    assert len(phases) >= 16 and min(phases.count("enumerating"), phases.count("deciding")) >= 5, phases
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(100, 120))
-def test_killed_at_many_moments(taso_gen, tmp_path, expected, seed):
-    kill_at_random(taso_gen, tmp_path, expected, 8, seed)
+def test_killed_at_many_moments(taso_gen, tmp_path, unbroken, seed):
+    choice = random.Random(seed)
+    kill_and_resume(taso_gen, tmp_path, unbroken, moments_of(choice, 10), choice)
 
 
 def killed_run(taso_gen, out, *arguments):
@@ -378,10 +428,22 @@ def test_places_that_cannot_be_written_are_said_at_once(gen, tmp_path):
     (tmp_path / "file").write_text("")
     for flag in ("-o", "--report", "--rejected", "--log-file", "--checkpoint"):
         out = [] if flag == "-o" else ["-o", tmp_path / "out.rules"]
-        for place in (tmp_path / "file" / "below", tmp_path / "no such folder" / "file", tmp_path, "/dev/full"):
+        for place in (tmp_path / "file" / "below", tmp_path / "no such folder" / "file", tmp_path, "/dev/full",
+                      "/proc/a-folder-that-nobody-writes-to"):
             done = gen(*out, *FEW, flag, place)
             assert done.code == 6 and len(done.err.splitlines()) == 1 and str(place) in done.err, (flag, place, done)
     assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes to any folder")
+def test_a_folder_that_is_not_writable(gen, tmp_path):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o555)
+    done = gen("-o", folder / "out.rules", *FEW)
+    folder.chmod(0o755)
+    assert done.code == 6 and len(done.err.splitlines()) == 1 and "Permission denied" in done.err, done
+    assert not os.listdir(folder)
 
 
 def test_a_memory_limit_that_is_too_small(gen, tmp_path):
@@ -390,6 +452,22 @@ def test_a_memory_limit_that_is_too_small(gen, tmp_path):
     assert len(done.err.splitlines()) == 1 and not os.listdir(tmp_path)
     done = gen("-o", tmp_path / "out.rules", "--operators", "taso", "--max-ops", "4", "--memory-limit", "100M")
     assert done.code == 6 and "memory limit" in done.err and not os.listdir(tmp_path), done
+
+
+def test_what_is_decided_outlives_a_memory_limit(gen, tmp_path, unbroken):
+    """Whenever it is met, at the start or in the middle: exit 6, nothing half done, and --resume goes on."""
+    codes = []
+    for megabytes in (20, 30, 40, 50):
+        done = gen("-o", tmp_path / "out.rules", *LONG, "--resume", "--memory-limit", f"{megabytes}M", "--jobs", "1")
+        codes.append(done.code)
+        if done.code == 0:
+            break
+        assert done.code == 6 and f"the memory limit of {megabytes}" in done.err, done
+        assert set(os.listdir(tmp_path)) <= {"out.rules.checkpoint"}
+    assert 6 in codes
+    if codes[-1] != 0:
+        assert gen("-o", tmp_path / "out.rules", *LONG, "--resume").code == 0
+    assert (tmp_path / "out.rules").read_bytes() == unbroken[0][0]
 
 
 def test_an_address_space_that_is_too_small(gen, tmp_path):
