@@ -1,0 +1,110 @@
+#include "search/candidates.h"
+
+#include <algorithm>
+
+#include "search/rewrite.h"
+
+namespace taso {
+namespace {
+
+/// A constant that half of the network uses says nothing about who is near whom.
+constexpr std::size_t most_users = 200;
+
+}  // namespace
+
+Candidates::Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices)
+    : program_(program), prices_(prices), by_kind_(all_operators().size()) {
+  for (const auto& rule : rules) {
+    by_kind_[rule->nodes()[rule->roots()[0]].kind].push_back(rule.get());
+    depth_ = std::max(depth_, rule->depth());
+    if (rule->roots().size() > 1) depth_of_several_ = std::max(depth_of_several_, rule->depth());
+  }
+  for (const ComputationId id : program_.computations()) look(id);
+}
+
+void Candidates::look(ComputationId root) {
+  all_.erase(root);
+  if (!program_.has(root) || program_.store()[root].op == nullptr || program_.store()[root].weight_only) return;
+  std::vector<Candidate> here;
+  std::vector<Match> matches;
+  for (const RewriteRule* rule : by_kind_[program_.store()[root].kind()])
+    find_matches(program_, *rule, root, [&](Match match) { matches.push_back(std::move(match)); });
+  for (Match& match : matches) {
+    ++matched_;
+    const ProgramHash before = program_.hash();
+    Program::Log log;
+    if (!rewrite(program_, match, log)) continue;
+    Candidate candidate;
+    candidate.hash = program_.hash();
+    candidate.hash -= before;
+    candidate.difference = prices_.difference(program_, log);
+    program_.undo(log);
+    candidate.match = std::make_shared<const Match>(std::move(match));
+    here.push_back(std::move(candidate));
+  }
+  if (!here.empty()) all_.emplace(root, std::move(here));
+}
+
+void Candidates::touch(const Program::Log& log) {
+  for (const Change& change : log) {
+    if (change.kind == Change::Kind::output || change.kind == Change::Kind::merged) {
+      touched_.insert(change.names.begin(), change.names.end());
+      continue;
+    }
+    changed_.insert(change.computation);
+    for (const ValueId operand : program_.store()[change.computation].operands)
+      if (operand != no_value) touched_.insert(operand);
+    for (const ValueId name : change.names)
+      if (name != no_value) touched_.insert(name);
+  }
+}
+
+void Candidates::affect(ValueId value, std::size_t levels, std::unordered_set<ComputationId>& roots) const {
+  std::vector<ValueId> border{value};
+  for (; levels > 0 && !border.empty(); --levels) {
+    std::vector<ValueId> above;
+    for (const ValueId here : border) {
+      const auto& users = program_.users(here);
+      if (users.size() > most_users) continue;
+      for (const ComputationId user : users) {
+        roots.insert(user);
+        for (const ValueId result : program_.results(user))
+          if (result != no_value) above.push_back(result);
+      }
+    }
+    border = std::move(above);
+  }
+}
+
+void Candidates::repair() {
+  std::unordered_set<ComputationId> roots = changed_;
+  // Results of several operators are found through what they share: from what changed, down and up again.
+  std::unordered_set<ValueId> shared;
+  std::vector<ValueId> border;
+  for (const ComputationId id : changed_) {
+    const auto& operands = program_.store()[id].operands;
+    border.insert(border.end(), operands.begin(), operands.end());
+  }
+  for (std::size_t level = 0; level < depth_of_several_; ++level) {
+    std::vector<ValueId> below;
+    for (const ValueId value : border) {
+      if (value == no_value || !shared.insert(value).second || !program_.definition(value).exists) continue;
+      const auto& operands = program_.store()[program_.definition(value).computation].operands;
+      below.insert(below.end(), operands.begin(), operands.end());
+    }
+    border = std::move(below);
+  }
+  for (const ValueId value : shared) affect(value, depth_of_several_, roots);
+  for (const ValueId value : touched_) {
+    if (program_.definition(value).exists) roots.insert(program_.definition(value).computation);
+    affect(value, depth_, roots);
+  }
+  // In one order, whatever the sets' is: names of new values come from it.
+  std::vector<ComputationId> order(roots.begin(), roots.end());
+  std::sort(order.begin(), order.end());
+  for (const ComputationId id : order) look(id);
+  touched_.clear();
+  changed_.clear();
+}
+
+}  // namespace taso

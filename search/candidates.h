@@ -1,0 +1,47 @@
+// All rewrites that are possible in the graph that the search stands at, each with what it changes. After a move to
+// another graph only the neighbourhood of what changed is looked at again.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "search/cost_model.h"
+#include "search/matcher.h"
+
+namespace taso {
+
+struct Candidate {
+  std::shared_ptr<const Match> match;
+  Cost difference = 0;  ///< what the graph costs more afterwards
+  ProgramHash hash;     ///< what is added to the graph's hash
+};
+
+class Candidates {
+ public:
+  Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices);
+
+  /// By the computation that gives the first result, in the order of ids.
+  const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }
+  /// Notes what a change touches; it must be called when the change has been made, or taken back.
+  void touch(const Program::Log& log);
+  /// Looks at everything again that was touched.
+  void repair();
+  std::size_t matched() const { return matched_; }
+
+ private:
+  void look(ComputationId root);
+  void affect(ValueId value, std::size_t levels, std::unordered_set<ComputationId>& roots) const;
+
+  Program& program_;
+  Prices& prices_;
+  std::vector<std::vector<const RewriteRule*>> by_kind_;  // of the first result's operator
+  std::size_t depth_ = 1, depth_of_several_ = 0;
+  std::map<ComputationId, std::vector<Candidate>> all_;
+  std::unordered_set<ValueId> touched_;
+  std::unordered_set<ComputationId> changed_;
+  std::size_t matched_ = 0;
+};
+
+}  // namespace taso

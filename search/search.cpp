@@ -1,0 +1,253 @@
+#include "search/search.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ops/error.h"
+#include "search/candidates.h"
+#include "search/extract.h"
+#include "search/rewrite.h"
+
+namespace taso {
+namespace {
+
+constexpr std::uint32_t no_state = std::numeric_limits<std::uint32_t>::max();
+
+/// A graph that has been stood at: how it came from another.
+struct State {
+  std::uint32_t parent = no_state;
+  std::size_t depth = 0;
+  std::shared_ptr<const Match> match;
+  Program::Log log;
+  Cost cost = 0;
+};
+
+/// A graph that nobody has made yet: a match in one that has been stood at.
+struct Waiting {
+  Cost cost = 0;
+  std::uint64_t number = 0;  // in the order of finding
+  std::uint32_t parent = no_state;
+  ProgramHash hash;
+  std::shared_ptr<const Match> match;
+
+  /// For a heap that has the cheapest on top, and of those the first.
+  bool operator<(const Waiting& other) const { return cost != other.cost ? cost > other.cost : number > other.number; }
+};
+
+/// Rules that speak of an operator which neither the graph has nor a rule makes can never match.
+std::vector<std::unique_ptr<RewriteRule>> applicable(const Program& program, const std::vector<Rule>& rules) {
+  std::vector<bool> there(all_operators().size(), false);
+  for (const ComputationId id : program.computations())
+    if (program.store()[id].op != nullptr) there[program.store()[id].kind()] = true;
+  auto compiled = compile(rules);
+  std::vector<bool> used(compiled.size(), false);
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (std::size_t i = 0; i < compiled.size(); ++i) {
+      if (used[i]) continue;
+      const auto& kinds = compiled[i]->kinds();
+      if (!std::all_of(kinds.begin(), kinds.end(), [&](std::uint32_t kind) { return there[kind]; })) continue;
+      used[i] = grown = true;
+      const std::function<void(const std::vector<PatternPtr>&)> note = [&](const std::vector<PatternPtr>& patterns) {
+        for (const PatternPtr& pattern : patterns) {
+          if (!pattern->is_input()) there[*kind_named(pattern->op)] = true;
+          note(pattern->operands);
+        }
+      };
+      note(compiled[i]->rule().target);
+    }
+  }
+  std::vector<std::unique_ptr<RewriteRule>> result;
+  for (std::size_t i = 0; i < compiled.size(); ++i)
+    if (used[i]) result.push_back(std::move(compiled[i]));
+  return result;
+}
+
+class Search {
+ public:
+  Search(const Graph& graph, const std::vector<Rule>& rules, const CostModel& costs, const SearchOptions& options)
+      : graph_(graph),
+        options_(options),
+        program_(store_, graph),
+        rules_(applicable(program_, rules)),
+        prices_(costs),
+        candidates_(program_, rules_, prices_) {
+    State first;
+    first.cost = lowest_ = prices_.total(program_);
+    states_.push_back(std::move(first));
+    seen_.insert(program_.hash());
+  }
+
+  SearchResult run(const std::stop_token& stop, const std::function<void(const SearchProgress&)>& watch) {
+    const auto start = std::chrono::steady_clock::now();
+    expand(0);
+    std::size_t expanded = 1;
+    SearchResult::End end = SearchResult::End::exhausted;
+    while (!queue_.empty()) {
+      if (stop.stop_requested())
+        end = SearchResult::End::stopped;
+      else if (options_.time_budget && std::chrono::steady_clock::now() - start > *options_.time_budget)
+        end = SearchResult::End::time;
+      else if (expanded >= options_.budget)
+        end = SearchResult::End::budget;
+      if (end != SearchResult::End::exhausted) break;
+      const auto state = make(pop());
+      if (!state) continue;
+      expand(*state);
+      ++expanded;
+      if (watch) watch({expanded, queue_.size(), states_[0].cost, states_[best_].cost});
+    }
+    // What waits and is better than everything that was stood at.
+    while (!queue_.empty() && queue_.front().cost < states_[best_].cost) make(pop());
+    return finish(end, expanded);
+  }
+
+ private:
+  Waiting pop() {
+    std::pop_heap(queue_.begin(), queue_.end());
+    Waiting top = std::move(queue_.back());
+    queue_.pop_back();
+    return top;
+  }
+
+  bool is_cheap(Cost cost) const { return static_cast<double>(cost) < options_.alpha * static_cast<double>(lowest_); }
+
+  /// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.
+  std::optional<std::uint32_t> make(const Waiting& waiting) {
+    if (!is_cheap(waiting.cost) && waiting.cost >= states_[best_].cost) return std::nullopt;
+    move_to(waiting.parent);
+    State state;
+    state.parent = waiting.parent;
+    state.depth = states_[waiting.parent].depth + 1;
+    state.match = waiting.match;
+    if (!rewrite(program_, *waiting.match, state.log)) return std::nullopt;
+    state.cost = states_[waiting.parent].cost + prices_.difference(program_, state.log);
+    // What was foreseen may have changed by rewrites far away that meet in an equal computation.
+    const bool foreseen = program_.hash() == waiting.hash;
+    if ((!foreseen && !seen_.insert(program_.hash()).second) ||
+        (!is_cheap(state.cost) && state.cost >= states_[best_].cost)) {
+      program_.undo(state.log);
+      return std::nullopt;
+    }
+    candidates_.touch(state.log);
+    const auto id = static_cast<std::uint32_t>(states_.size());
+    states_.push_back(std::move(state));
+    here_ = id;
+    if (states_[id].cost < states_[best_].cost) best_ = id;
+    lowest_ = std::min(lowest_, states_[id].cost);
+    return id;
+  }
+
+  void move_to(std::uint32_t target) {
+    std::vector<std::uint32_t> down;
+    std::uint32_t up = here_;
+    for (std::uint32_t other = target; up != other;) {
+      if (states_[up].depth >= states_[other].depth) {
+        program_.undo(states_[up].log);
+        candidates_.touch(states_[up].log);
+        up = states_[up].parent;
+      } else {
+        down.push_back(other);
+        other = states_[other].parent;
+      }
+    }
+    for (auto state = down.rbegin(); state != down.rend(); ++state) {
+      program_.redo(states_[*state].log);
+      candidates_.touch(states_[*state].log);
+    }
+    here_ = target;
+  }
+
+  void expand(std::uint32_t id) {
+    move_to(id);
+    candidates_.repair();
+    const Cost cost = states_[id].cost;
+    for (const auto& [root, list] : candidates_.all())
+      for (const Candidate& candidate : list) {
+        Waiting waiting;
+        waiting.cost = cost + candidate.difference;
+        if (!is_cheap(waiting.cost)) continue;
+        waiting.hash = program_.hash();
+        waiting.hash += candidate.hash;
+        if (!seen_.insert(waiting.hash).second) continue;
+        waiting.number = kept_++;
+        waiting.parent = id;
+        waiting.match = candidate.match;
+        lowest_ = std::min(lowest_, waiting.cost);
+        queue_.push_back(std::move(waiting));
+        std::push_heap(queue_.begin(), queue_.end());
+      }
+    longest_ = std::max(longest_, queue_.size());
+    if (queue_.size() > 2 * options_.longest_queue) {
+      // In a heap of "less is dearer", sorting puts the dearest first.
+      std::sort(queue_.begin(), queue_.end());
+      queue_.erase(queue_.begin(), queue_.end() - static_cast<std::ptrdiff_t>(options_.longest_queue));
+      std::make_heap(queue_.begin(), queue_.end());
+    }
+  }
+
+  SearchResult finish(SearchResult::End end, std::size_t expanded) {
+    SearchResult result;
+    result.end = end;
+    result.cost_before = states_[0].cost;
+    result.cost_after = states_[best_].cost;
+    result.counts = {rules_.size(), expanded, candidates_.matched(), kept_, longest_, 0, 0};
+    std::vector<std::uint32_t> path;
+    for (std::uint32_t id = best_; id != 0; id = states_[id].parent) path.push_back(id);
+    std::reverse(path.begin(), path.end());
+    move_to(0);
+    Extractor extractor(program_, graph_);
+    result.graph = extractor.graph();
+    for (const std::uint32_t id : path) {
+      const State& state = states_[id];
+      RewriteStep step = extractor.describe(*state.match);
+      program_.redo(state.log);
+      here_ = id;
+      extractor.note(state.log);
+      result.graph = extractor.graph();
+      step.by = extractor.values(state.match->roots);
+      step.cost_before = states_[state.parent].cost;
+      step.cost_after = state.cost;
+      result.steps.push_back(std::move(step));
+    }
+    check(prices_.total(program_) == states_[best_].cost, "the cost that was kept up to date is the cost");
+    result.counts.computations = store_.computations();
+    result.counts.values = store_.values();
+    return result;
+  }
+
+  const Graph& graph_;
+  const SearchOptions& options_;
+  Store store_;
+  Program program_;
+  std::vector<std::unique_ptr<RewriteRule>> rules_;
+  Prices prices_;
+  Candidates candidates_;
+  std::vector<State> states_;
+  std::vector<Waiting> queue_;  // a heap
+  std::unordered_set<ProgramHash, HashProgramHash> seen_;
+  std::uint32_t here_ = 0, best_ = 0;
+  Cost lowest_ = 0;  // of everything seen, also of what waits
+  std::uint64_t kept_ = 0;
+  std::size_t longest_ = 0;
+};
+
+}  // namespace
+
+std::string_view text_of(SearchResult::End end) {
+  switch (end) {
+    case SearchResult::End::budget: return "the budget is spent";
+    case SearchResult::End::time: return "the time is up";
+    case SearchResult::End::exhausted: return "nothing is left to try";
+    case SearchResult::End::stopped: return "it was stopped";
+  }
+  return "";
+}
+
+SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const CostModel& costs,
+                    const SearchOptions& options, const std::stop_token& stop,
+                    const std::function<void(const SearchProgress&)>& watch) {
+  return Search(graph, rules, costs, options).run(stop, watch);
+}
+
+}  // namespace taso

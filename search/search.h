@@ -1,0 +1,65 @@
+// The search: pops the cheapest graph, applies every rule at every match, keeps what costs less than alpha times the best.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "ops/graph.h"
+#include "rules/rule.h"
+#include "search/cost_model.h"
+
+namespace taso {
+
+struct SearchOptions {
+  double alpha = 1.05;
+  std::size_t budget = 1000;  ///< graphs to expand
+  std::optional<std::chrono::duration<double>> time_budget;
+  std::size_t longest_queue = 1'000'000;  ///< graphs that wait; beyond twice as many the dearest are forgotten
+};
+
+/// One rewrite on the way to the result, in terms of the graphs before and after it.
+struct RewriteStep {
+  std::string rule;
+  std::vector<std::pair<std::string, Value>> inputs;           ///< of the rule, and the values that they stand for
+  std::vector<std::pair<std::string, std::string>> variables;  ///< attribute variables, and what they stand for
+  /// The operators of the source whose operands stand the other way round, counted operands first, result by result.
+  std::vector<std::size_t> exchanged;
+  std::vector<Value> replaced;           ///< the values of the graph before
+  std::vector<Value> by;                 ///< what they have become
+  std::vector<std::string> conditions;   ///< what had to hold, in the rule's terms and in the model's
+  Cost cost_before = 0, cost_after = 0;  ///< of the graph
+};
+
+struct SearchResult {
+  enum class End { budget, time, exhausted, stopped } end = End::exhausted;
+  Graph graph;  ///< in the same pool
+  Cost cost_before = 0, cost_after = 0;
+  std::vector<RewriteStep> steps;
+  struct Counts {
+    std::size_t rules = 0;     ///< that could match the graph's operators
+    std::size_t expanded = 0;  ///< graphs whose rewrites were looked at
+    std::size_t matched = 0;   ///< places where a rule was found to apply
+    std::size_t kept = 0;      ///< graphs that were new and cheap enough
+    std::size_t longest_queue = 0;
+    std::size_t computations = 0, values = 0;  ///< that were held in the end
+  } counts;
+};
+
+std::string_view text_of(SearchResult::End end);
+
+struct SearchProgress {
+  std::size_t expanded = 0, waiting = 0;
+  Cost before = 0, best = 0;
+};
+
+/// The best graph found; the one given, if nothing is better. The same for the same graph, rules, costs and budget.
+SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const CostModel& costs,
+                    const SearchOptions& options = {}, const std::stop_token& stop = {},
+                    const std::function<void(const SearchProgress&)>& watch = {});
+
+}  // namespace taso

@@ -1,0 +1,162 @@
+// The graph that the search stands at, changed and changed back.
+#include "ops/graph_text.h"
+#include "search/extract.h"
+#include "search/rewrite.h"
+#include "search/search.h"
+#include "tests/catch.h"
+#include "tests/search/rule_graph.h"
+
+using namespace taso;
+
+namespace {
+
+std::vector<Match> matches_in(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules) {
+  std::vector<Match> matches;
+  for (const ComputationId id : program.computations())
+    for (const auto& rule : rules)
+      find_matches(program, *rule, id, [&](Match match) { matches.push_back(std::move(match)); });
+  return matches;
+}
+
+}  // namespace
+
+TEST_CASE("a program goes to its graph and back") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    RandomGraphOptions options;
+    options.opaque = 0.2;
+    options.nodes = 12;
+    const Graph graph = random_graph(seed, options);
+    Store store;
+    const Program program(store, graph);
+    CHECK(program.size() == graph.nodes().size());
+    Extractor extractor(program, graph);
+    const Graph again = extractor.graph();
+    CHECK(again.outputs == graph.outputs);
+    CHECK(equal(again, graph));
+  }
+}
+
+TEST_CASE("rewrites can be taken back, and a graph looks the same however it was reached") {
+  const auto rules = compile(sound_rules());
+  RuleGraphs graphs(sound_rules());
+  RooflineModel model;
+  std::size_t taken = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Graph graph = graphs.make(seed, 4);
+    Store store;
+    Program program(store, graph);
+    Prices prices(model);
+    Random random(seed);
+    struct Stop {
+      ProgramHash hash;
+      std::string text;
+      Program::Log log;
+    };
+    std::vector<Stop> way;
+    Cost cost = prices.total(program);
+    for (int step = 0; step < 6; ++step) {
+      auto matches = matches_in(program, rules);
+      if (matches.empty()) break;
+      Stop stop{program.hash(), text_of(Extractor(program, graph).graph()), {}};
+      if (!rewrite(program, random.pick(matches), stop.log)) {
+        REQUIRE(program.hash() == stop.hash);
+        REQUIRE(text_of(Extractor(program, graph).graph()) == stop.text);
+        continue;
+      }
+      cost += prices.difference(program, stop.log);
+      REQUIRE(prices.total(program) == cost);  // and everything that is there is needed, and no cycle
+      REQUIRE(program.hash() != stop.hash);
+      way.push_back(std::move(stop));
+      ++taken;
+    }
+    const ProgramHash last = program.hash();
+    const std::string last_text = text_of(Extractor(program, graph).graph());
+    for (auto stop = way.rbegin(); stop != way.rend(); ++stop) {
+      program.undo(stop->log);
+      REQUIRE(program.hash() == stop->hash);
+      REQUIRE(text_of(Extractor(program, graph).graph()) == stop->text);
+    }
+    for (const Stop& stop : way) program.redo(stop.log);
+    REQUIRE(program.hash() == last);
+    REQUIRE(text_of(Extractor(program, graph).graph()) == last_text);
+  }
+  CHECK(taken > 100);
+}
+
+TEST_CASE("two rewrites in either order are one graph") {
+  const Graph graph = parse_graph(R"(graph
+    input x: float32[4, 8]
+    input y: float32[4, 8]
+    a = relu(x)
+    b = relu(y)
+    c = concat[axis=0](a, b)
+    d = sigmoid(x)
+    e = sigmoid(y)
+    f = concat[axis=0](d, e)
+    output c, f)");
+  const auto rules = compile({parse_rule("rule r\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n"),
+                              parse_rule("rule s\n  concat[axis=a](sigmoid(x), sigmoid(y))\n"
+                                         "    => sigmoid(concat[axis=a](x, y))\n")});
+  Store store;
+  Program program(store, graph);
+  const auto matches = matches_in(program, rules);
+  REQUIRE(matches.size() == 2);
+  std::vector<ProgramHash> ends;
+  for (const bool turned : {false, true}) {
+    Program::Log first, second;
+    REQUIRE(rewrite(program, matches[turned], first));
+    REQUIRE(rewrite(program, matches[!turned], second));
+    CHECK(program.size() == 5);  // the concatenation is shared
+    ends.push_back(program.hash());
+    program.undo(second);
+    program.undo(first);
+  }
+  CHECK(ends[0] == ends[1]);
+}
+
+TEST_CASE("a search ends for a reason, and says which") {
+  const Graph graph = parse_graph(
+      text_of_file(source_folder() / "tests/search/golden/merged-convolutions.graph")
+          .substr(0,
+                  text_of_file(source_folder() / "tests/search/golden/merged-convolutions.graph").find("\n#! result")));
+  const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  const RooflineModel model;
+  SearchOptions options;
+  CHECK(search(graph, rules, model, options).end == SearchResult::End::exhausted);
+  options.budget = 2;
+  const SearchResult short_of = search(graph, rules, model, options);
+  CHECK(short_of.end == SearchResult::End::budget);
+  CHECK(short_of.counts.expanded == 2);
+  CHECK(short_of.cost_after < short_of.cost_before);
+  options.budget = 1000;
+  options.time_budget = std::chrono::duration<double>(0);
+  const SearchResult late = search(graph, rules, model, options);
+  CHECK(late.end == SearchResult::End::time);
+  CHECK(late.cost_after < late.cost_before);  // what waits and is better is not lost
+  options.time_budget.reset();
+  std::stop_source stop;
+  stop.request_stop();
+  CHECK(search(graph, rules, model, options, stop.get_token()).end == SearchResult::End::stopped);
+  std::size_t seen = 0;
+  search(graph, rules, model, options, {}, [&](const SearchProgress& progress) {
+    CHECK(progress.expanded == seen + 2);
+    CHECK(progress.best <= progress.before);
+    ++seen;
+  });
+  CHECK(seen > 0);
+}
+
+TEST_CASE("a search gives the same result every time") {
+  RuleGraphs graphs(sound_rules());
+  SearchOptions options;
+  options.alpha = 1.1;
+  options.budget = 20;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    std::vector<std::string> texts;
+    for (int run = 0; run < 2; ++run) {
+      const SearchResult result = search(graphs.make(seed, 6), sound_rules(), RooflineModel(), options);
+      texts.push_back(text_of(result.graph) + std::to_string(result.counts.matched));
+    }
+    CHECK(texts[0] == texts[1]);
+  }
+}

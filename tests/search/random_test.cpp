@@ -1,0 +1,114 @@
+// Whatever the search makes of a graph computes the same: random graphs, all rules, and a threshold that lets it wander.
+#include <cmath>
+
+#include "ops/graph_text.h"
+#include "ops/interpreter.h"
+#include "search/search.h"
+#include "tests/catch.h"
+#include "tests/search/rule_graph.h"
+
+using namespace taso;
+
+namespace {
+
+/// Empty, or what differs.
+std::string difference(const Graph& before, const Graph& after, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Array> inputs;
+  for (const Value& input : before.inputs) inputs.push_back(whole_array(random, extents_of(input.shape())));
+  const InterpreterOptions plain{1, true};
+  const auto expected = interpret(before, inputs, plain), given = interpret(after, inputs, plain);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i].extents() != given[i].extents()) return "output " + std::to_string(i) + " has another shape";
+    const auto a = expected[i].values<double>(), b = given[i].values<double>();
+    double scale = 1;
+    for (const double value : a)
+      if (std::isfinite(value)) scale = std::max(scale, std::abs(value));
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if (!std::isfinite(a[k]) || std::abs(a[k]) > 1e100) continue;  // of what is no number, rules say nothing
+      if (!(std::abs(a[k] - b[k]) <= 1e-9 * scale))
+        return "output " + std::to_string(i) + " at " + std::to_string(k) + ": " + std::to_string(a[k]) + " became " +
+               std::to_string(b[k]);
+    }
+  }
+  return {};
+}
+
+struct Campaign {
+  std::size_t graphs = 0, changed = 0, steps = 0;
+};
+
+Campaign run(const std::vector<Rule>& rules, std::uint64_t first, std::size_t count, std::size_t parts,
+             const SearchOptions& options) {
+  RuleGraphs graphs(rules);
+  Campaign campaign;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const Graph graph = graphs.make(seed, parts);
+    const std::string text = text_of(graph);
+    const SearchResult result = search(graph, rules, RooflineModel(), options);
+    INFO("seed " << seed << "\n" << text << "became\n" << text_of(result.graph));
+    for (const RewriteStep& step : result.steps) UNSCOPED_INFO("by " << step.rule);
+    REQUIRE(result.cost_after <= result.cost_before);
+    if (!result.steps.empty()) REQUIRE(result.cost_after < result.cost_before);
+    REQUIRE(difference(graph, result.graph, seed) == "");
+    for (const RewriteStep& step : result.steps) {
+      Graph before = graph, after = graph;
+      before.outputs = step.replaced;
+      after.outputs = step.by;
+      INFO("step " << step.rule);
+      REQUIRE(difference(before, after, seed) == "");
+    }
+    ++campaign.graphs;
+    campaign.changed += !result.steps.empty();
+    campaign.steps += result.steps.size();
+  }
+  return campaign;
+}
+
+}  // namespace
+
+TEST_CASE("random graphs compute the same after any rewrites") {
+  SearchOptions options;
+  options.alpha = 1.2;
+  options.budget = 25;
+  const Campaign campaign = run(sound_rules(), 1, 150, 4, options);
+  CHECK(campaign.changed > campaign.graphs / 3);
+  CHECK(campaign.steps > campaign.graphs / 2);
+}
+
+TEST_CASE("what a wrong rule does is noticed") {
+  const std::vector<Rule> wrong{parse_rule("rule wrong\n  relu(sub(x, y)) => sub(relu(x), y)\n")};
+  SearchOptions options;
+  options.alpha = 1.2;
+  RuleGraphs graphs(wrong);
+  std::size_t noticed = 0;
+  struct Cheapest : CostModel {  // so that it is always applied
+    Cost price(const Program& program, ComputationId id) const override {
+      const Computation& computation = program.store()[id];
+      return computation.op != nullptr && name_of(computation.op->op) == "relu" &&
+                     program.store()[program.definition(computation.operands[0]).computation].op != nullptr
+                 ? 100
+                 : 1;
+    }
+    std::size_t reach() const override { return 1; }
+  };
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    const Graph graph = graphs.make(seed, 2);
+    noticed += difference(graph, search(graph, wrong, Cheapest(), options).graph, seed) != "";
+  }
+  CHECK(noticed > 5);
+}
+
+TEST_CASE("random graphs compute the same after thousands of searches", "[.][full]") {
+  SearchOptions options;
+  options.alpha = 1.2;
+  options.budget = 40;
+  run(sound_rules(), 1000, 3000, 6, options);
+}
+
+TEST_CASE("random graphs compute the same after searches by properties, in both directions", "[.][full]") {
+  SearchOptions options;
+  options.alpha = 1.2;
+  options.budget = 20;
+  run(rules_of_file(source_folder() / "rules/properties.rules"), 1, 1000, 5, options);
+}
