@@ -210,6 +210,8 @@ class Enumerator {
     auto results = world_.apply(family_.schemas[schema], std::span(items.data(), operands.size()));
     if (!results) return;
     ++result_.evaluations;
+    for (const Item& item : *results)
+      if (is_zero(item.tensor.data)) return;
     double graphs = 1;
     for (const ValueId operand : operands) graphs *= values_[operand].graphs;
     result_.graphs += graphs;

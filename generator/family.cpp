@@ -5,177 +5,223 @@
 
 #include <fmt/format.h>
 
+#include "generator/schemas.h"
 #include "ops/error.h"
 #include "ops/spelling.h"
 
 namespace taso {
 namespace {
 
-TermPtr list_of(const std::vector<std::int64_t>& numbers) {
-  std::vector<TermPtr> elements;
-  for (const std::int64_t number : numbers) elements.push_back(integer_term(number));
-  return list_term(std::move(elements));
-}
-
-Schema plain(std::string name, Operator op, std::size_t operands, bool commutes = false) {
-  Schema schema;
-  schema.name = std::move(name);
-  schema.op = std::move(op);
-  schema.operands = operands;
-  schema.commutes = commutes;
-  return schema;
-}
-
-Schema with_axis(std::string name, Operator op, std::size_t operands, std::int64_t axis) {
-  Schema schema = plain(std::move(name), std::move(op), operands);
-  schema.attributes.emplace_back("axis", integer_term(axis));
-  return schema;
-}
-
-Schema transpose(std::string name, std::vector<std::int64_t> permutation) {
-  Schema schema = plain(std::move(name), op::Transpose{.permutation = permutation}, 1);
-  schema.attributes.emplace_back("permutation", list_of(permutation));
-  return schema;
-}
-
-struct Convolution {
-  std::vector<std::int64_t> window;
-  std::int64_t stride = 1;
-  bool same = true;  ///< padded so that stride 1 keeps the size
-  bool grouped = false;
-  bool bias = false;
+/// A family as it is when everything is chosen.
+struct Draft {
+  Family family;
+  /// It is enumerated if all of one of these are chosen; otherwise another family says what it could say.
+  std::vector<std::vector<std::string>> own;
 };
 
-Schema convolution(std::string name, const Convolution& options) {
-  std::vector<std::int64_t> pads(4, 0);
-  if (options.same)
-    for (std::size_t i = 0; i < 2; ++i) pads[i] = pads[2 + i] = options.window[i] / 2;
-  Schema schema =
-      plain(std::move(name), op::Conv{.strides = {options.stride, options.stride}, .dilations = {1, 1}, .pads = pads},
-            options.bias ? 3 : 2);
-  schema.window = options.window;
-  schema.grouped = options.grouped;
-  if (options.stride != 1) schema.attributes.emplace_back("strides", integer_term(options.stride));
-  if (pads != std::vector<std::int64_t>{0, 0, 0, 0})
-    schema.attributes.emplace_back("pads", pads[0] == pads[1] ? integer_term(pads[0]) : list_of(pads));
-  return schema;
+InputKind scalars(std::size_t count) { return {"s", {}, {}, count}; }
+InputKind kernels(std::string stem, Extents extents, Extents larger, std::size_t count) {
+  return {std::move(stem), std::move(extents), std::move(larger), count, true};
 }
 
-template <class Pool>
-Schema pooling(std::string name, Pool pool) {
-  pool.kernel = {3, 3};
-  pool.strides = pool.dilations = {1, 1};
-  pool.pads = {1, 1, 1, 1};
-  Schema schema = plain(std::move(name), std::move(pool), 1);
-  schema.attributes.emplace_back("kernel", list_of({3, 3}));
-  schema.attributes.emplace_back("pads", integer_term(1));
-  return schema;
+// --- Matrices ---
+
+// Sides are equal so that every matrix fits every other, and a few inputs stand for all; the rule that is written is for
+// any sides, and it is proved so or refuted.
+
+/// Products, sums and joints of matrices: TASO's operators.
+Draft matrices() {
+  Draft draft{{"matrices",
+               {{"m", {3, 3}, {4, 4}, 4}, scalars(2)},
+               schemas_named("add mul scalar_mul relu concat0 split0 concat1 split1 matmul transpose")},
+              {{"add"},
+               {"mul"},
+               {"scalar_mul"},
+               {"relu"},
+               {"concat0"},
+               {"concat1"},
+               {"matmul"},
+               {"transpose"},
+               {"identity_matrix"},
+               {"ones"}}};
+  draft.family.schemas.push_back(constant_named("identity_matrix", {3, 3}, {4, 4}));
+  draft.family.schemas.push_back(constant_named("ones", {3, 3}, {4, 4}));
+  return draft;
 }
 
-Schema constant(std::string name, Operator op, Extents here, Extents larger) {
-  Schema schema = plain(std::move(name), std::move(op), 0);
-  schema.constant = std::move(here);
-  schema.larger_constant = std::move(larger);
-  return schema;
+/// Differences obey the laws of sums and those between the two; order and joints on one axis show the rest.
+Draft differences() {
+  return {{"differences",
+           {{"m", {3, 3}, {4, 4}, 3}, scalars(1)},
+           schemas_named("add sub mul scalar_mul concat1 split1 matmul transpose")},
+          {{"sub"}}};
 }
 
-std::vector<Schema> elementwise() {
-  return {plain("add", op::Add{}, 2, true), plain("mul", op::Mul{}, 2, true),
-          plain("sub", op::Sub{}, 2),       plain("scalar_mul", op::ScalarMul{}, 2),
-          plain("relu", op::Relu{}, 1),     plain("sigmoid", op::Sigmoid{}, 1),
-          plain("tanh", op::Tanh{}, 1)};
+/// Functions of one element and what moves elements; two different functions have no law in common.
+Draft functions() {
+  return {
+      {"functions", {{"m", {3, 3}, {4, 4}, 2}}, schemas_named("sigmoid tanh concat0 split0 concat1 split1 transpose")},
+      {{"sigmoid"}, {"tanh"}}};
 }
 
-std::vector<Schema> joints(std::size_t axes) {
-  std::vector<Schema> result;
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    const auto a = static_cast<std::int64_t>(axis);
-    result.push_back(with_axis(fmt::format("concat{}", axis), op::Concat{.axis = a}, 2, a));
-    result.push_back(with_axis(fmt::format("split{}", axis), op::Split{.axis = a}, 1, a));
-  }
-  return result;
+/// Parts by themselves: slices are the parts of a split, and go through what a split goes through.
+Draft slices() {
+  return {{"slices",
+           {{"m", {3, 3}, {4, 4}, 3}},
+           schemas_named("add relu concat0 split0 concat1 split1 matmul transpose slice0_first slice0_second "
+                         "slice1_first slice1_second")},
+          {{"slice0_first"}, {"slice0_second"}, {"slice1_first"}, {"slice1_second"}}};
 }
 
-void append(std::vector<Schema>& to, std::vector<Schema> more) {
-  for (Schema& schema : more) to.push_back(std::move(schema));
+// --- Stacks of matrices ---
+
+/// Batched products.
+Draft stacks() {
+  return {{"stacks",
+           {{"b", {3, 2, 2}, {2, 3, 3}, 3}, scalars(1)},
+           schemas_named("add mul scalar_mul relu stack_concat0 stack_split0 stack_concat1 stack_split1 "
+                         "stack_concat2 stack_split2 stack_matmul stack_transpose")},
+          {{"stack_concat0"}, {"stack_concat1"}, {"stack_concat2"}, {"stack_matmul"}, {"stack_transpose"}}};
 }
 
-Family matrices() {
-  Family family{"matrices", {{"m", {2, 2}, {3, 3}, 4}, {"s", {}, {}, 2}}, elementwise()};
-  append(family.schemas, joints(2));
-  family.schemas.push_back(plain("matmul", op::MatMul{}, 2));
-  family.schemas.push_back(transpose("transpose", {1, 0}));
-  family.schemas.push_back(constant("identity_matrix", op::IdentityMatrix{.size = 2}, {2, 2}, {3, 3}));
-  family.schemas.push_back(constant("ones", op::Ones{.shape = {2, 2}}, {2, 2}, {3, 3}));
-  return family;
+/// Transpositions of three axes and what they go through; that all sizes differ tells the axes apart.
+Draft axes() {
+  return {{"axes",
+           {{"b", {2, 3, 4}, {3, 5, 4}, 2}},
+           schemas_named("add relu stack_concat0 stack_concat1 stack_concat2 stack_transpose stack_transpose102 "
+                         "stack_transpose120")},
+          {{"stack_transpose102"}, {"stack_transpose120"}}};
 }
 
-Family stacks() {
-  Family family{"stacks", {{"b", {2, 2, 2}, {2, 3, 3}, 3}, {"s", {}, {}, 1}}, elementwise()};
-  for (Schema& schema : joints(3)) {
-    schema.name = "stack_" + schema.name;
-    family.schemas.push_back(std::move(schema));
-  }
-  family.schemas.push_back(plain("stack_matmul", op::MatMul{}, 2));
-  family.schemas.push_back(transpose("stack_transpose", {0, 2, 1}));
-  return family;
+/// A stack times one matrix is one product of all its rows: reshapes around products and functions of elements.
+Draft rows() {
+  return {{"rows",
+           {{"b", {2, 3, 4}, {3, 2, 5}, 2}, {"m", {4, 4}, {5, 5}, 2}},
+           schemas_named("add relu concat1 split1 matmul stack_concat0 stack_concat2 stack_split2 stack_matmul_shared "
+                         "stack_to_matrix matrix_to_stack")},
+          {{"stack_matmul_shared"}, {"stack_to_matrix"}}};
 }
 
-Family images() {
-  Family family{"images",
-                {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 3},
-                 {"s", {}, {}, 1},
-                 {"c", {1, 2, 1, 1}, {1, 4, 1, 1}, 2},
-                 {"v", {2}, {4}, 2},
-                 {"k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2, true},
-                 {"p", {2, 2, 1, 1}, {4, 4, 1, 1}, 2, true},
-                 {"r", {2, 2, 1, 3}, {4, 4, 1, 3}, 2, true},
-                 {"u", {2, 2, 3, 1}, {4, 4, 3, 1}, 2, true},
-                 {"f", {2, 2, 5, 5}, {4, 4, 5, 5}, 2, true},
-                 {"d", {2, 1, 3, 3}, {4, 1, 3, 3}, 2, true},
-                 {"e", {2, 1, 1, 1}, {4, 1, 1, 1}, 2, true}},
-                elementwise()};
-  append(family.schemas, joints(2));
-  const auto conv = [&](std::string name, Convolution options) {
-    family.schemas.push_back(convolution(std::move(name), options));
-  };
-  conv("conv3x3", {.window = {3, 3}});
-  conv("conv1x1", {.window = {1, 1}});
-  conv("conv1x3", {.window = {1, 3}});
-  conv("conv3x1", {.window = {3, 1}});
-  conv("conv5x5", {.window = {5, 5}});
-  conv("conv3x3_valid", {.window = {3, 3}, .same = false});
-  conv("conv3x3_stride2", {.window = {3, 3}, .stride = 2});
-  conv("conv1x1_stride2", {.window = {1, 1}, .stride = 2});
-  conv("conv3x3_grouped", {.window = {3, 3}, .grouped = true});
-  conv("conv1x1_grouped", {.window = {1, 1}, .grouped = true});
-  conv("conv3x3_bias", {.window = {3, 3}, .bias = true});
-  conv("conv1x1_bias", {.window = {1, 1}, .bias = true});
-  op::AveragePool average;
-  average.count_padding = true;
-  family.schemas.push_back(pooling("average_pool", average));
-  family.schemas.back().attributes.emplace_back("count_padding", boolean_term(true));
-  family.schemas.push_back(pooling("max_pool", op::MaxPool{}));
-  Schema enlarge = plain("enlarge", op::Enlarge{.kernel = {3, 3}}, 1);
-  enlarge.attributes.emplace_back("kernel", list_of({3, 3}));
-  family.schemas.push_back(std::move(enlarge));
-  family.schemas.push_back(constant("identity_kernel", op::IdentityKernel{.channels = 2, .groups = 1, .kernel = {3, 3}},
-                                    {2, 2, 3, 3}, {4, 4, 3, 3}));
-  family.schemas.push_back(constant("pooling_kernel", op::PoolingKernel{.channels = 2, .groups = 2, .kernel = {3, 3}},
-                                    {2, 1, 3, 3}, {4, 1, 3, 3}));
-  family.schemas.push_back(constant("image_ones", op::Ones{.shape = {1, 2, 3, 3}}, {1, 2, 3, 3}, {2, 4, 4, 5}));
-  return family;
+// --- Images ---
+
+// No operator has an activation inside: TASO's convolution with relu is the relu of a convolution here.
+
+/// Convolutions, pooling, enlarging: TASO's operators. Joined kernels make groups of two channels out of whole ones.
+Draft images() {
+  Draft draft{{"images",
+               {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 3},
+                scalars(1),
+                kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2),
+                kernels("p", {2, 2, 1, 1}, {4, 4, 1, 1}, 2),
+                kernels("r", {2, 2, 1, 3}, {4, 4, 1, 3}, 2),
+                kernels("d", {2, 1, 3, 3}, {4, 1, 3, 3}, 2)},
+               schemas_named("add mul scalar_mul relu concat0 split0 concat1 split1 conv3x3 conv1x1 conv1x3 "
+                             "conv3x3_grouped average_pool max_pool enlarge")},
+              {{"conv3x3"}, {"conv1x1"}, {"conv1x3"}, {"conv3x3_grouped"}, {"average_pool"}, {"max_pool"}}};
+  draft.family.schemas.push_back(constant_named("identity_kernel", {2, 2, 3, 3}, {4, 4, 3, 3}));
+  draft.family.schemas.push_back(constant_named("pooling_kernel", {2, 1, 3, 3}, {4, 1, 3, 3}));
+  draft.family.schemas.push_back(constant_named("image_ones", {1, 2, 3, 3}, {2, 4, 4, 5}));
+  return draft;
 }
 
-std::vector<Family> every_family() { return {matrices(), stacks(), images()}; }
+/// Convolutions are linear in differences too.
+Draft image_differences() {
+  return {{"image differences",
+           {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2}, kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2)},
+           schemas_named("add sub concat0 concat1 split1 conv3x3 average_pool")},
+          {{"sub", "conv3x3"}, {"sub", "average_pool"}}};
+}
+
+/// More windows, which meet the others where the smaller kernel is enlarged.
+Draft windows() {
+  return {{"windows",
+           {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
+            kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2),
+            kernels("p", {2, 2, 1, 1}, {4, 4, 1, 1}, 1),
+            kernels("u", {2, 2, 3, 1}, {4, 4, 3, 1}, 2),
+            kernels("f", {2, 2, 5, 5}, {4, 4, 5, 5}, 2)},
+           schemas_named("add concat0 concat1 split1 conv3x3 conv1x1 conv3x1 conv5x5 enlarge enlarge5x5")},
+          {{"conv3x1"}, {"conv5x5"}}};
+}
+
+/// Strides: what holds for stride 1 and 2 is tried for every stride.
+Draft strides() {
+  return {{"strides",
+           {{"t", {1, 2, 4, 3}, {2, 4, 5, 4}, 2},
+            scalars(1),
+            kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2),
+            kernels("p", {2, 2, 1, 1}, {4, 4, 1, 1}, 2)},
+           schemas_named("add scalar_mul concat0 concat1 split0 split1 conv3x3_stride2 conv1x1_stride2 enlarge "
+                         "average_pool_stride2 max_pool_stride2")},
+          {{"conv3x3_stride2"}, {"conv1x1_stride2"}, {"average_pool_stride2"}, {"max_pool_stride2"}}};
+}
+
+/// Windows that stay inside, borders of zeros, and what is left without the border. No image shrinks to one cell.
+Draft borders() {
+  return {{"borders",
+           {{"t", {1, 2, 4, 5}, {2, 3, 6, 5}, 2}, scalars(1), kernels("k", {2, 2, 3, 3}, {3, 3, 3, 3}, 2)},
+           schemas_named("add scalar_mul relu concat1 split1 conv3x3 conv3x3_valid average_pool average_pool_valid "
+                         "pad slice2_inside slice3_inside")},
+          {{"conv3x3_valid"}, {"average_pool_valid"}, {"pad"}, {"slice2_inside"}, {"slice3_inside"}}};
+}
+
+/// Two groups of two channels, and as many groups as channels, beside convolutions that mix all channels: four channels
+/// tell the three apart.
+Draft groups() {
+  Draft draft{{"groups",
+               {{"t", {1, 4, 3, 3}, {2, 6, 4, 3}, 2},
+                scalars(1),
+                kernels("g", {4, 2, 3, 3}, {6, 2, 3, 3}, 2),
+                kernels("d", {4, 1, 3, 3}, {6, 1, 3, 3}, 2),
+                kernels("p", {4, 4, 1, 1}, {6, 6, 1, 1}, 1),
+                kernels("h", {4, 2, 1, 1}, {6, 2, 1, 1}, 1)},
+               schemas_named("add scalar_mul concat0 concat1 split1 conv3x3_grouped conv1x1_grouped conv1x1 enlarge "
+                             "average_pool")},
+              {{"conv1x1_grouped"}}};
+  draft.family.schemas.push_back(constant_named("pooling_kernel", {4, 1, 3, 3}, {6, 1, 3, 3}));
+  return draft;
+}
+
+/// One number for each channel: bias, and batch norm as scale and shift, which move into weights and biases.
+Draft channels() {
+  return {{"channels",
+           {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
+            {"c", {1, 2, 1, 1}, {1, 4, 1, 1}, 2},
+            {"v", {2}, {4}, 2},
+            kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2)},
+           schemas_named("add mul concat0 concat1 split1 conv3x3 conv3x3_bias average_pool vector_to_channels "
+                         "channels_to_vector channels_to_filters")},
+          {{"conv3x3_bias"}, {"vector_to_channels"}, {"channels_to_vector"}, {"channels_to_filters"}}};
+}
+
+std::vector<Draft> every_family() {
+  return {matrices(), differences(),       functions(), slices(),  stacks(),  axes(),   rows(),
+          images(),   image_differences(), windows(),   strides(), borders(), groups(), channels()};
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Whether one of the family's schemas takes such an input.
+bool is_taken(const InputKind& kind, const Family& family) {
+  const std::int64_t channels = kind.is_kernel ? family.inputs[0].extents.at(1) : 0;
+  return std::any_of(family.schemas.begin(), family.schemas.end(), [&](const Schema& schema) {
+    if (kind.stem == "s") return schema.name == "scalar_mul";
+    if (kind.stem == "v") return schema.operands == 3 || schema.fit == Fit::vector_to_channels;
+    if (kind.stem == "c") return schema.name == "add" || schema.name == "mul" || schema.fit == Fit::channels_to_vector;
+    if (kind.is_kernel) return schema.window == kind.window() && schema.grouped == (kind.extents[1] != channels);
+    return true;
+  });
+}
 
 }  // namespace
 
 std::vector<std::string> schema_names() {
   std::vector<std::string> names;
-  for (const Family& family : every_family())
-    for (const Schema& schema : family.schemas)
-      if (std::find(names.begin(), names.end(), schema.name) == names.end()) names.push_back(schema.name);
+  for (const Draft& draft : every_family())
+    for (const Schema& schema : draft.family.schemas)
+      if (!contains(names, schema.name)) names.push_back(schema.name);
   return names;
 }
 
@@ -207,34 +253,21 @@ std::vector<std::string> taso_schemas() {
 std::vector<Family> families(const std::vector<std::string>& names) {
   const std::vector<std::string> known = schema_names();
   for (const std::string& name : names)
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (!contains(known, name))
       throw InputError(fmt::format("there is no operator '{}' to enumerate{}", name, did_you_mean(name, known)));
   std::vector<Family> result;
-  for (Family& family : every_family()) {
-    const auto is_chosen = [&](const Schema& schema) {
-      return std::find(names.begin(), names.end(), schema.name) != names.end();
-    };
-    std::vector<Schema> chosen;
-    std::copy_if(family.schemas.begin(), family.schemas.end(), std::back_inserter(chosen), is_chosen);
-    const auto takes = [&](const InputKind& kind) {
-      return std::any_of(chosen.begin(), chosen.end(), [&](const Schema& schema) {
-        if (kind.stem == "s") return schema.name == "scalar_mul";
-        if (kind.stem == "v") return schema.name.ends_with("_bias");
-        if (kind.stem == "c") return schema.name == "sub";  // broadcasting comes with the larger sets
-        if (!kind.is_kernel) return true;
-        return schema.window == kind.window() && (schema.grouped == (kind.extents[1] == 1));
-      });
-    };
-    family.inputs.erase(std::remove_if(family.inputs.begin(), family.inputs.end(), std::not_fn(takes)),
-                        family.inputs.end());
-    family.schemas = std::move(chosen);
-    // A family of which only what all have in common is chosen says nothing that another does not.
-    const bool is_its_own = std::any_of(family.schemas.begin(), family.schemas.end(), [&](const Schema& schema) {
-      if (family.name == "matrices") return true;
-      if (family.name == "stacks") return schema.name.starts_with("stack_");
-      return !schema.window.empty() || schema.name.ends_with("_pool");
+  for (Draft& draft : every_family()) {
+    const bool is_its_own = std::any_of(draft.own.begin(), draft.own.end(), [&](const auto& all) {
+      return std::all_of(all.begin(), all.end(), [&](const std::string& name) { return contains(names, name); });
     });
-    if (is_its_own) result.push_back(std::move(family));
+    if (!is_its_own) continue;
+    Family& family = draft.family;
+    std::erase_if(family.schemas, [&](const Schema& schema) { return !contains(names, schema.name); });
+    std::vector<InputKind> inputs;
+    std::copy_if(family.inputs.begin(), family.inputs.end(), std::back_inserter(inputs),
+                 [&](const InputKind& kind) { return is_taken(kind, family); });
+    family.inputs = std::move(inputs);
+    result.push_back(std::move(family));
   }
   return result;
 }

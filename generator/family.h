@@ -1,5 +1,5 @@
-// What is enumerated: families of inputs and operators that meet. Families add up, they do not multiply: matrices and
-// images have no operator in common that takes one of each.
+// What is enumerated: families of inputs and operators that meet. Families add up, they do not multiply: what no rule
+// needs side by side is kept apart.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace taso {
 
-/// Inputs that may stand for one another.
+/// Inputs that may stand for one another. What an input is for shows in its shape: none is a scalar, one axis a bias,
+/// [1, C, 1, 1] one number for each channel.
 struct InputKind {
   std::string stem;  ///< names are the stem and a number
   Extents extents;
@@ -22,6 +23,24 @@ struct InputKind {
     return is_kernel ? std::vector<std::int64_t>(extents.begin() + 2, extents.end()) : std::vector<std::int64_t>();
   }
   bool is_kernel = false;
+  /// Whether it has one number for each channel, and nothing else.
+  bool is_channels() const {
+    return !is_kernel && extents.size() == 4 && extents[0] == 1 && extents[2] == 1 && extents[3] == 1;
+  }
+};
+
+/// How attributes that depend on the place follow from the operand.
+enum class Fit {
+  given,                ///< they do not depend on it
+  at_joint,             ///< split: where it was joined
+  before_joint,         ///< slice: from the begin to where it was joined
+  after_joint,          ///< slice: from where it was joined to the end
+  inside,               ///< slice: all but the first and the last
+  rows_joined,          ///< reshape: [B, M, K] to [B M, K]
+  rows_parted,          ///< reshape: [B M, K] to [B, M, K], where it was joined so
+  vector_to_channels,   ///< reshape: [C] to [1, C, 1, 1]
+  channels_to_vector,   ///< reshape: [1, C, 1, 1] to [C]
+  channels_to_filters,  ///< reshape: [1, C, 1, 1] to [C, 1, 1, 1], for kernels
 };
 
 /// One way to apply an operator.
@@ -37,6 +56,8 @@ struct Schema {
   bool grouped = false;
   /// For constants: the shapes at which they stand, here and where equalities are confirmed.
   Extents constant, larger_constant;
+  Fit fit = Fit::given;
+  bool shares_matrix = false;  ///< a product of a stack with one matrix for all
 };
 
 struct Family {

@@ -17,6 +17,7 @@ using Dims = std::vector<TermPtr>;
 TermPtr sum(TermPtr a, TermPtr b) { return call_term("+", {std::move(a), std::move(b)}); }
 TermPtr difference(TermPtr a, TermPtr b) { return call_term("-", {std::move(a), std::move(b)}); }
 TermPtr quotient(TermPtr a, TermPtr b) { return call_term("/", {std::move(a), std::move(b)}); }
+TermPtr product(TermPtr a, TermPtr b) { return call_term("*", {std::move(a), std::move(b)}); }
 
 /// Thrown where nothing says how large a constant is.
 struct NotKnown {};
@@ -47,7 +48,13 @@ class PatternWriter {
   std::size_t rank(std::size_t place) const {
     if (is_input(place)) return family_.inputs[kinds_[node(place).place]].extents.size();
     if (node(place).operands.empty()) return schema(place).constant.size();
-    return rank(node(place).operands[0]);
+    switch (schema(place).fit) {
+      case Fit::rows_joined: return 2;
+      case Fit::rows_parted: return 3;
+      case Fit::channels_to_vector: return 1;
+      case Fit::vector_to_channels: return 4;
+      default: return rank(node(place).operands[0]);
+    }
   }
   std::size_t axis(std::size_t place) const {
     const auto field = fields_of(schema(place).op);
@@ -84,24 +91,78 @@ class PatternWriter {
       if (at != axis(place)) return dim(operands[0], at);
       return node(place).output == 0 ? cut(operands[0], at) : difference(dim(operands[0], at), cut(operands[0], at));
     }
-    if (name == "matmul") return at == last ? dim(operands[1], last) : dim(operands[0], at);
+    if (name == "slice") return at == axis(place) ? slice_size(place) : dim(operands[0], at);
+    if (name == "reshape") return reshaped(place).at(at);
+    if (name == "pad") return pad_dim(place, at);
+    if (name == "matmul") return at == last ? dim(operands[1], rank(operands[1]) - 1) : dim(operands[0], at);
     if (name == "transpose")
       return dim(operands[0], static_cast<std::size_t>(std::get<op::Transpose>(schema(place).op).permutation[at]));
-    if (name == "enlarge" && at >= 2) return integer_term(3);
-    if (name == "conv") return conv_dim(place, at);
+    if (name == "enlarge" && at >= 2) return integer_term(std::get<op::Enlarge>(schema(place).op).kernel[at - 2]);
+    if (name == "conv" || name.ends_with("_pool")) return window_dim(place, at);
     if (name == "scalar_mul") return dim(operands[0], at);
     return dim(closed(operands), at);
   }
 
-  TermPtr conv_dim(std::size_t place, std::size_t at) {
+  /// Of what windows are taken of.
+  TermPtr window_dim(std::size_t place, std::size_t at) {
     const auto& operands = node(place).operands;
     if (at == 0) return dim(operands[0], 0);
-    if (at == 1) return dim(operands[1], 0);
-    const auto& conv = std::get<op::Conv>(schema(place).op);
-    const std::int64_t room = schema(place).window[at - 2] - 2 * conv.pads[at - 2];
+    if (at == 1) return op(place) == "conv" ? dim(operands[1], 0) : dim(operands[0], 1);
+    const auto numbers = [&](std::string_view field) {
+      for (const NamedField& one : fields_of(schema(place).op))
+        if (one.name == field) return std::get<std::vector<std::int64_t>>(one.value);
+      return schema(place).window;
+    };
+    const std::int64_t room = numbers("kernel")[at - 2] - 2 * numbers("pads")[at - 2];
+    const std::int64_t stride = numbers("strides")[at - 2];
     TermPtr size = dim(operands[0], at);
-    if (conv.strides[at - 2] == 2) return quotient(sum(size, integer_term(2 - room)), integer_term(2));
+    if (stride != 1)
+      return quotient(room == stride ? size : sum(size, integer_term(stride - room)), integer_term(stride));
     return room == 1 ? size : difference(size, integer_term(room - 1));
+  }
+
+  TermPtr pad_dim(std::size_t place, std::size_t at) {
+    const auto& pad = std::get<op::Pad>(schema(place).op);
+    const std::int64_t more = pad.before[at] + pad.after[at];
+    TermPtr size = dim(node(place).operands[0], at);
+    return more == 0 ? size : sum(size, integer_term(more));
+  }
+
+  TermPtr slice_size(std::size_t place) {
+    const std::size_t operand = node(place).operands[0], at = axis(place);
+    if (schema(place).fit == Fit::before_joint) return cut(operand, at);
+    if (schema(place).fit == Fit::after_joint) return difference(dim(operand, at), cut(operand, at));
+    return difference(dim(operand, at), integer_term(2));
+  }
+
+  Dims reshaped(std::size_t place) {
+    const std::size_t operand = node(place).operands[0];
+    const TermPtr one = integer_term(1);
+    switch (schema(place).fit) {
+      case Fit::rows_joined: return {product(dim(operand, 0), dim(operand, 1)), dim(operand, 2)};
+      case Fit::rows_parted: {
+        const auto [outer, inner] = rows(operand);
+        return {outer, inner, dim(operand, 1)};
+      }
+      case Fit::vector_to_channels: return {one, dim(operand, 0), one, one};
+      case Fit::channels_to_vector: return {dim(operand, 1)};
+      case Fit::channels_to_filters: return {dim(operand, 1), one, one, one};
+      default: throw NotKnown{};
+    }
+  }
+
+  /// The two axes that the first one was made of.
+  std::pair<TermPtr, TermPtr> rows(std::size_t place) {
+    if (is_input(place) || node(place).operands.empty()) throw NotKnown{};
+    const auto& operands = node(place).operands;
+    if (schema(place).fit == Fit::rows_joined) return {dim(operands[0], 0), dim(operands[0], 1)};
+    const bool keeps_rows = op(place) == "matmul" || op(place) == "concat" || operands.size() == 1;
+    if (keeps_rows) return rows(operands[0]);
+    try {
+      return rows(operands[0]);
+    } catch (const NotKnown&) {
+      return rows(operands[1]);
+    }
   }
 
   std::size_t closed(const std::vector<std::uint8_t>& operands) const {
@@ -116,7 +177,8 @@ class PatternWriter {
     const auto& operands = node(place).operands;
     const std::string_view name = op(place);
     if (name == "concat" && at == axis(place)) return dim(operands[0], at);
-    if (name == "matmul") return at + 1 == rank(place) ? cut(operands[1], at) : cut(operands[0], at);
+    if (name == "matmul") return at + 1 == rank(place) ? cut(operands[1], rank(operands[1]) - 1) : cut(operands[0], at);
+    if (name == "reshape") return cut_before_reshape(place, at);
     if (name == "conv") return at == 1 ? cut(operands[1], 0) : cut(operands[0], at);
     if (name == "transpose")
       return cut(operands[0], static_cast<std::size_t>(std::get<op::Transpose>(schema(place).op).permutation[at]));
@@ -126,6 +188,27 @@ class PatternWriter {
     } catch (const NotKnown&) {
       return cut(operands[1], at);
     }
+  }
+
+  TermPtr cut_before_reshape(std::size_t place, std::size_t at) {
+    const std::size_t operand = node(place).operands[0];
+    switch (schema(place).fit) {
+      case Fit::rows_joined:
+        if (at == 1) return cut(operand, 2);
+        break;
+      case Fit::rows_parted:
+        if (at == 2) return cut(operand, 1);
+        break;
+      case Fit::vector_to_channels:
+        if (at == 1) return cut(operand, 0);
+        break;
+      case Fit::channels_to_vector:
+      case Fit::channels_to_filters:
+        if (at == 0) return cut(operand, 1);
+        break;
+      default: break;
+    }
+    throw NotKnown{};
   }
 
   /// From what stands beside it.
@@ -169,7 +252,9 @@ class PatternWriter {
     }
     if (name == "conv" && position == 1) {
       const TermPtr channels = dim(operands[0], 1);
-      return {channels, schema(parent).grouped ? integer_term(1) : channels, integer_term(3), integer_term(3)};
+      const auto& window = schema(parent).window;
+      return {channels, schema(parent).grouped ? integer_term(1) : channels, integer_term(window[0]),
+              integer_term(window[1])};
     }
     if (name == "concat") {
       const std::size_t other = operands[1 - position];
@@ -207,6 +292,17 @@ class PatternWriter {
     std::map<std::string, TermPtr> given(schema(place).attributes.begin(), schema(place).attributes.end());
     const auto& operands = node(place).operands;
     if (name == "split") given["at"] = cut(operands[0], axis(place));
+    if (name == "slice") {
+      const TermPtr size = dim(operands[0], axis(place));
+      const Fit fit = schema(place).fit;
+      given["begin"] = fit == Fit::inside         ? integer_term(1)
+                       : fit == Fit::before_joint ? integer_term(0)
+                                                  : cut(operands[0], axis(place));
+      given["end"] = fit == Fit::inside         ? difference(size, integer_term(1))
+                     : fit == Fit::before_joint ? cut(operands[0], axis(place))
+                                                : size;
+    }
+    if (name == "reshape") given["shape"] = list_term(reshaped(place));
     if (name == "conv" && schema(place).grouped) given["groups"] = quotient(dim(operands[0], 1), dim(operands[1], 1));
     if (name == "identity_matrix") given["size"] = open_dims(place)[0];
     if (name == "ones") given["shape"] = shape_term(open_dims(place));
@@ -231,12 +327,31 @@ class PatternWriter {
   std::size_t depth_ = 0;
 };
 
-void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& family) {
+/// The inputs that a side uses, by their places.
+std::set<std::size_t> inputs_of(const std::vector<SmallTerm>& side) {
   std::set<std::size_t> used;
+  for (const SmallTerm& term : side)
+    for (const SmallTerm::Node& node : term.nodes)
+      if (node.schema == SmallTerm::Node::input) used.insert(node.place);
+  return used;
+}
+
+bool has_schema(const Equality& equality, const Family& family, const std::function<bool(const Schema&)>& is_meant) {
   for (const auto* side : {&equality.left, &equality.right})
     for (const SmallTerm& term : *side)
       for (const SmallTerm::Node& node : term.nodes)
-        if (node.schema == SmallTerm::Node::input) used.insert(node.place);
+        if (node.schema != SmallTerm::Node::input && is_meant(family.schemas[node.schema])) return true;
+  return false;
+}
+
+/// What shapes do not follow from the operators.
+void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& family) {
+  std::set<std::size_t> used = inputs_of(equality.left);
+  used.merge(inputs_of(equality.right));
+  const bool ranks_differ = has_schema(equality, family, [](const Schema& schema) { return schema.shares_matrix; });
+  // What never looks through a window holds for any tensors.
+  const bool has_windows = has_schema(
+      equality, family, [](const Schema& schema) { return !schema.window.empty() || name_of(schema.op) == "enlarge"; });
   std::size_t place = 0;
   for (const InputKind& kind : family.inputs)
     for (std::size_t i = 0; i < kind.count; ++i, ++place) {
@@ -245,120 +360,26 @@ void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& fa
       const auto equal = [&](TermPtr left, TermPtr right) {
         rule.conditions.push_back({Condition::Relation::equal, std::move(left), std::move(right), {}});
       };
-      if (kind.is_kernel) {
+      if (kind.is_kernel && has_windows) {
         std::vector<TermPtr> window;
         for (const std::int64_t size : kind.window()) window.push_back(integer_term(size));
         equal(call_term("spatial", {name}), list_term(std::move(window)));
       }
-      if (kind.stem == "c")
+      if (kind.is_channels())
         equal(call_term("shape", {name}), list_term({integer_term(1), call_term("dim", {name, integer_term(1)}),
                                                      integer_term(1), integer_term(1)}));
+      if (ranks_differ) equal(call_term("rank", {name}), integer_term(static_cast<std::int64_t>(kind.extents.size())));
     }
-}
-
-// --- Generalising ---
-
-PatternPtr rewrite(const PatternPtr& pattern, const std::function<void(Pattern&)>& change) {
-  if (pattern->is_input()) return pattern;
-  auto result = std::make_shared<Pattern>(*pattern);
-  for (PatternPtr& operand : result->operands) operand = rewrite(operand, change);
-  change(*result);
-  return result;
-}
-
-Rule rewrite(const Rule& rule, const std::function<void(Pattern&)>& change) {
-  Rule result = rule;
-  for (PatternPtr& pattern : result.source) pattern = rewrite(pattern, change);
-  for (PatternPtr& pattern : result.target) pattern = rewrite(pattern, change);
-  return result;
-}
-
-void visit(const Rule& rule, const std::function<void(const Pattern&)>& look) {
-  rewrite(rule, [&](Pattern& pattern) { look(pattern); });
-}
-
-std::string attribute_text(const Pattern& pattern, std::string_view name) {
-  for (const auto& [field, term] : pattern.attributes)
-    if (field == name) return text_of(*term);
-  return {};
-}
-
-void set_attribute(Pattern& pattern, const std::string& name, TermPtr term) {
-  for (auto& [field, old] : pattern.attributes)
-    if (field == name) {
-      old = std::move(term);
-      return;
-    }
-  pattern.attributes.emplace_back(name, std::move(term));
-  // In the order of the operator's fields.
-  const auto fields = fields_of(*operator_named(pattern.op));
-  const auto place = [&](const std::string& field) {
-    return std::find_if(fields.begin(), fields.end(), [&](const NamedField& f) { return f.name == field; }) -
-           fields.begin();
-  };
-  std::sort(pattern.attributes.begin(), pattern.attributes.end(),
-            [&](const auto& a, const auto& b) { return place(a.first) < place(b.first); });
-}
-
-bool is_window(const Pattern& pattern) { return pattern.op == "conv" || pattern.op.ends_with("_pool"); }
-
-/// One stride, one padding for all windows: then they may be any.
-std::optional<Rule> with_any_windows(const Rule& rule, bool keep_pads) {
-  std::set<std::string> strides, pads, kernels;
-  bool has_window = false, has_enlarge = false;
-  visit(rule, [&](const Pattern& pattern) {
-    has_enlarge = has_enlarge || pattern.op == "enlarge" || pattern.op.ends_with("_kernel");
-    if (!is_window(pattern)) return;
-    has_window = true;
-    strides.insert(attribute_text(pattern, "strides"));
-    pads.insert(attribute_text(pattern, "pads"));
-    if (pattern.op != "conv") kernels.insert(attribute_text(pattern, "kernel"));
-  });
-  if (!has_window || strides.size() > 1 || kernels.size() > 1 || (!keep_pads && (pads.size() > 1 || has_enlarge)))
-    return std::nullopt;
-  Rule result = rewrite(rule, [&](Pattern& pattern) {
-    if (!is_window(pattern)) return;
-    set_attribute(pattern, "strides", variable_term("s"));
-    if (keep_pads) return;
-    set_attribute(pattern, "dilations", variable_term("d"));
-    set_attribute(pattern, "pads", variable_term("p"));
-    if (pattern.op != "conv") set_attribute(pattern, "kernel", variable_term("l"));
-  });
-  if (!keep_pads)
-    std::erase_if(result.conditions,
-                  [](const Condition& condition) { return condition.left && condition.left->name == "spatial"; });
-  return result;
-}
-
-/// One axis for everything that has one: then it may be any, unless another operator knows its axes.
-std::optional<Rule> with_any_axis(const Rule& rule) {
-  std::set<std::string> axes;
-  bool is_bound = false;
-  visit(rule, [&](const Pattern& pattern) {
-    const std::string axis = attribute_text(pattern, "axis");
-    if (!axis.empty()) axes.insert(axis);
-    static const std::set<std::string_view> knows{"matmul",   "conv",    "transpose",      "average_pool",
-                                                  "max_pool", "enlarge", "identity_matrix"};
-    is_bound = is_bound || knows.contains(pattern.op);
-  });
-  if (axes.size() != 1 || is_bound) return std::nullopt;
-  const std::string axis = *axes.begin();
-  const std::function<TermPtr(const TermPtr&)> replaced = [&](const TermPtr& term) -> TermPtr {
-    if (term->kind == Term::Kind::call && term->name == "dim" && text_of(*term->operands[1]) == axis)
-      return call_term("dim", {term->operands[0], variable_term("a")});
-    if (term->operands.empty()) return term;
-    auto copy = std::make_shared<Term>(*term);
-    for (TermPtr& operand : copy->operands) operand = replaced(operand);
-    return copy;
-  };
-  return rewrite(rule, [&](Pattern& pattern) {
-    for (auto& [name, term] : pattern.attributes) term = name == "axis" ? variable_term("a") : replaced(term);
-  });
 }
 
 }  // namespace
 
 std::optional<Rule> write_rule(const Equality& equality, const Family& family) {
+  const std::set<std::size_t> left_inputs = inputs_of(equality.left), right_inputs = inputs_of(equality.right);
+  const auto has_all = [](const std::set<std::size_t>& all, const std::set<std::size_t>& some) {
+    return std::includes(all.begin(), all.end(), some.begin(), some.end());
+  };
+  if (!has_all(left_inputs, right_inputs) && !has_all(right_inputs, left_inputs)) return std::nullopt;
   Rule rule;
   rule.kind = Rule::Kind::candidate;
   try {
@@ -378,17 +399,6 @@ std::optional<Rule> write_rule(const Equality& equality, const Family& family) {
   }
   conditions_on_inputs(rule, equality, family);
   return rule;
-}
-
-std::vector<Rule> generalisations(const Rule& rule) {
-  std::vector<Rule> result;
-  const auto axis = with_any_axis(rule);
-  const Rule& base = axis ? *axis : rule;
-  if (auto any = with_any_windows(base, false)) result.push_back(std::move(*any));
-  if (auto any = with_any_windows(base, true)) result.push_back(std::move(*any));
-  if (axis) result.push_back(*axis);
-  result.push_back(rule);
-  return result;
 }
 
 }  // namespace taso

@@ -9,10 +9,12 @@
 
 namespace taso {
 
-/// As a candidate, with attributes as they were enumerated; nothing if a constant stands where nothing says its size.
+/// As a candidate, with attributes as they were enumerated; nothing if a constant stands where nothing says its size, or
+/// if each side has an input that the other has not: that is no rule in either direction.
 std::optional<Rule> write_rule(const Equality& equality, const Family& family);
 
-/// The same with variables for axes, strides, pads and kernels, the most general first; the rule itself is last.
+/// The same with variables for axes, permutations, groups, strides, pads and kernels, the most general first; the rule
+/// itself is last.
 std::vector<Rule> generalisations(const Rule& rule);
 
 }  // namespace taso

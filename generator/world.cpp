@@ -12,10 +12,45 @@ std::string_view name(const Operator& op) { return name_of(op); }
 
 bool is_elementwise_pair(std::string_view op) { return op == "add" || op == "sub" || op == "mul"; }
 
-/// One number for each channel of the other.
-bool is_per_channel(const Extents& small, const Extents& large) {
-  return small.size() == 4 && large.size() == 4 && small[0] == 1 && small[2] == 1 && small[3] == 1 &&
-         small[1] == large[1];
+/// One number for each channel of the image, or for each filter of the kernel.
+bool spreads_over(const Extents& small, const Extents& large) {
+  if (small.size() != 4 || large.size() != 4) return false;
+  for (std::size_t i = 0; i < 4; ++i)
+    if (small[i] != 1 && small[i] != large[i]) return false;
+  return true;
+}
+
+bool is_joint(std::uint8_t cut) { return cut != 0 && (cut & rows_bit) == 0; }
+
+/// What a reshape makes of it; nothing if it is not meant for such a tensor.
+std::optional<Extents> reshaped(Fit fit, const Item& item, bool is_channels) {
+  const Extents& from = item.tensor.extents;
+  switch (fit) {
+    case Fit::rows_joined:
+      if (from.size() != 3) return std::nullopt;
+      return Extents{from[0] * from[1], from[2]};
+    case Fit::rows_parted: {
+      const std::int64_t outer = item.cuts[0] & ~rows_bit;
+      if (from.size() != 2 || (item.cuts[0] & rows_bit) == 0 || from[0] % outer != 0) return std::nullopt;
+      return Extents{outer, from[0] / outer, from[1]};
+    }
+    case Fit::vector_to_channels:
+      if (from.size() != 1) return std::nullopt;
+      return Extents{1, from[0], 1, 1};
+    case Fit::channels_to_vector:
+      if (!is_channels) return std::nullopt;
+      return Extents{from[1]};
+    case Fit::channels_to_filters:
+      if (!is_channels) return std::nullopt;
+      return Extents{from[1], 1, 1, 1};
+    default: return std::nullopt;
+  }
+}
+
+/// The greatest of a window would be positive nearly always, and relu would seem to change nothing.
+void make_mostly_negative(Tensor<Field>& tensor, Random& random) {
+  for (Field& element : tensor.data)
+    if (element.signed_value() > 0 && random.next() % 2 == 0) element = Field() - element;
 }
 
 }  // namespace
@@ -30,9 +65,8 @@ Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const 
     cuts[axis] = static_cast<std::uint8_t>(operands[0]->tensor.extents[axis]);
   } else if (op == "matmul") {
     const std::size_t rank = result.size();
-    for (std::size_t i = 0; i + 2 < rank; ++i) cuts[i] = operands[0]->cuts[i];
-    cuts[rank - 2] = operands[0]->cuts[rank - 2];
-    cuts[rank - 1] = operands[1]->cuts[rank - 1];
+    for (std::size_t i = 0; i + 1 < rank; ++i) cuts[i] = operands[0]->cuts[i];
+    cuts[rank - 1] = operands[1]->cuts[operands[1]->tensor.extents.size() - 1];
   } else if (op == "conv") {
     cuts[0] = operands[0]->cuts[0];
     cuts[1] = operands[1]->cuts[0];
@@ -40,11 +74,20 @@ Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const 
     const auto& permutation = std::get<op::Transpose>(schema.op).permutation;
     for (std::size_t i = 0; i < permutation.size(); ++i)
       cuts[i] = operands[0]->cuts[static_cast<std::size_t>(permutation[i])];
-  } else if (op == "split") {
+  } else if (op == "split" || schema.fit == Fit::before_joint || schema.fit == Fit::after_joint) {
     // The parts could be cut again only where they were joined before.
-  } else if (op == "average_pool" || op == "max_pool" || op == "enlarge") {
+  } else if (op == "average_pool" || op == "max_pool" || op == "enlarge" || op == "pad" || op == "slice") {
     cuts[0] = operands[0]->cuts[0];
     cuts[1] = operands[0]->cuts[1];
+  } else if (op == "reshape") {
+    const Extents& extents = operands[0]->tensor.extents;
+    if (schema.fit == Fit::rows_joined) {
+      cuts[0] = static_cast<std::uint8_t>(rows_bit | extents[0]);
+      cuts[1] = operands[0]->cuts[2];
+    }
+    if (schema.fit == Fit::rows_parted) cuts[2] = operands[0]->cuts[1];
+    if (schema.fit == Fit::vector_to_channels) cuts[1] = operands[0]->cuts[0];
+    if (schema.fit == Fit::channels_to_vector || schema.fit == Fit::channels_to_filters) cuts[0] = operands[0]->cuts[1];
   } else if (!operands.empty()) {
     cuts = operands[0]->cuts;
     if (operands.size() == 2)
@@ -54,8 +97,13 @@ Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const 
   return cuts;
 }
 
+bool is_zero(std::span<const Field> contents) {
+  return std::all_of(contents.begin(), contents.end(), [](const Field& element) { return element == Field(); });
+}
+
 bool gives_kernel(const Schema& schema, std::span<const Item* const> operands) {
-  return operands.empty() ? name(schema.op).ends_with("_kernel") : operands[0]->is_kernel;
+  if (operands.empty()) return name(schema.op).ends_with("_kernel");
+  return operands[0]->is_kernel || schema.fit == Fit::channels_to_filters;
 }
 
 Fingerprint fingerprint(const Item& item) {
@@ -76,82 +124,123 @@ Fingerprint fingerprint(const Item& item) {
 
 World::World(const Family& family, bool larger, std::uint64_t seed) : family_(family), larger_(larger) {
   Random random(seed);
+  const bool has_maxima = std::any_of(family.schemas.begin(), family.schemas.end(),
+                                      [](const Schema& schema) { return name(schema.op) == "max_pool"; });
+  has_channels_ =
+      std::any_of(family.inputs.begin(), family.inputs.end(), [](const auto& kind) { return kind.is_channels(); });
   for (std::size_t kind = 0; kind < family.inputs.size(); ++kind)
     for (std::size_t i = 0; i < family.inputs[kind].count; ++i) {
       Item item;
       item.tensor = Tensor<Field>(larger ? family.inputs[kind].larger : family.inputs[kind].extents, Field());
       for (Field& element : item.tensor.data) element = Field::from_bits(random.next() >> 3);
+      if (has_maxima && !family.inputs[kind].is_kernel) make_mostly_negative(item.tensor, random);
       item.is_kernel = family.inputs[kind].is_kernel;
       inputs_.push_back(std::move(item));
       kinds_.push_back(kind);
     }
 }
 
+bool World::is_channels(const Item& item) const {
+  const Extents& extents = item.tensor.extents;
+  return has_channels_ && !item.is_kernel && extents.size() == 4 && extents[0] == 1 && extents[2] == 1 &&
+         extents[3] == 1;
+}
+
 std::optional<Operator> World::concrete(const Schema& schema, std::span<const Item* const> operands) const {
   const std::string_view op = name(schema.op);
   if (operands.size() != schema.operands) return std::nullopt;
+  if (operands.empty()) return constant(schema);
+  const Item& first = *operands[0];
   const auto extents = [&](std::size_t i) -> const Extents& { return operands[i]->tensor.extents; };
-  if (operands.empty()) {
-    Operator result = schema.op;
-    const Extents& shape = larger_ ? schema.larger_constant : schema.constant;
-    if (op == "identity_matrix") set_field(result, "size", shape[0]);
-    if (op == "ones") set_field(result, "shape", shape);
-    if (op == "identity_kernel" || op == "pooling_kernel") {
-      set_field(result, "channels", shape[0]);
-      set_field(result, "groups", shape[0] / shape[1]);
-    }
-    return result;
-  }
+  const std::size_t rank = extents(0).size();
+  const auto if_fits = [&](bool fits) { return fits ? std::optional(schema.op) : std::nullopt; };
   if (is_elementwise_pair(op)) {
-    if (operands[0]->is_kernel != operands[1]->is_kernel) return std::nullopt;
-    const bool fits = extents(0) == extents(1) || is_per_channel(extents(1), extents(0));
-    return fits ? std::optional(schema.op) : std::nullopt;
+    const bool scales_channels = op == "mul" && first.is_kernel && is_channels(*operands[1]);
+    if (first.is_kernel != operands[1]->is_kernel && !scales_channels) return std::nullopt;
+    if (extents(0) == extents(1) && !scales_channels) return schema.op;
+    return if_fits(has_channels_ && spreads_over(extents(1), extents(0)));
   }
-  if (op == "scalar_mul") return extents(1).empty() && !extents(0).empty() ? std::optional(schema.op) : std::nullopt;
+  if (op == "scalar_mul") return if_fits(extents(1).empty() && !extents(0).empty());
+  if (op == "conv") return convolution(schema, operands);
+  if (op == "matmul") {
+    if (rank < 2 || extents(1).size() != (schema.shares_matrix ? 2 : rank) || (schema.shares_matrix && rank < 3))
+      return std::nullopt;
+    return if_fits(extents(0).back() == extents(1)[extents(1).size() - 2]);
+  }
   if (op == "concat") {
     const auto axis = static_cast<std::size_t>(std::get<op::Concat>(schema.op).axis);
-    if (operands[0]->is_kernel != operands[1]->is_kernel || extents(0).size() != extents(1).size() ||
-        axis >= extents(0).size() || extents(0)[axis] > 8)
+    if (first.is_kernel != operands[1]->is_kernel || rank != extents(1).size() || axis >= rank || extents(0)[axis] > 8)
       return std::nullopt;
-    for (std::size_t i = 0; i < extents(0).size(); ++i)
+    if (axis != 1 && (is_channels(first) || is_channels(*operands[1]))) return std::nullopt;
+    for (std::size_t i = 0; i < rank; ++i)
       if (i != axis && extents(0)[i] != extents(1)[i]) return std::nullopt;
     return schema.op;
   }
-  if (op == "split") {
-    const auto axis = static_cast<std::size_t>(std::get<op::Split>(schema.op).axis);
-    if (axis >= extents(0).size() || operands[0]->cuts[axis] == 0) return std::nullopt;
+  if (op == "split" || op == "slice") return part(schema, first);
+  if (op == "reshape") {
+    const auto shape = reshaped(schema.fit, first, is_channels(first));
+    if (!shape) return std::nullopt;
     Operator result = schema.op;
-    set_field(result, "at", FieldValue(Dim(operands[0]->cuts[axis])));
+    set_field(result, "shape", *shape);
     return result;
   }
-  if (op == "conv") {
-    const Extents &x = extents(0), &w = extents(1);
-    if (x.size() != 4 || w.size() != 4 || operands[0]->is_kernel || !operands[1]->is_kernel) return std::nullopt;
-    if (w[2] != schema.window[0] || w[3] != schema.window[1] || x[1] % w[1] != 0) return std::nullopt;
-    const std::int64_t groups = x[1] / w[1];
-    if ((groups != 1) != schema.grouped || w[0] % groups != 0) return std::nullopt;
-    if (operands.size() == 3 && extents(2) != Extents{w[0]}) return std::nullopt;
-    if (x[2] < 1 || x[3] < 1) return std::nullopt;
-    Operator result = schema.op;
-    set_field(result, "groups", groups);
+  if (op == "enlarge") {
+    const auto& window = std::get<op::Enlarge>(schema.op).kernel;
+    return if_fits(first.is_kernel && rank == 4 && extents(0)[2] <= window[0] && extents(0)[3] <= window[1] &&
+                   (extents(0)[2] < window[0] || extents(0)[3] < window[1]));
+  }
+  if (op == "transpose") return if_fits(rank == std::get<op::Transpose>(schema.op).permutation.size());
+  // Functions of elements and of windows: of tensors, not of kernels, scalars and the like.
+  if (first.is_kernel || rank < 2 || is_channels(first)) return std::nullopt;
+  return if_fits(rank == 4 || (op != "average_pool" && op != "max_pool" && op != "pad"));
+}
+
+Operator World::constant(const Schema& schema) const {
+  const std::string_view op = name(schema.op);
+  Operator result = schema.op;
+  const Extents& shape = larger_ ? schema.larger_constant : schema.constant;
+  if (op == "identity_matrix") set_field(result, "size", shape[0]);
+  if (op == "ones") set_field(result, "shape", shape);
+  if (op == "identity_kernel" || op == "pooling_kernel") {
+    set_field(result, "channels", shape[0]);
+    set_field(result, "groups", shape[0] / shape[1]);
+  }
+  return result;
+}
+
+std::optional<Operator> World::convolution(const Schema& schema, std::span<const Item* const> operands) const {
+  const Extents &x = operands[0]->tensor.extents, &w = operands[1]->tensor.extents;
+  if (x.size() != 4 || w.size() != 4 || operands[0]->is_kernel || !operands[1]->is_kernel) return std::nullopt;
+  if (w[2] != schema.window[0] || w[3] != schema.window[1] || x[1] % w[1] != 0) return std::nullopt;
+  if (is_channels(*operands[0])) return std::nullopt;
+  const std::int64_t groups = x[1] / w[1];
+  if ((groups != 1) != schema.grouped || w[0] % groups != 0) return std::nullopt;
+  if (operands.size() == 3 && operands[2]->tensor.extents != Extents{w[0]}) return std::nullopt;
+  Operator result = schema.op;
+  set_field(result, "groups", groups);
+  return result;
+}
+
+std::optional<Operator> World::part(const Schema& schema, const Item& item) const {
+  Operator result = schema.op;
+  const auto fields = fields_of(schema.op);
+  const auto axis = static_cast<std::size_t>(std::get<std::int64_t>(fields.front().value));
+  if (axis >= item.tensor.extents.size()) return std::nullopt;
+  const std::int64_t size = item.tensor.extents[axis], cut = item.cuts[axis];
+  if (schema.fit == Fit::inside) {
+    if (item.is_kernel || size < 3) return std::nullopt;
+    set_field(result, "begin", FieldValue(Dim(1)));
+    set_field(result, "end", FieldValue(Dim(size - 1)));
     return result;
   }
-  if (op == "average_pool" || op == "max_pool")
-    return extents(0).size() == 4 && !operands[0]->is_kernel ? std::optional(schema.op) : std::nullopt;
-  if (op == "enlarge")
-    return operands[0]->is_kernel && extents(0).size() == 4 && extents(0)[2] <= 3 && extents(0)[3] <= 3 &&
-                   (extents(0)[2] < 3 || extents(0)[3] < 3)
-               ? std::optional(schema.op)
-               : std::nullopt;
-  if (op == "transpose")
-    return extents(0).size() == std::get<op::Transpose>(schema.op).permutation.size() ? std::optional(schema.op)
-                                                                                      : std::nullopt;
-  if (op == "matmul") {
-    if (extents(0).size() < 2 || extents(0).size() != extents(1).size()) return std::nullopt;
-    return extents(0).back() == extents(1)[extents(1).size() - 2] ? std::optional(schema.op) : std::nullopt;
+  if (!is_joint(item.cuts[axis])) return std::nullopt;
+  if (schema.fit == Fit::at_joint) {
+    set_field(result, "at", FieldValue(Dim(cut)));
+    return result;
   }
-  // Functions of one element: of tensors, not of kernels and scalars.
-  return operands[0]->is_kernel || extents(0).empty() ? std::nullopt : std::optional(schema.op);
+  set_field(result, "begin", FieldValue(Dim(schema.fit == Fit::before_joint ? 0 : cut)));
+  set_field(result, "end", FieldValue(Dim(schema.fit == Fit::before_joint ? cut : size)));
+  return result;
 }
 
 std::optional<std::vector<Item>> World::apply(const Schema& schema, std::span<const Item* const> operands) const {

@@ -14,8 +14,10 @@
 
 namespace taso {
 
-/// Where a tensor was joined, for each axis: the size of the first part, 0 for "not joined".
+/// Where a tensor was joined, for each axis: the size of the first part, 0 for "not joined". With `rows_bit`, the axis was
+/// made of two, of which the outer had this size.
 using Cuts = std::array<std::uint8_t, 4>;
+constexpr std::uint8_t rows_bit = 0x80;
 
 /// What a term computes in a world.
 struct Item {
@@ -51,14 +53,23 @@ class World {
   std::optional<Operator> concrete(const Schema& schema, std::span<const Item* const> operands) const;
 
  private:
+  Operator constant(const Schema& schema) const;
+  std::optional<Operator> convolution(const Schema& schema, std::span<const Item* const> operands) const;
+  std::optional<Operator> part(const Schema& schema, const Item& item) const;
+  bool is_channels(const Item& item) const;
+
   const Family& family_;
   bool larger_;
+  bool has_channels_ = false;  ///< among the inputs is one number for each channel
   std::vector<Item> inputs_;
   std::vector<std::size_t> kinds_;
 };
 
 /// Where a schema's result is joined, from where its operands are.
 Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const Extents& result);
+/// Zeros everywhere. All that computes them is alike, and its equalities would say only that: nobody writes x - x, so that
+/// such values are left out of the enumeration.
+bool is_zero(std::span<const Field> contents);
 /// Whether a schema's result is a kernel.
 bool gives_kernel(const Schema& schema, std::span<const Item* const> operands);
 
