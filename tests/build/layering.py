@@ -2,7 +2,7 @@
 
     python3 tests/build/layering.py [FOLDER]
 
-ops < {rules, cost} < {generator, verifier, search} < cli: a file includes its own folder and those below it. Heavy
+ops < {rules, cost} < {generator, verifier, search} < cli < examples: a file includes its own folder and those below it. Heavy
 libraries stay behind their walls, and a file that names fixed-width integers reaches <cstdint> through includes of its own
 (g++ 13 and later no longer bring it along).
 """
@@ -19,13 +19,14 @@ BELOW = {
     "verifier": {"ops", "rules", "cost"},
     "search": {"ops", "rules", "cost"},
     "cli": {"ops", "rules", "cost", "generator", "verifier", "search"},
+    "examples": {"ops", "cli"},
 }
 # A header of these may be included below these folders only.
 WALLS = [
     (re.compile(r"google/protobuf/|onnx/onnx|onnx/proto|.*\.pb\.h$"), ["ops/onnx/"]),
     (re.compile(r"z3(\+\+|_[a-z]+)?\.h$"), ["verifier/"]),
     (re.compile(r"cuda(_[a-z0-9_]+)?\.h$|cudnn.*\.h$|cublas.*\.h$|nvml\.h$"), ["cost/cuda/"]),
-    (re.compile(r"CLI/|spdlog/"), ["cli/"]),
+    (re.compile(r"CLI/|spdlog/"), ["cli/", "examples/"]),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 FIXED_WIDTH = re.compile(r"\bu?int(8|16|32|64)_t\b")

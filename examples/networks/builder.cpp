@@ -1,0 +1,199 @@
+// What makes the builder's message: names, nodes, parameters, inputs and outputs. The layers are in layers.cpp and
+// movement.cpp.
+#include "examples/networks/builder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "ops/error.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_data.h"
+
+namespace taso::networks {
+namespace {
+
+/// The batch as a number; open_batch if it is a name.
+std::int64_t batch_number(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? number : Builder::open_batch;
+}
+
+onnx::TensorProto integer_tensor(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& shape) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  for (const std::int64_t extent : shape) tensor.add_dims(extent);
+  std::string& bytes = *tensor.mutable_raw_data();
+  bytes.resize(values.size() * sizeof(std::int64_t));
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return tensor;
+}
+
+void set_attribute(onnx::AttributeProto& target, const Attribute& attribute) {
+  target.set_name(std::string(attribute.name));
+  if (const auto* number = std::get_if<std::int64_t>(&attribute.value)) {
+    target.set_type(onnx::AttributeProto::INT);
+    target.set_i(*number);
+  } else if (const auto* real = std::get_if<double>(&attribute.value)) {
+    target.set_type(onnx::AttributeProto::FLOAT);
+    target.set_f(static_cast<float>(*real));
+  } else {
+    target.set_type(onnx::AttributeProto::INTS);
+    for (const std::int64_t value : std::get<std::vector<std::int64_t>>(attribute.value)) target.add_ints(value);
+  }
+}
+
+}  // namespace
+
+Builder::Builder(std::string_view network, const BuilderOptions& options)
+    : options_(options), batch_(batch_number(options.batch)), model_(std::make_unique<onnx::ModelProto>()) {
+  // Convolutions and poolings of bfloat16 came with opset 22.
+  const bool late = options.type == ElementType::bfloat16;
+  model_->set_ir_version(late ? 10 : 8);
+  model_->add_opset_import()->set_version(late ? 22 : 17);
+  model_->set_producer_name("taso-networks");
+  model_->mutable_graph()->set_name(std::string(network));
+}
+
+Builder::~Builder() = default;
+
+Builder::Scope::Scope(Builder& builder, std::string_view name) : builder_(builder), length_(builder.prefix_.size()) {
+  builder.prefix_ += name;
+  builder.prefix_ += '.';
+}
+
+Builder::Scope Builder::scope(std::string_view name) { return {*this, name}; }
+
+std::string Builder::path(std::string_view name) const { return prefix_ + std::string(name); }
+
+std::size_t Builder::nodes() const { return static_cast<std::size_t>(model_->graph().node_size()); }
+
+Model Builder::finish() { return {std::move(*model_), {}}; }
+
+Value Builder::graph_input(std::string_view name, ElementType type, const std::vector<std::int64_t>& rest) {
+  onnx::ValueInfoProto& info = *model_->mutable_graph()->add_input();
+  info.set_name(std::string(name));
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx_data_type(type));
+  Value value{std::string(name), {batch_}, {}};
+  value.shape.insert(value.shape.end(), rest.begin(), rest.end());
+  for (const std::int64_t extent : value.shape) {
+    auto& dim = *tensor.mutable_shape()->add_dim();
+    if (extent == open_batch)
+      dim.set_dim_param(options_.batch);
+    else
+      dim.set_dim_value(extent);
+  }
+  return value;
+}
+
+Value Builder::input(std::string_view name, const std::vector<std::int64_t>& rest) {
+  return graph_input(name, options_.type, rest);
+}
+
+Value Builder::integer_input(std::string_view name, const std::vector<std::int64_t>& rest) {
+  return graph_input(name, ElementType::int64, rest);
+}
+
+void Builder::output(const Value& value, std::string_view name) {
+  onnx::GraphProto& graph = *model_->mutable_graph();
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (std::string& operand : *node.mutable_input())
+      if (operand == value.name) operand = name;
+    for (std::string& result : *node.mutable_output())
+      if (result == value.name) result = name;
+  }
+  onnx::ValueInfoProto& info = *graph.add_output();
+  info.set_name(std::string(name));
+  auto& tensor = *info.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(onnx_data_type(options_.type));
+  for (const std::int64_t extent : value.shape) {
+    auto& dim = *tensor.mutable_shape()->add_dim();
+    if (extent == open_batch)
+      dim.set_dim_param(options_.batch);
+    else
+      dim.set_dim_value(extent);
+  }
+}
+
+onnx::NodeProto& Builder::add_node(std::string_view type, std::string_view place,
+                                   const std::vector<std::string>& operands, const std::vector<Attribute>& attributes) {
+  std::string where = path(place);
+  while (!where.empty() && where.back() == '.') where.pop_back();
+  std::string name = where.empty() ? std::string(type) : fmt::format("{}/{}", where, type);
+  const std::size_t before = names_[name]++;
+  if (before > 0) name += fmt::format("_{}", before);
+  onnx::NodeProto& node = *model_->mutable_graph()->add_node();
+  node.set_name(name);
+  node.set_op_type(std::string(type));
+  for (const std::string& operand : operands) node.add_input(operand);
+  for (const Attribute& attribute : attributes) set_attribute(*node.add_attribute(), attribute);
+  return node;
+}
+
+Value Builder::node(std::string_view type, std::string_view place, const std::vector<std::string>& operands,
+                    std::vector<std::int64_t> shape, const Power& power, const std::vector<Attribute>& attributes) {
+  onnx::NodeProto& node = add_node(type, place, operands, attributes);
+  node.add_output(node.name() + "_output");
+  return {node.output(0), std::move(shape), power};
+}
+
+Value Builder::like(std::string_view type, const Value& x, const Power& power) {
+  return node(type, "", {x.name}, x.shape, power);
+}
+
+std::string Builder::constant(onnx::TensorProto tensor) {
+  onnx::NodeProto& node = add_node("Constant", "", {}, {});
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name("value");
+  attribute.set_type(onnx::AttributeProto::TENSOR);
+  *attribute.mutable_t() = std::move(tensor);
+  node.add_output(node.name() + "_output");
+  return node.output(0);
+}
+
+std::string Builder::scalar(double number) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx_data_type(options_.type));
+  // Without deviation the mean is all there is.
+  tensor.set_raw_data(seeded_bytes(options_.type, 1, {number, 0}, 0, ""));
+  return constant(std::move(tensor));
+}
+
+std::string Builder::numbers(const std::vector<std::int64_t>& values) {
+  return constant(integer_tensor(values, {static_cast<std::int64_t>(values.size())}));
+}
+
+Value Builder::integers(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& shape) {
+  return {constant(integer_tensor(numbers, shape)), shape, {}};
+}
+
+std::string Builder::weights(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread) {
+  onnx::TensorProto& tensor = *model_->mutable_graph()->add_initializer();
+  tensor.set_name(path(name));
+  tensor.set_data_type(onnx_data_type(options_.type));
+  std::size_t count = 1;
+  for (const std::int64_t extent : shape) {
+    tensor.add_dims(extent);
+    count *= static_cast<std::size_t>(extent);
+  }
+  if (options_.with_weights)
+    *tensor.mutable_raw_data() = seeded_bytes(options_.type, count, spread, options_.seed, tensor.name());
+  return tensor.name();
+}
+
+Value Builder::parameter(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : shape) count *= static_cast<std::uint64_t>(extent);
+  parameters_ += count;
+  const double square = spread.mean * spread.mean + spread.deviation * spread.deviation;
+  return {weights(name, shape, spread), shape, {square, 0}};
+}
+
+}  // namespace taso::networks

@@ -1,0 +1,196 @@
+// The builder's layers: what has parameters, activations, poolings and arithmetic.
+#include <algorithm>
+#include <cmath>
+
+#include "examples/networks/builder.h"
+#include "ops/error.h"
+#include "ops/onnx/tensor_data.h"
+
+namespace taso::networks {
+namespace {
+
+/// So that what comes out has a power of 1.
+Spread weights_for(const Value& x, std::int64_t summands) {
+  return {0, 1 / std::sqrt(static_cast<double>(summands) * x.power.total())};
+}
+
+/// The same for weights of which each result's lie together. What is never negative has a mean, which random weights would
+/// turn into a constant for each result; layer by layer the constants win and the input is forgotten. Weights that sum to
+/// zero let the mean go, as batch norms do in training.
+Spread filters_for(const Value& x, std::int64_t summands) {
+  if (x.power.positive == 0 || summands < 4) return weights_for(x, summands);
+  constexpr double around_the_mean = 0.68;  // the rest of a ReLU's power is its mean's
+  Value rest = x;
+  rest.power.positive *= around_the_mean;
+  Spread spread = weights_for(rest, summands);
+  spread.balanced = static_cast<std::size_t>(summands);
+  return spread;
+}
+
+constexpr Spread bias_spread{0, 0.05};
+
+Power scaled(const Power& power, double factor) { return {power.centred * factor, power.positive * factor}; }
+
+std::vector<std::int64_t> both(const Extent& extent) { return {extent.height, extent.width}; }
+
+}  // namespace
+
+std::vector<std::int64_t> Builder::pads_of(const Value& x, const Window& window) const {
+  if (!window.same) return {window.pad.height, window.pad.width, window.pad.height, window.pad.width};
+  const auto total = [](std::int64_t size, std::int64_t kernel, std::int64_t stride) {
+    return std::max<std::int64_t>(((size + stride - 1) / stride - 1) * stride + kernel - size, 0);
+  };
+  const std::int64_t rows = total(x.shape[2], window.kernel.height, window.stride.height);
+  const std::int64_t columns = total(x.shape[3], window.kernel.width, window.stride.width);
+  return {rows / 2, columns / 2, rows - rows / 2, columns - columns / 2};
+}
+
+/// The shape of what a window gives as it slides over x.
+std::vector<std::int64_t> Builder::windows_of(const Value& x, std::int64_t channels, const Window& window) const {
+  const std::vector<std::int64_t> pads = pads_of(x, window);
+  const auto extent = [&](std::size_t axis, std::int64_t kernel, std::int64_t stride) {
+    const std::int64_t room = x.shape[axis + 2] + pads[axis] + pads[axis + 2] - kernel;
+    check(room >= 0, "a window fits into what it slides over");
+    return (room + (window.round_up ? stride - 1 : 0)) / stride + 1;
+  };
+  return {x.shape[0], channels, extent(0, window.kernel.height, window.stride.height),
+          extent(1, window.kernel.width, window.stride.width)};
+}
+
+Value Builder::conv(const Value& x, std::string_view name, std::int64_t channels, const Window& window,
+                    const ConvStyle& style) {
+  check(x.channels() % style.groups == 0 && channels % style.groups == 0, "groups divide the channels");
+  const Scope here = scope(name);
+  const std::int64_t depth = x.channels() / style.groups;
+  const Spread spread = filters_for(x, depth * window.kernel.height * window.kernel.width);
+  std::vector<std::string> operands{
+      x.name, parameter("weight", {channels, depth, window.kernel.height, window.kernel.width}, spread).name};
+  if (style.bias) operands.push_back(parameter("bias", {channels}, bias_spread).name);
+  return node("Conv", "", operands, windows_of(x, channels, window), {1, 0},
+              {{"dilations", std::vector<std::int64_t>{1, 1}},
+               {"group", style.groups},
+               {"kernel_shape", both(window.kernel)},
+               {"pads", pads_of(x, window)},
+               {"strides", both(window.stride)}});
+}
+
+Value Builder::batch_norm(const Value& x, std::string_view name, double epsilon) {
+  const Scope here = scope(name);
+  const std::vector<std::int64_t> shape{x.channels()};
+  const double power = x.power.total();
+  const std::string scale = parameter("weight", shape, {1, 0.1}).name;
+  const std::string offset = parameter("bias", shape, {0, 0.1}).name;
+  const std::string mean = weights("running_mean", shape, {0, 0.1 * std::sqrt(power)});
+  const std::string variance = weights("running_var", shape, {power, 0.1 * power});
+  return node("BatchNormalization", "", {x.name, scale, offset, mean, variance}, x.shape, scaled(x.power, 1 / power),
+              {{"epsilon", epsilon}});
+}
+
+Value Builder::layer_norm(const Value& x, std::string_view name, double epsilon) {
+  const Scope here = scope(name);
+  const std::string scale = parameter("weight", {x.shape.back()}, {1, 0.1}).name;
+  const std::string offset = parameter("bias", {x.shape.back()}, {0, 0.1}).name;
+  return node("LayerNormalization", "", {x.name, scale, offset}, x.shape, {1, 0},
+              {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
+}
+
+Value Builder::linear(const Value& x, std::string_view name, std::int64_t features, bool with_bias) {
+  const Scope here = scope(name);
+  const std::int64_t depth = x.shape.back();
+  std::vector<std::int64_t> shape = x.shape;
+  shape.back() = features;
+  if (x.shape.size() == 2 && with_bias)
+    return node("Gemm", "",
+                {x.name, parameter("weight", {features, depth}, filters_for(x, depth)).name,
+                 parameter("bias", {features}, bias_spread).name},
+                shape, {1, 0}, {{"alpha", 1.0}, {"beta", 1.0}, {"transB", std::int64_t{1}}});
+  const Value product =
+      node("MatMul", "", {x.name, parameter("weight", {depth, features}, weights_for(x, depth)).name}, shape, {1, 0});
+  if (!with_bias) return product;
+  return node("Add", "", {product.name, parameter("bias", {features}, bias_spread).name}, shape, {1, 0});
+}
+
+Value Builder::embedding(const Value& indices, std::string_view name, std::int64_t rows, std::int64_t width) {
+  const Scope here = scope(name);
+  std::vector<std::int64_t> shape = indices.shape;
+  shape.push_back(width);
+  return node("Gather", "", {parameter("weight", {rows, width}, {0, 1}).name, indices.name}, shape, {1, 0});
+}
+
+Value Builder::relu(const Value& x) { return like("Relu", x, {0, x.power.centred / 2 + x.power.positive}); }
+
+Value Builder::relu6(const Value& x) {
+  const std::string low = scalar(0), high = scalar(6);
+  return node("Clip", "", {x.name, low, high}, x.shape, {0, x.power.centred / 2 + x.power.positive});
+}
+
+Value Builder::sigmoid(const Value& x) { return like("Sigmoid", x, {0, 0.3}); }
+
+Value Builder::tanh(const Value& x) { return like("Tanh", x, {std::min(x.power.total(), 0.4), 0}); }
+
+Value Builder::gelu(const Value& x) {
+  const Value bell = like("Erf", arithmetic("Div", x, std::sqrt(2.0)), x.power);
+  Value y = arithmetic("Mul", multiply(x, arithmetic("Add", bell, 1)), 0.5);
+  y.power = {0, 0.43 * x.power.total()};
+  return y;
+}
+
+Value Builder::softmax(const Value& x) {
+  return node("Softmax", "", {x.name}, x.shape, {0, 1}, {{"axis", std::int64_t{-1}}});
+}
+
+Value Builder::max_pool(const Value& x, const Window& window) {
+  return node("MaxPool", "", {x.name}, windows_of(x, x.channels(), window), {0, 2 * x.power.total()},
+              {{"ceil_mode", std::int64_t{window.round_up}},
+               {"kernel_shape", both(window.kernel)},
+               {"pads", pads_of(x, window)},
+               {"strides", both(window.stride)}});
+}
+
+Value Builder::average_pool(const Value& x, const Window& window) {
+  // Neighbours differ, but not as if they had nothing to do with one another.
+  const auto count = static_cast<double>(window.kernel.height * window.kernel.width);
+  const Power power{x.power.centred / std::sqrt(count), x.power.positive * (count > 1 ? 0.6 : 1)};
+  return node("AveragePool", "", {x.name}, windows_of(x, x.channels(), window), power,
+              {{"ceil_mode", std::int64_t{window.round_up}},
+               {"count_include_pad", std::int64_t{window.count_pads}},
+               {"kernel_shape", both(window.kernel)},
+               {"pads", pads_of(x, window)},
+               {"strides", both(window.stride)}});
+}
+
+Value Builder::pooled_features(const Value& x) {
+  const Power power{0, x.power.centred / static_cast<double>(x.shape[2] * x.shape[3]) + x.power.positive * 0.5};
+  return flatten(node("GlobalAveragePool", "", {x.name}, {x.shape[0], x.channels(), 1, 1}, power));
+}
+
+Value Builder::add(const Value& x, const Value& y) {
+  check(x.shape.size() >= y.shape.size(), "the larger operand stands first");
+  return node("Add", "", {x.name, y.name}, x.shape,
+              {x.power.centred + y.power.centred, x.power.positive + y.power.positive});
+}
+
+Value Builder::multiply(const Value& x, const Value& y) {
+  return node("Mul", "", {x.name, y.name}, x.shape, {x.power.total() * y.power.total(), 0});
+}
+
+Value Builder::arithmetic(std::string_view type, const Value& x, double number, bool scalar_first) {
+  const std::string other = scalar(number);
+  const double factor = type == "Mul" ? number : type == "Div" ? 1 / number : 1;
+  return node(type, "", scalar_first ? std::vector{other, x.name} : std::vector{x.name, other}, x.shape,
+              scaled(x.power, factor * factor));
+}
+
+Value Builder::matmul(const Value& x, const Value& y) {
+  check(x.shape.back() == y.shape[y.shape.size() - 2], "columns meet rows");
+  std::vector<std::int64_t> shape = x.shape;
+  shape.back() = y.shape.back();
+  const double power = static_cast<double>(x.shape.back()) * x.power.total() * y.power.total();
+  return node("MatMul", "", {x.name, y.name}, shape, {power, 0});
+}
+
+Value Builder::cast(const Value& x) {
+  return node("Cast", "", {x.name}, x.shape, x.power, {{"to", std::int64_t{onnx_data_type(options_.type)}}});
+}
+
+}  // namespace taso::networks

@@ -1,0 +1,87 @@
+#include "examples/networks/networks.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ops/error.h"
+#include "ops/spelling.h"
+
+namespace taso::networks {
+namespace {
+
+constexpr std::array<Network, 14> networks{{
+    {"resnet50", "bottlenecks of a stage: 3, 4, 6, 3", build_resnet50, 224, 32},
+    {"resnext50", "bottlenecks of a stage: 3, 4, 6, 3", build_resnext50, 224, 32},
+    {"inception_v3", "modules of a kind: 3, 4, 2", build_inception_v3, 299, 75},
+    {"squeezenet1_1", "fire modules of a width: 2, 2, 2, 2", build_squeezenet, 224, 32},
+    {"mobilenet_v2", "inverted residuals of a stage: 1, 2, 3, 4, 3, 3, 1", build_mobilenet_v2, 224, 32},
+    {"densenet121", "layers of a dense block: 6, 12, 24, 16", build_densenet121, 224, 32},
+    {"nasnet_mobile", "normal cells of a stage: 4, 4, 4", build_nasnet_mobile, 224, 32},
+    {"nasnet_large", "normal cells of a stage: 6, 6, 6", build_nasnet_large, 331, 32},
+    {"nasrnn", "steps: 5", build_nasrnn},
+    {"nas_cell", "steps: 5", build_nas_cell},
+    {"bert_base", "layers: 12", build_bert_base, 0, 0, 1, 128, 512},
+    {"bert_large", "layers: 24", build_bert_large, 0, 0, 1, 128, 512},
+    {"vit_b_16", "layers: 12", build_vit, 224, 16, 16},
+    {"ssd300_resnet50", "bottlenecks of a stage: 3, 4, 6", build_ssd300, 300, 257},
+}};
+
+constexpr std::int64_t largest_image = 4096;
+constexpr std::int64_t most_blocks = 1024;
+
+void settle_image(const Network& network, Variant& variant) {
+  if (network.image_size == 0 && variant.image_size != 0)
+    throw InputError(fmt::format("{} looks at no images", network.name));
+  if (network.image_size == 0) return;
+  if (variant.image_size == 0) variant.image_size = network.image_size;
+  if (variant.image_size < network.smallest_image || variant.image_size > largest_image)
+    throw InputError(fmt::format("images of {} are {} to {} pixels wide, not {}", network.name, network.smallest_image,
+                                 largest_image, variant.image_size));
+  if (variant.image_size % network.image_step != 0)
+    throw InputError(fmt::format("images of {} are multiples of {} pixels wide, and {} is none", network.name,
+                                 network.image_step, variant.image_size));
+}
+
+void settle_sequence(const Network& network, Variant& variant) {
+  if (network.sequence == 0 && variant.sequence != 0)
+    throw InputError(fmt::format("{} takes no length of a sequence", network.name));
+  if (network.sequence == 0) return;
+  if (variant.sequence == 0) variant.sequence = network.sequence;
+  if (variant.sequence > network.longest_sequence)
+    throw InputError(
+        fmt::format("{} reads up to {} tokens, not {}", network.name, network.longest_sequence, variant.sequence));
+}
+
+}  // namespace
+
+std::vector<std::int64_t> blocks_by_stage(const Variant& variant, std::vector<std::int64_t> in_the_paper) {
+  if (variant.blocks > 0) std::fill(in_the_paper.begin(), in_the_paper.end(), variant.blocks);
+  return in_the_paper;
+}
+
+std::span<const Network> all_networks() { return networks; }
+
+const Network& network_named(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Network& network : networks) {
+    if (network.name == name) return network;
+    names.emplace_back(network.name);
+  }
+  const std::string guess = did_you_mean(name, names);
+  throw InputError(fmt::format("there is no network '{}'{}", name,
+                               guess.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : guess));
+}
+
+void build(Builder& net, const Network& network, Variant variant) {
+  settle_image(network, variant);
+  settle_sequence(network, variant);
+  if (variant.blocks > most_blocks)
+    throw InputError(fmt::format("{} blocks are more than the {} that are built", variant.blocks, most_blocks));
+  network.build(net, variant);
+}
+
+}  // namespace taso::networks

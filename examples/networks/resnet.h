@@ -1,0 +1,21 @@
+// The trunk that ResNet-50, ResNeXt-50 and SSD share.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "examples/networks/builder.h"
+
+namespace taso::networks {
+
+struct ResNet {
+  std::vector<std::int64_t> blocks;  ///< bottlenecks, stage by stage; at most four stages
+  std::vector<std::int64_t> strides = {1, 2, 2, 2};
+  std::int64_t groups = 1;
+  std::int64_t group_width = 64;  ///< channels of a group in the first stage's 3x3 convolutions
+};
+
+/// From the images to the last stage's feature map.
+Value resnet_features(Builder& net, Value x, const ResNet& form);
+
+}  // namespace taso::networks

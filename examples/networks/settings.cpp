@@ -1,0 +1,155 @@
+#include "examples/networks/settings.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/ending.h"
+#include "cli/option_values.h"
+#include "ops/error.h"
+
+namespace taso::networks {
+namespace {
+
+constexpr std::uint64_t largest_batch = 65536;
+constexpr std::uint64_t largest_number = 65536;
+
+/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+struct Raw {
+  std::string network, output, folder, batch, type, seed, blocks, image_size, sequence, log_file, color;
+  bool list = false, version = false;
+  int verbose = 0, quiet = 0;
+};
+
+void declare(CLI::App& app, Raw& raw) {
+  const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
+                       const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
+  app.add_option("network", raw.network, "The network to write; --list names them")->type_name("NAME");
+  one("-o,--output", raw.output, "Where it goes", "FILE", "Options");
+  one("--all", raw.folder, "Write every network there is, to FOLDER/NAME.onnx", "FOLDER", "Options");
+  app.add_flag("--list", raw.list, "Print the networks, or the one that is named, with their sizes, and end");
+
+  const std::string form = "The network";
+  one("--batch", raw.batch, "How many at once: a number, or a name for a dimension that is left open (1)", "N", form);
+  one("--type", raw.type, "Of all numbers: float32, float16, bfloat16 or double (float32)", "TYPE", form);
+  one("--seed", raw.seed, "Of the parameters (1)", "N", form);
+  one("--blocks,--layers", raw.blocks, "How often the repeated block is repeated, instead of as in the paper", "N",
+      form);
+  one("--image-size", raw.image_size, "Height and width of the images, instead of the paper's", "N", form);
+  one("--sequence", raw.sequence, "Tokens, of networks that read (128)", "N", form);
+
+  const std::string saying = "What it says";
+  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
+  one("--color", raw.color, "auto, always or never", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+}
+
+ElementType type_named(const std::string& text) {
+  if (text == "double") return ElementType::float64;
+  const auto type = element_type_named(text);
+  if (!type || !is_floating(*type))
+    throw UsageError(fmt::format("--type takes float32, float16, bfloat16 or double, not '{}'", text));
+  return *type;
+}
+
+/// A number from 1 on, or a name as programs have them.
+std::string batch_given(const std::string& text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (is_letter(text.front()) &&
+      std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); }))
+    return text;
+  if (!is_digit(text.front())) throw UsageError(fmt::format("--batch takes a number or a name, not '{}'", text));
+  const std::uint64_t number = whole_number("--batch", text, largest_batch);
+  if (number == 0) throw UsageError("--batch takes at least 1");
+  return std::to_string(number);
+}
+
+std::int64_t number_given(const std::string& flag, const std::string& text) {
+  if (text.empty()) return 0;
+  const std::uint64_t number = whole_number(flag, text, largest_number);
+  if (number == 0) throw UsageError(fmt::format("{} takes at least 1", flag));
+  return static_cast<std::int64_t>(number);
+}
+
+void resolve_form(const Raw& raw, Settings& settings) {
+  if (!raw.batch.empty()) settings.building.batch = batch_given(raw.batch);
+  if (!raw.type.empty()) settings.building.type = type_named(raw.type);
+  if (!raw.seed.empty())
+    settings.building.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
+  settings.variant.blocks = number_given("--blocks", raw.blocks);
+  settings.variant.image_size = number_given("--image-size", raw.image_size);
+  settings.variant.sequence = number_given("--sequence", raw.sequence);
+}
+
+void resolve_networks(const Raw& raw, Command& command) {
+  Settings& settings = command.settings;
+  const bool every = !raw.folder.empty() || (raw.list && raw.network.empty());
+  if (every)
+    for (const Network& network : all_networks()) settings.networks.push_back(&network);
+  if (!raw.network.empty()) {
+    if (!raw.folder.empty()) throw UsageError("--all writes every network; none can be named beside it");
+    try {
+      settings.networks.push_back(&network_named(raw.network));
+    } catch (const InputError& error) {
+      throw UsageError(error.what());
+    }
+  }
+  if (raw.list && (!raw.output.empty() || !raw.folder.empty())) throw UsageError("--list writes no file");
+  if (raw.list) {
+    command.kind = Command::Kind::list;
+    return;
+  }
+  if (settings.networks.empty()) throw UsageError("no network is named; --list shows them");
+  if (!raw.folder.empty() && !raw.output.empty()) throw UsageError("-o and --all exclude one another");
+  if (raw.folder.empty() && raw.output.empty()) throw UsageError("no output is given: -o names the model to write");
+  settings.output = raw.output;
+  settings.folder = raw.folder;
+}
+
+}  // namespace
+
+Command parse_command(int argc, const char* const* argv) {
+  Command command;
+  Raw raw;
+  CLI::App app("Writes the benchmark networks of the field as ONNX models, with seeded parameters.", "taso-networks");
+  app.set_help_flag("-h,--help", "Print this and end");
+  declare(app, raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    command.kind = Command::Kind::help;
+    command.help = app.help();
+    return command;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
+  Console::Options& console = command.settings.console;
+  console.program = "taso-networks";
+  console.verbosity = raw.verbose - raw.quiet;
+  console.color = color_named(raw.color);
+  if (!raw.log_file.empty()) console.log_file = raw.log_file;
+  if (raw.version) {
+    command.kind = Command::Kind::version;
+    return command;
+  }
+  resolve_form(raw, command.settings);
+  resolve_networks(raw, command);
+  return command;
+}
+
+Variant variant_for(const Settings& settings, const Network& network) {
+  Variant variant = settings.variant;
+  if (settings.networks.size() > 1 && network.image_size == 0) variant.image_size = 0;
+  if (settings.networks.size() > 1 && network.sequence == 0) variant.sequence = 0;
+  return variant;
+}
+
+}  // namespace taso::networks
