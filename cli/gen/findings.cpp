@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +10,7 @@
 #include "cli/ending.h"
 #include "cli/table.h"
 #include "rules/canonical.h"
+#include "rules/rule_size.h"
 #include "rules/rule_text.h"
 
 namespace taso {
@@ -167,7 +169,14 @@ std::string rule_file_of(const Findings& findings) {
   CommentBlock header = header_of(findings);
   if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
   file.items.emplace_back(std::move(header));
-  for (const Rule& rule : findings.report.rules) file.items.emplace_back(rule);
+  // The smallest first: a run that allows larger ones only adds to the end.
+  std::map<std::size_t, std::vector<const Rule*>> by_size;
+  for (const Rule& rule : findings.report.rules) by_size[size_of(rule)].push_back(&rule);
+  for (const auto& [size, rules] : by_size) {
+    file.items.emplace_back(
+        CommentBlock{{fmt::format("--- {} operator{} on the larger side ---", size, size == 1 ? "" : "s")}});
+    for (const Rule* rule : rules) file.items.emplace_back(*rule);
+  }
   return print(file);
 }
 

@@ -49,7 +49,12 @@ def test_rules_are_found_and_proved(gen, taso_verify, tmp_path):
     text = out.read_text()
     assert text.startswith("taso rules 1\n\n# ")
     names = re.findall(r"^rule (\S+)$", text, re.MULTILINE)
-    assert names == sorted(names) and len(names) == len(set(names)) > 10
+    sections = re.split(r"^# --- (\d+) operators? on the larger side ---$", text, flags=re.MULTILINE)
+    assert [int(size) for size in sections[1::2]] == [1, 2]
+    for section in sections[2::2]:
+        part = re.findall(r"^rule (\S+)$", section, re.MULTILINE)
+        assert part == sorted(part)
+    assert len(names) == len(set(names)) > 10
     assert "relu(relu(x)) => relu(x)" in text and "matmul(matmul(x, y), z) => matmul(x, matmul(y, z))" in text
     assert len(re.findall(r"^  by \S", text, re.MULTILINE)) == len(names)
     verified = run(taso_verify, out, "--no-cache")
@@ -98,6 +103,18 @@ def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
     header = re.match(r"taso rules 1\n\n((?:# .*\n)+)\n", texts[0]).group(1)
     assert "at most 2" in header and "add relu" in header and re.search(r"[0-9a-f]{32}", header)
     assert texts[0].replace("(seed 1)", "(seed 2)") == texts[2], "the same rules at other contents"
+
+
+def test_a_larger_size_only_adds_to_the_end(gen, tmp_path):
+    """So a file of large rules can be checked in part without finding them all again."""
+    for operators in ("add,mul,relu,transpose", "matmul,concat1,split1,transpose"):
+        texts = []
+        for size in (1, 2, 3):
+            assert gen("-o", tmp_path / "out.rules", "--operators", operators, "--max-ops", size).code == 0
+            text = (tmp_path / "out.rules").read_text()
+            assert f"at most {size} of these" in text
+            texts.append(text.replace(f"at most {size} of these", "at most N of these"))
+        assert texts[1].startswith(texts[0]) and texts[2].startswith(texts[1]) and len(texts[2]) > len(texts[1])
 
 
 def test_what_is_not_proved_is_listed_apart(gen, tmp_path):

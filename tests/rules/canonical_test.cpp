@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "rules/rule_size.h"
 #include "rules/rule_text.h"
 #include "tests/catch.h"
 #include "tests/rules/random_rule.h"
@@ -137,6 +138,18 @@ TEST_CASE("hashes are the same on every machine") {
   CHECK(canonical_text(rule) ==
         "matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))");
   CHECK(generated_name(rule).starts_with("matmul-to-split-matmul-concat-"));
+}
+
+TEST_CASE("a rule is as large as its larger side") {
+  const auto size = [](const char* text) { return size_of(parse_rule(text)); };
+  CHECK(size("candidate c\n  x => x\n") == 0);
+  CHECK(size("candidate c\n  relu(relu(x)) => relu(x)\n") == 2);
+  CHECK(size("candidate c\n  relu(x) => relu(relu(x))\n") == 2);
+  CHECK(size("candidate c\n  add(relu(x), relu(x)) => relu(add(x, x))\n") == 2);
+  CHECK(size("candidate c\n  matmul(x, y), matmul(x, z)\n"
+             "    => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))\n") == 3);
+  CHECK(size("candidate c\n  concat(first(split[at=1](x)), second(split[at=1](x))) => x\n") == 2);
+  CHECK(size("candidate c\n  concat(first(split[at=1](x)), second(split[at=2](x))) => x\n") == 3);
 }
 
 }  // namespace
