@@ -97,4 +97,88 @@ void Extractor::note(const Program::Log& log) {
         if (name != no_value && program_.definition(name).exists) merged_.erase(name);
 }
 
+namespace {
+
+/// Says what values are computed from, down to those that have names.
+class Expressions {
+ public:
+  using Make = std::function<const Node&(ComputationId, const std::vector<Value>&)>;
+  Expressions(const Program& program, Make make) : program_(program), make_(std::move(make)) {}
+
+  void name(ValueId id, const Value& value) { named_.emplace(id, value); }
+  bool is_named(ValueId id) const { return named_.contains(id); }
+  bool is_complete() const { return complete_; }
+
+  Value of(ValueId id) {
+    if (const auto found = named_.find(id); found != named_.end()) return found->second;
+    if (const auto found = known_.find(id); found != known_.end()) return found->second;
+    const Value value = computed(id);
+    known_.emplace(id, value);
+    // Equal to a value that has a name, but is computed in another way now: the name would mean that one.
+    const auto original = program_.original_values().find(value);
+    if (original != program_.original_values().end() && original->second != id && is_named(original->second) &&
+        program_.definition(original->second).exists)
+      complete_ = false;
+    return value;
+  }
+  /// What computes it, even if it has a name.
+  Value computed(ValueId id) {
+    const Program::Definition& definition = program_.definition(id);
+    std::vector<Value> operands;
+    for (const ValueId operand : program_.store()[definition.computation].operands)
+      operands.push_back(operand == no_value ? Value{} : of(operand));
+    return make_(definition.computation, operands).output(definition.output);
+  }
+
+ private:
+  const Program& program_;
+  Make make_;
+  std::unordered_map<ValueId, Value> named_, known_;
+  bool complete_ = true;
+};
+
+}  // namespace
+
+Replacements Extractor::replacements(const std::function<bool(const Value&)>& is_named) {
+  std::vector<std::pair<Value, ValueId>> originals;
+  Expressions expressions(program_, [this](ComputationId id, const std::vector<Value>& operands) -> const Node& {
+    return make(id, operands);
+  });
+  for (const auto& [value, id] : program_.original_values()) {
+    if (!value || (is_named && !is_named(value))) continue;
+    originals.emplace_back(value, id);
+    expressions.name(id, value);
+  }
+  std::sort(originals.begin(), originals.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+
+  Replacements result;
+  for (const auto& [value, id] : originals) {
+    if (!program_.definition(id).exists) {
+      const ValueId now = current(id);
+      if (now == id || !program_.definition(now).exists) continue;  // nobody needs it
+      (expressions.is_named(now) ? result.merged : result.rewritten).emplace_back(value, expressions.of(now));
+      continue;
+    }
+    const Program::Definition& definition = program_.definition(id);
+    const Computation& computation = program_.store()[definition.computation];
+    if (computation.origin != nullptr) continue;  // leaves and opaque nodes stay what they are
+    // Values that have been merged keep the node as it is: it gets other operands with all who used them.
+    bool same = definition.output == value.output && value.node->as_operator() != nullptr &&
+                *value.node->as_operator() == computation.op->op &&
+                value.node->inputs().size() == computation.operands.size();
+    for (std::size_t i = 0; same && i < computation.operands.size(); ++i)
+      same = current(program_.value_of(value.node->inputs()[i])) == computation.operands[i];
+    if (same) continue;
+    const Value by = expressions.computed(id);
+    if (by == value) continue;
+    result.rewritten.emplace_back(value, by);
+    const auto twin = program_.original_values().find(by);
+    if (twin != program_.original_values().end() && expressions.is_named(twin->second) &&
+        program_.definition(twin->second).exists)
+      result.complete = false;
+  }
+  result.complete = result.complete && expressions.is_complete();
+  return result;
+}
+
 }  // namespace taso

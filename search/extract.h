@@ -25,6 +25,8 @@ class Extractor {
   RewriteStep describe(const Match& match) const;
   /// Notes which values a change found to be others.
   void note(const Program::Log& log);
+  /// Of the values for which `is_named` holds; of all, if there is no such function.
+  Replacements replacements(const std::function<bool(const Value&)>& is_named);
 
  private:
   ValueId current(ValueId id) const;

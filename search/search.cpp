@@ -211,6 +211,7 @@ class Search {
       result.steps.push_back(std::move(step));
     }
     check(prices_.total(program_) == states_[best_].cost, "the cost that was kept up to date is the cost");
+    result.replacements = extractor.replacements(options_.is_named);
     result.counts.computations = store_.computations();
     result.counts.values = store_.values();
     return result;

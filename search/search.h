@@ -20,6 +20,17 @@ struct SearchOptions {
   std::size_t budget = 1000;  ///< graphs to expand
   std::optional<std::chrono::duration<double>> time_budget;
   std::size_t longest_queue = 1'000'000;  ///< graphs that wait; beyond twice as many the dearest are forgotten
+  /// Which values of the graph replacements may speak of; all, if it is not given.
+  std::function<bool(const Value&)> is_named;
+};
+
+/// How the values of the graph that was given are computed now, in terms of such values: what export needs in order to
+/// touch nothing else.
+struct Replacements {
+  std::vector<std::pair<Value, Value>> rewritten;  ///< a value, and what computes it now over others of these values
+  std::vector<std::pair<Value, Value>> merged;     ///< a value, and another that it turned out to be
+  /// False if they cannot be told in this way: a new value looks like an old one that is computed differently now.
+  bool complete = true;
 };
 
 /// One rewrite on the way to the result, in terms of the graphs before and after it.
@@ -40,6 +51,7 @@ struct SearchResult {
   Graph graph;  ///< in the same pool
   Cost cost_before = 0, cost_after = 0;
   std::vector<RewriteStep> steps;
+  Replacements replacements;
   struct Counts {
     std::size_t rules = 0;     ///< that could match the graph's operators
     std::size_t expanded = 0;  ///< graphs whose rewrites were looked at

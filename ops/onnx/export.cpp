@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/interpreter.h"
 #include "ops/onnx/emit.h"
 #include "ops/onnx/node_body.h"
 #include "ops/onnx/proto.h"
@@ -40,12 +41,19 @@ class GraphWriter {
   /// The name that a value is to get when it is written.
   void reserve(const Value& value, const std::string& name) { reserved_.emplace(value, name); }
 
+  /// From now on, what depends on constants only is computed and not written, where they have data.
+  void compute_constants() { computes_ = true; }
+
   /// Writes what `value` needs, operands first, without recursion.
   void write(const Value& value, const std::string& hint) {
     if (has(value)) return;
     std::vector<const Node*> stack{value.node};
     while (!stack.empty()) {
       const Node& node = *stack.back();
+      if (computes_ && !is_written(node) && compute(node)) {
+        stack.pop_back();
+        continue;
+      }
       const std::size_t before = stack.size();
       for (const Value& operand : node.inputs())
         if (!has(operand)) stack.push_back(operand.node);
@@ -60,6 +68,37 @@ class GraphWriter {
   bool is_written(const Node& node) const {
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (!has(node.output(i))) return false;
+    return true;
+  }
+
+  /// Whether it is computed from constants that have data; looked up by name or not.
+  bool is_constant(const Node& node) {
+    const auto known = constant_.find(&node);
+    if (known != constant_.end()) return known->second;
+    bool constant = node.as_constant() != nullptr && node.as_constant()->weight != nullptr;
+    if (node.as_operator() != nullptr)
+      constant = std::all_of(node.inputs().begin(), node.inputs().end(),
+                             [&](const Value& operand) { return operand && is_constant(*operand.node); });
+    return constant_[&node] = constant;
+  }
+
+  /// Gives the results of a node as constants; false if they cannot be computed, or should not.
+  bool compute(const Node& node) {
+    if (node.as_operator() == nullptr || !is_constant(node)) return false;
+    Graph graph;
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      if (reserved_.contains(node.output(i))) return false;  // an output of the model is computed by a node
+      graph.outputs.push_back(node.output(i));
+    }
+    try {
+      const ArrayLimit limit(std::size_t{1} << 30);
+      // By the plain meaning, the same on every machine.
+      const auto results = interpret(graph, {}, {.threads = 1, .plain = true});
+      for (std::size_t i = 0; i < results.size(); ++i)
+        if (!has(node.output(i))) names_.emplace(node.output(i), sink_.add_constant(results[i]));
+    } catch (const InputError&) {
+      return false;
+    }
     return true;
   }
 
@@ -91,6 +130,8 @@ class GraphWriter {
   NodeSink& sink_;
   Names names_;
   Names reserved_;
+  std::unordered_map<const Node*, bool> constant_;
+  bool computes_ = false;
 };
 
 /// The nodes that the graph outputs need, by following operands backwards.
@@ -106,6 +147,20 @@ std::unordered_set<const onnx::NodeProto*> needed_nodes(const GraphEdit& edit) {
     for (std::string& name : captured_names(*node)) stack.push_back(std::move(name));
   }
   return needed;
+}
+
+/// Removes the nodes among these that nobody needs any more. What nobody needed before either is left to the clean-ups.
+void remove_what_was_needed(const std::unordered_set<const onnx::NodeProto*>& needed_before, GraphEdit& edit) {
+  std::unordered_set<const onnx::NodeProto*> was_needed;
+  for (const onnx::NodeProto* node : needed_before) was_needed.insert(edit.current(*node));
+  const auto needed = needed_nodes(edit);
+  const ModelView written = edit.view();
+  for (auto node = written.nodes.rbegin(); node != written.nodes.rend(); ++node) {
+    if (needed.contains(*node) || !was_needed.contains(*node)) continue;
+    const bool used = std::any_of((*node)->output().begin(), (*node)->output().end(),
+                                  [&](const std::string& name) { return !name.empty() && edit.uses(name) > 0; });
+    if (!used) edit.remove(**node);
+  }
 }
 
 std::unique_ptr<onnx::NodeProto> identity_node(const std::string& input, const std::string& output) {
@@ -172,17 +227,67 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
       edit.add(identity_node(writer.name(value), outputs[i].name()));
   }
 
-  std::unordered_set<const onnx::NodeProto*> was_needed;
-  for (const onnx::NodeProto* node : needed_before) was_needed.insert(edit.current(*node));
-  const auto needed = needed_nodes(edit);
-  const ModelView written = edit.view();
-  for (auto node = written.nodes.rbegin(); node != written.nodes.rend(); ++node) {
-    // What nobody needed before either is left to the clean-ups.
-    if (needed.contains(*node) || !was_needed.contains(*node)) continue;
-    const bool used = std::any_of((*node)->output().begin(), (*node)->output().end(),
-                                  [&](const std::string& name) { return !name.empty() && edit.uses(name) > 0; });
-    if (!used) edit.remove(**node);
+  remove_what_was_needed(needed_before, edit);
+}
+
+void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit) {
+  const auto needed_before = needed_nodes(edit);
+  GraphWriter::Names names;
+  std::unordered_map<Value, std::vector<std::string>, HashValue> further;  // names of values that have several
+  const ModelView view = edit.view();
+  const auto offer = [&](const std::string& name) {
+    const auto value = imported.values.find(name);
+    if (value == imported.values.end()) return;
+    if (!names.try_emplace(value->second, name).second) further[value->second].push_back(name);
+  };
+  for (const auto* input : view.inputs) offer(input->name());
+  for (const auto* tensor : view.initializers) offer(tensor->name());
+  for (const auto* node : view.nodes)
+    for (const std::string& output : node->output())
+      if (!output.empty()) offer(output);
+  const auto name_of_value = [&](const Value& value) -> const std::string& {
+    const auto found = names.find(value);
+    check(found != names.end(), "a value that is edited has a name");
+    return found->second;
+  };
+  /// The name is free afterwards; who used the value by it still does.
+  const auto take_name = [&](const std::string& name) {
+    const onnx::NodeProto* producer = edit.producer(name);
+    if (producer == nullptr) throw InputError(fmt::format("'{}' is not computed by a node", name));
+    const std::string old = edit.fresh_name(name + "/before");
+    edit.modify(*producer, [&](onnx::NodeProto& copy) {
+      for (auto& output : *copy.mutable_output())
+        if (output == name) output = old;
+    });
+  };
+  const auto use_instead = [&](const std::string& name, const std::string& by) {
+    if (name == by || edit.is_pinned(name)) return;
+    if (edit.is_graph_output(name)) {
+      take_name(name);
+      edit.add(identity_node(by, name));
+    } else if (edit.can_replace_uses(name, by)) {
+      edit.replace_uses(name, by);
+    }
+  };
+
+  EditSink sink(edit);
+  GraphWriter writer(sink, names);
+  writer.compute_constants();
+  for (const auto& [value, by] : edits.rewritten) {
+    take_name(name_of_value(value));
+    if (!writer.has(by)) writer.reserve(by, name_of_value(value));
   }
+  for (const auto& [value, by] : edits.rewritten) {
+    const std::string& name = name_of_value(value);
+    writer.write(by, name);
+    if (writer.name(by) != name) edit.add(identity_node(writer.name(by), name));
+    for (const std::string& other : further[value]) use_instead(other, name);
+  }
+  for (const auto& [value, by] : edits.merged) {
+    use_instead(name_of_value(value), name_of_value(by));
+    for (const std::string& other : further[value]) use_instead(other, name_of_value(by));
+  }
+  remove_what_was_needed(needed_before, edit);
 }
 
 Model write_model(const Graph& graph, const WriteOptions& options) {

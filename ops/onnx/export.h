@@ -12,6 +12,19 @@ namespace taso {
 /// something cannot be said at the model's opset; the edit is then to be thrown away.
 void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit);
 
+/// Values of a model that are to be computed in another way.
+struct ValueEdits {
+  /// A value, and what computes it: a value of the same pool, over values that have names in the model.
+  std::vector<std::pair<Value, Value>> rewritten;
+  /// A value, and another one of the model that it is equal to: whoever uses the first uses the second.
+  std::vector<std::pair<Value, Value>> merged;
+};
+
+/// Changes the model so that these values are computed in the new way under the names that they have; nothing else is
+/// touched, but nodes that nobody needs any more go. What depends on constants only is computed here, where they have data.
+/// Throws InputError when something cannot be said at the model's opset; the edit is then to be thrown away.
+void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit);
+
 struct WriteOptions {
   std::int64_t opset = 17;
   std::int64_t ir_version = 8;
