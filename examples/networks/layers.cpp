@@ -104,7 +104,7 @@ Value Builder::linear(const Value& x, std::string_view name, std::int64_t featur
                 {x.name, parameter("weight", {features, depth}, filters_for(x, depth)).name,
                  parameter("bias", {features}, bias_spread).name},
                 shape, {1, 0}, {{"alpha", 1.0}, {"beta", 1.0}, {"transB", std::int64_t{1}}});
-  const Value product =
+  Value product =
       node("MatMul", "", {x.name, parameter("weight", {depth, features}, weights_for(x, depth)).name}, shape, {1, 0});
   if (!with_bias) return product;
   return node("Add", "", {product.name, parameter("bias", {features}, bias_spread).name}, shape, {1, 0});

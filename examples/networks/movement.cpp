@@ -49,6 +49,7 @@ Value Builder::reshape(const Value& x, const std::vector<std::int64_t>& shape) {
 
 Value Builder::transpose(const Value& x, const std::vector<std::int64_t>& permutation) {
   std::vector<std::int64_t> shape;
+  shape.reserve(permutation.size());
   for (const std::int64_t axis : permutation) shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
   return node("Transpose", "", {x.name}, shape, x.power, {{"perm", permutation}});
 }

@@ -9,15 +9,15 @@
 namespace taso::networks {
 namespace {
 
-constexpr std::int64_t patch = 16, width = 768, heads = 12;
+constexpr std::int64_t patch = 16, width = 768, heads = 12, head_width = width / heads;
 constexpr double epsilon = 1e-6;
 
 Value attention(Builder& net, const Value& x) {
   const auto scope = net.scope("attn");
   const std::int64_t tokens = x.shape[1];
-  const Value together = net.reshape(net.linear(x, "qkv", 3 * width), {tokens, 3, heads, width / heads});
+  const Value together = net.reshape(net.linear(x, "qkv", 3 * width), {tokens, 3, heads, head_width});
   const std::vector<Value> parts = net.unstack(net.transpose(together, {2, 0, 3, 1, 4}));
-  const Value query = net.arithmetic("Mul", parts[0], 1 / std::sqrt(static_cast<double>(width / heads)));
+  const Value query = net.arithmetic("Mul", parts[0], 1 / std::sqrt(static_cast<double>(head_width)));
   const Value scores = net.matmul(query, net.transpose(parts[1], {0, 1, 3, 2}));
   Value context = net.matmul(net.softmax(scores), parts[2]);
   context.power = parts[2].power;  // an average of values
