@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "ops/error.h"
 
@@ -103,9 +102,14 @@ Property::Property(Rule rule) : rule_(std::move(rule)), inputs_(rule_.inputs()) 
   visit_attributes(rule_.source, learn);
   visit_attributes(rule_.target, learn);
   broadcast_.assign(inputs_.size(), false);
-  for (const Condition& condition : rule_.conditions)
-    for (const std::string& input : condition.inputs)
-      broadcast_[static_cast<std::size_t>(std::find(inputs_.begin(), inputs_.end(), input) - inputs_.begin())] = true;
+  for (const Condition& condition : rule_.conditions) {
+    std::vector<std::size_t> group;
+    for (const std::string& input : condition.inputs) {
+      group.push_back(static_cast<std::size_t>(std::find(inputs_.begin(), inputs_.end(), input) - inputs_.begin()));
+      broadcast_[group.back()] = true;
+    }
+    if (!group.empty()) broadcast_groups_.push_back(std::move(group));
+  }
   for (const PatternPtr& pattern : rule_.source) sides_[0].push_back(compile(*pattern));
   for (const PatternPtr& pattern : rule_.target) sides_[1].push_back(compile(*pattern));
 }
@@ -156,16 +160,20 @@ std::size_t Property::add_node(Side& side, const Pattern& pattern) const {
 Property::Side Property::compile(const Pattern& pattern) const {
   Side side;
   add_node(side, pattern);
-  std::set<std::size_t> bound_inputs, bound_variables;
+  side.binds_input.assign(inputs_.size(), false);
+  side.binds_variable.assign(variables_.size(), false);
   for (const Node& node : side.nodes) {
-    if (node.is_input) bound_inputs.insert(node.input);
+    if (node.is_input) side.binds_input[node.input] = true;
     for (const Node::Attribute& attribute : node.attributes) {
-      if (attribute.kind == Node::Attribute::Kind::variable) bound_variables.insert(attribute.variable);
+      if (attribute.kind == Node::Attribute::Kind::variable) side.binds_variable[attribute.variable] = true;
       for (const auto& element : attribute.elements)
-        if (element) bound_variables.insert(*element);
+        if (element) side.binds_variable[*element] = true;
     }
   }
-  side.binds_everything = bound_inputs.size() == inputs_.size() && bound_variables.size() == variables_.size();
+  const auto all = [](const std::vector<bool>& bound) {
+    return std::all_of(bound.begin(), bound.end(), [](bool is_bound) { return is_bound; });
+  };
+  side.binds_everything = all(side.binds_input) && all(side.binds_variable);
   return side;
 }
 

@@ -60,6 +60,7 @@ class Property {
   struct Side {
     std::vector<Node> nodes;  ///< operands first; the last one is the root
     bool binds_everything = false;
+    std::vector<bool> binds_input, binds_variable;
     std::vector<std::uint32_t> kinds;      ///< of operators in it, once each
     std::vector<std::uint32_t> constants;  ///< of those without operands
   };
@@ -70,11 +71,14 @@ class Property {
   struct Choice {
     std::vector<std::size_t> ranks;  ///< of the inputs
     std::vector<FieldCode> values;   ///< of the variables that are axes, switches or lists of axes; else the length
-    std::vector<std::vector<bool>> ones;  ///< of the inputs that broadcast, which dimensions are 1; else empty
+    /// Of the inputs that broadcast, which dimensions are 1 and stretched to those of another; else empty.
+    std::vector<std::vector<bool>> ones;
     auto operator<=>(const Choice&) const = default;
   };
   /// Which inputs broadcast, which variables hold numbers.
   bool broadcasts(std::size_t input) const { return broadcast_[input]; }
+  /// Which inputs broadcast against each other.
+  const std::vector<std::vector<std::size_t>>& broadcast_groups() const { return broadcast_groups_; }
   bool holds_numbers(std::size_t variable) const { return holds_numbers_[variable]; }
   bool is_real(std::size_t variable) const { return is_real_[variable]; }
   /// Null if there is none. Made once for each choice; safe for several threads.
@@ -88,6 +92,7 @@ class Property {
   Rule rule_;
   std::vector<std::string> inputs_, variables_;
   std::vector<bool> broadcast_, holds_numbers_, is_real_;
+  std::vector<std::vector<std::size_t>> broadcast_groups_;
   std::vector<Side> sides_[2];
   mutable std::mutex mutex_;
   mutable std::map<Choice, std::unique_ptr<PropertyInstance>> made_;

@@ -289,7 +289,8 @@ class Saturator {
 
   void collect(std::size_t place) {
     const Property& property = properties_[place];
-    for (std::size_t result = 0; result < property.results(); ++result)
+    for (std::size_t result = 0; result < property.results(); ++result) {
+      collect_pairs(place, result);
       for (const bool from_target : {false, true}) {
         const Property::Side &side = property.side(from_target, result), &other = property.side(!from_target, result);
         const auto present = [&](std::uint32_t kind) { return graph_.has_kind(kind); };
@@ -305,6 +306,52 @@ class Saturator {
             prepare(place, result, from_target, root, std::move(match));
           }
       }
+    }
+  }
+
+  /// Where no side says what the other is about, as in x - x = y - y, both have to be there.
+  void collect_pairs(std::size_t place, std::size_t result) {
+    const Property& property = properties_[place];
+    const Property::Side &source = property.side(false, result), &target = property.side(true, result);
+    if (source.binds_everything || target.binds_everything || source.nodes.back().is_input ||
+        target.nodes.back().is_input)
+      return;
+    const auto all_matches = [&](const Property::Side& side) {
+      constexpr std::size_t most = 32;
+      std::vector<std::pair<TermId, Matcher::Match>> found;
+      for (const TermId root : classes_with_[side.nodes.back().kind])
+        for (auto& match : Matcher(graph_, property, side).match(root))
+          if (found.size() < most) found.emplace_back(root, std::move(match));
+      return found;
+    };
+    const auto sources = all_matches(source);
+    if (sources.empty()) return;
+    const auto targets = all_matches(target);
+    for (const auto& [root, match] : sources)
+      for (const auto& [other_root, other] : targets) {
+        if (graph_.equal(root, other_root)) continue;
+        auto both = joined(source, match, target, other);
+        if (!both || !seen_.insert(mix(key_of(place, result, false, root, *both), graph_.find(other_root))).second)
+          continue;
+        prepare(place, result, false, root, std::move(*both), other_root);
+      }
+  }
+
+  /// What two matches bind together; nothing if they disagree.
+  std::optional<Matcher::Match> joined(const Property::Side& side, const Matcher::Match& match,
+                                       const Property::Side& other_side, const Matcher::Match& other) const {
+    Matcher::Match both = match;
+    for (std::size_t i = 0; i < both.inputs.size(); ++i) {
+      if (!other_side.binds_input[i]) continue;
+      if (side.binds_input[i] && !graph_.equal(match.inputs[i], other.inputs[i])) return std::nullopt;
+      both.inputs[i] = other.inputs[i];
+    }
+    for (std::size_t i = 0; i < both.variables.size(); ++i) {
+      if (!other_side.binds_variable[i]) continue;
+      if (side.binds_variable[i] && match.variables[i] != other.variables[i]) return std::nullopt;
+      both.variables[i] = other.variables[i];
+    }
+    return both;
   }
 
   std::size_t key_of(std::size_t property, std::size_t result, bool from_target, TermId root,
@@ -328,6 +375,25 @@ class Saturator {
     ready_.clear();
   }
 
+  /// Where a dimension is 1 in all of them, they are equal there: nothing is stretched. Axes count from the last.
+  static void keep_stretched(const std::vector<std::size_t>& group, Property::Choice& choice) {
+    const auto at = [&](std::size_t input, std::size_t from_last) -> std::optional<std::size_t> {
+      const std::size_t rank = choice.ones[input].size();
+      return from_last < rank ? std::optional(rank - 1 - from_last) : std::nullopt;
+    };
+    std::size_t greatest = 0;
+    for (const std::size_t input : group) greatest = std::max(greatest, choice.ones[input].size());
+    for (std::size_t axis = 0; axis < greatest; ++axis) {
+      const bool is_one_everywhere = std::all_of(group.begin(), group.end(), [&](std::size_t input) {
+        const auto place = at(input, axis);
+        return !place || choice.ones[input][*place];
+      });
+      if (!is_one_everywhere) continue;
+      for (const std::size_t input : group)
+        if (const auto place = at(input, axis)) choice.ones[input][*place] = false;
+    }
+  }
+
   Property::Choice choice_of(const Property& property, const Matcher::Match& match) const {
     Property::Choice choice;
     for (std::size_t i = 0; i < match.inputs.size(); ++i) {
@@ -337,6 +403,7 @@ class Saturator {
       if (!property.broadcasts(i)) continue;
       for (const NumberId number : shape) ones.push_back(graph_.numbers.meaning(number) == Dim(1));
     }
+    for (const auto& group : property.broadcast_groups()) keep_stretched(group, choice);
     for (std::size_t i = 0; i < match.variables.size(); ++i) {
       if (property.is_real(i))
         choice.values.emplace_back();
@@ -349,7 +416,9 @@ class Saturator {
   }
 
   /// While the e-graph is still as it was matched: whether the property says what was matched, and may be used.
-  void prepare(std::size_t place, std::size_t result, bool from_target, TermId root, Matcher::Match match) {
+  /// Where both sides were matched, `other_root` is the other one.
+  void prepare(std::size_t place, std::size_t result, bool from_target, TermId root, Matcher::Match match,
+               std::optional<TermId> other_root = std::nullopt) {
     const Property& property = properties_[place];
     const PropertyInstance* instance = property.at(choice_of(property, match));
     if (!instance) return;
@@ -360,6 +429,10 @@ class Saturator {
     const Instance& both = instance->instance;
     const auto matched = binding.lookup(from_target ? both.target[result] : both.source[result]);
     if (!matched || !graph_.equal(*matched, root)) return;
+    if (other_root) {
+      const auto other = binding.lookup(from_target ? both.source[result] : both.target[result]);
+      if (!other || !graph_.equal(*other, *other_root)) return;
+    }
     const auto failed = binding.failed_requirements();
     Step step{place, result, instance, std::move(match.inputs), std::move(match.variables), 0, 0};
     if (failed.empty())
