@@ -174,7 +174,81 @@ void absorb(std::vector<Alternative>& alternatives, const Constraints& known) {
       ++place;
 }
 
+bool never_negative(const Sum& sum);
+
+/// At least a positive number, whatever the elements are.
+bool surely_positive(const Sum& sum) {
+  return never_negative(sum) && std::any_of(sum.terms.begin(), sum.terms.end(), [](const Term& term) {
+           return term.bound.empty() && term.guards.empty() && term.factors.empty();
+         });
+}
+
+bool never_negative(const Factor& factor) {
+  switch (factor.kind) {
+    case Factor::Kind::access:
+    case Factor::Kind::real: return false;
+    case Factor::Kind::size: return facts().surely(at_least(factor.index[0], 0));
+    case Factor::Kind::reciprocal: return true;
+    case Factor::Kind::function: {
+      const auto function = static_cast<Function>(factor.head);
+      return function == Function::exp || (function == Function::reciprocal && surely_positive(*factor.operands[0]));
+    }
+    case Factor::Kind::maximum:
+      return std::any_of(factor.alternatives.begin(), factor.alternatives.end(),
+                         [](const Alternative& part) { return is_finite(part) && never_negative(*part.body); });
+  }
+  return false;
+}
+
+/// By the signs of its parts alone.
+bool never_negative(const Sum& sum) {
+  return std::all_of(sum.terms.begin(), sum.terms.end(), [](const Term& term) {
+    return term.coefficient.numerator > 0 &&
+           std::all_of(term.factors.begin(), term.factors.end(), [](const Factor& f) { return never_negative(f); });
+  });
+}
+
 Sum finished(std::vector<Alternative> alternatives, const Constraints& known);
+
+/// Where a function keeps the order, or turns it round, the largest value is that of the largest or smallest operand:
+/// of values of one function, all with the same sign, and 0 where it is one of them. Its value at minus infinity is none, so that there has to be an
+/// alternative.
+std::optional<Sum> of_greatest_operand(std::vector<Alternative> alternatives, const Constraints& known) {
+  std::optional<Function> function;
+  Rational sign{1, 1};
+  bool has_zero = false;
+  for (const Alternative& alternative : alternatives) {
+    if (alternative.body->terms.empty()) {
+      has_zero = true;
+      continue;
+    }
+    if (alternative.body->terms.size() != 1) return std::nullopt;
+    const Term& term = alternative.body->terms[0];
+    if (!term.bound.empty() || !term.guards.empty() || term.factors.size() != 1 ||
+        term.factors[0].kind != Factor::Kind::function)
+      return std::nullopt;
+    const auto here = static_cast<Function>(term.factors[0].head);
+    if (!function) sign = term.coefficient;
+    if ((sign != Rational{1, 1} && sign != minus) || term.coefficient != sign || function.value_or(here) != here)
+      return std::nullopt;
+    function = here;
+    const bool rises = here == Function::exp || here == Function::tanh || here == Function::erf;
+    if (!rises && !(here == Function::reciprocal && surely_positive(*term.factors[0].operands[0]))) return std::nullopt;
+  }
+  const bool keeps_zero = function == Function::tanh || function == Function::erf;
+  if (!function || (has_zero && !keeps_zero)) return std::nullopt;
+  const auto has_value = [&](Alternative alternative) {
+    alternative.body = shared({});
+    return simplify(alternative, known) && is_finite(alternative);
+  };
+  if (std::none_of(alternatives.begin(), alternatives.end(), has_value)) return std::nullopt;
+  // The largest operand, or minus the largest of the negated.
+  const Rational direction = *function == Function::reciprocal ? -sign : sign;
+  for (Alternative& alternative : alternatives)
+    if (!alternative.body->terms.empty())
+      alternative.body = shared(scaled(*alternative.body->terms[0].factors[0].operands[0], direction));
+  return scaled(apply(*function, {scaled(maximum(std::move(alternatives)), direction)}), sign);
+}
 
 Sum maximum_of(std::vector<Alternative> alternatives) {
   Factor factor;
@@ -232,6 +306,7 @@ Sum finished(std::vector<Alternative> alternatives, const Constraints& known) {
     if (!alternatives[0].bound.empty())
       if (auto apart = taken_apart(alternatives[0], known)) return *apart;
   }
+  if (auto outside = of_greatest_operand(alternatives, known)) return *outside;
   return maximum_of(std::move(alternatives));
 }
 
@@ -268,7 +343,13 @@ Sum maximum_by_cases(std::vector<Alternative> alternatives, const Constraints& k
       }
       continue;
     }
-    alternative.body = shared(combined(*alternative.body, known));
+    Sum collected = combined(*alternative.body, known);
+    const bool is_shorter = collected.terms.size() < alternative.body->terms.size();
+    alternative.body = shared(std::move(collected));
+    if (is_shorter && !alternative.bound.empty()) {  // what cancelled may have been all that held a variable
+      alternatives.push_back(std::move(alternative));
+      continue;
+    }
     if (const Factor* inner = only_maximum(*alternative.body, {1, 1})) {
       const SumPtr owner = alternative.body;
       for (const Alternative& each : inner->alternatives) {
@@ -288,6 +369,10 @@ Sum maximum_by_cases(std::vector<Alternative> alternatives, const Constraints& k
     }
     flat.push_back(std::move(alternative));
   }
+  const auto is_above_zero = [](const Alternative& alternative) {
+    return is_finite(alternative) && never_negative(*alternative.body);
+  };
+  if (greatest && greatest->numerator <= 0 && std::any_of(flat.begin(), flat.end(), is_above_zero)) greatest.reset();
   if (greatest) flat.push_back({{}, {}, shared(constant(*greatest))});
   return finished(std::move(flat), known);
 }

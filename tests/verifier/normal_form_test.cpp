@@ -173,6 +173,50 @@ TEST_CASE("normal form: maxima of windows") {
                    "dilations=1, pads=0](x))\n    = max_pool[kernel=k + m, strides=1, dilations=1, pads=0](x)"));
 }
 
+TEST_CASE("normal form: what is never negative") {
+  CHECK(proved("axiom a\n  relu(matmul(relu(x), relu(y))) = matmul(relu(x), relu(y))"));
+  CHECK(proved("axiom a\n  relu(sigmoid(x)) = sigmoid(x)"));
+  CHECK(proved("axiom a\n  relu(add(exp(x), relu(y))) = add(relu(y), exp(x))\n  where shape(x) = shape(y)"));
+  CHECK(proved("axiom a\n  relu(reduce_mean[axes=[0]](relu(x))) = reduce_mean[axes=[0]](relu(x))"));
+  CHECK(proved("axiom a\n  clip[low=-1](sigmoid(x)) = sigmoid(x)"));
+  CHECK(never_proved("axiom a\n  relu(matmul(relu(x), y)) = matmul(relu(x), y)"));
+  CHECK(never_proved("axiom a\n  relu(tanh(x)) = tanh(x)"));
+  CHECK(never_proved("axiom a\n  relu(sub(exp(x), relu(y))) = sub(exp(x), relu(y))\n  where shape(x) = shape(y)"));
+  CHECK(never_proved("axiom a\n  clip[low=1](sigmoid(x)) = sigmoid(x)"));
+  CHECK(never_proved("axiom a\n  relu(div(exp(x), y)) = div(exp(x), y)\n  where shape(x) = shape(y)"));
+  CHECK(never_proved("axiom a\n  relu(div(exp(x), relu(x))) = div(exp(x), relu(x))"));  // 1 / 0 is nothing to count on
+}
+
+TEST_CASE("normal form: functions that keep the order") {
+  CHECK(proved("axiom a\n  max(exp(x), exp(y)) = exp(max(x, y))\n  where shape(x) = shape(y)"));
+  CHECK(proved("axiom a\n  min(tanh(x), tanh(y)) = tanh(min(x, y))\n  where shape(x) = shape(y)"));
+  CHECK(proved("axiom a\n  relu(tanh(x)) = tanh(relu(x))"));
+  CHECK(proved("axiom a\n  reduce_max[axes=[1]](sigmoid(x)) = sigmoid(reduce_max[axes=[1]](x))"));
+  CHECK(proved(
+      "axiom a\n  max_pool[kernel=k, strides=s, pads=p](erf(x)) = erf(max_pool[kernel=k, strides=s, pads=p](x))"));
+  CHECK(never_proved("axiom a\n  relu(exp(x)) = exp(relu(x))"));
+  CHECK(never_proved("axiom a\n  max(exp(x), exp(y)) = exp(min(x, y))\n  where shape(x) = shape(y)"));
+  CHECK(never_proved("axiom a\n  max(exp(x), tanh(y)) = exp(max(x, y))\n  where shape(x) = shape(y)"));
+  CHECK(
+      never_proved("axiom a\n  reduce_max[axes=[1]](div(ones[shape=shape(x)], x)) = div(ones[shape=u], "
+                   "reduce_max[axes=[1]](x))"));
+  CHECK(
+      never_proved("axiom a\n  reduce_max[axes=[1]](sub(sub(x, x), tanh(x))) = sub(sub(y, y), y)\n  where shape(y) = "
+                   "replaced(shape(x), 1, 1)"));
+  // With dilation a window can be empty, and a function of minus infinity is not minus infinity.
+  CHECK(
+      never_proved("axiom a\n  max_pool[kernel=k, strides=s, dilations=d, pads=p](tanh(x)) = tanh(max_pool[kernel=k, "
+                   "strides=s, dilations=d, pads=p](x))"));
+}
+
+TEST_CASE("normal form: maxima of what cancels") {
+  CHECK(
+      proved("axiom a\n  max_pool[kernel=k, strides=s, pads=p](sub(x, x)) = sub(max_pool[kernel=k, strides=s, "
+             "pads=p](x), max_pool[kernel=k, strides=s, pads=p](x))"));
+  CHECK(proved("axiom a\n  reduce_max[axes=[0]](sub(add(x, x), x)) = reduce_max[axes=[0]](x)"));
+  CHECK(never_proved("axiom a\n  reduce_max[axes=[0]](sub(add(x, x), x)) = reduce_max[axes=[0]](sub(x, x))"));
+}
+
 TEST_CASE("normal form: sums over parts of a range") {
   CHECK(
       proved("axiom a\n  add(reduce_sum[axes=[0]](first(split[axis=0, at=k](x))), "
