@@ -45,7 +45,7 @@ void fill(std::string& bytes, const Spread& spread, Random random) {
     place += sizeof(T);
   };
   const char* const end = place + bytes.size();
-  std::vector<double> run(spread.balanced);
+  std::vector<double> run(spread.run);
   while (place != end) {
     if (run.empty()) {
       put(bell(random.next()));
@@ -53,7 +53,8 @@ void fill(std::string& bytes, const Spread& spread, Random random) {
     }
     double sum = 0;
     for (double& number : run) sum += number = bell(random.next());
-    for (const double number : run) put(number - sum / static_cast<double>(run.size()));
+    const double excess = spread.balance * sum / static_cast<double>(run.size());
+    for (const double number : run) put(number - excess);
   }
 }
 
@@ -61,7 +62,7 @@ void fill(std::string& bytes, const Spread& spread, Random random) {
 
 std::string seeded_bytes(ElementType type, std::size_t count, const Spread& spread, std::uint64_t seed,
                          std::string_view name) {
-  check(spread.balanced == 0 || count % spread.balanced == 0, "runs fill a parameter");
+  check(spread.run == 0 || count % spread.run == 0, "runs fill a parameter");
   std::string bytes(count * size_of(type), '\0');
   const Random random(stream_of(seed, name));
   switch (type) {

@@ -14,8 +14,9 @@ namespace taso::networks {
 struct Spread {
   double mean = 0;
   double deviation = 1;
-  /// Each run of so many elements is moved to have exactly that mean; 0: none is.
-  std::size_t balanced = 0;
+  /// The elements in runs of so many, each run moved towards having exactly that mean; 0: none is.
+  std::size_t run = 0;
+  double balance = 1;  ///< by how much of the way
 };
 
 /// The bytes of `count` elements, in the order and form that ONNX wants. A parameter's numbers depend on nothing but the

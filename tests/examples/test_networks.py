@@ -147,13 +147,23 @@ def test_a_network_is_valid_and_runs(networks, small, name):
         # Of a sane size, different from element to element, and different for different inputs.
         assert 0.01 < first.std() < 10
         assert len(numpy.unique(first)) > first.size / 3
-        assert numpy.abs(first - second).mean() > 0.05 * first.std()
+        assert numpy.abs(first - second).mean() > 0.02 * first.std()
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_taso_opt_takes_a_network(taso_opt, small, tmp_path, name):
     outcome = runtime_comparison.compare(taso_opt, small(name), tmp_path / "out.onnx")
     assert (outcome.kind, outcome.reason) == ("equal", "")
+
+
+@pytest.mark.parametrize("name", ["resnet50", "nasnet_mobile", "ssd300_resnet50"])
+def test_depth_does_not_blow_up_what_rounding_does(networks, taso_opt, tmp_path, name):
+    """Folded batch norms round otherwise; after all layers that is still far below the tolerance of the check."""
+    networks(name, "-o", tmp_path / "full.onnx")
+    done = subprocess.run([taso_opt, tmp_path / "full.onnx", "-o", tmp_path / "out.onnx", "--budget", "0"],
+                          capture_output=True, text=True)
+    worst = re.search(r"largest difference ([\d.]+) % of the tolerance", done.stderr)
+    assert worst and float(worst.group(1)) < 50, done.stderr
 
 
 def test_a_detector_has_all_its_boxes(networks, tmp_path):
@@ -205,10 +215,10 @@ def test_blocks_repeat_evenly(networks):
 
 # Of the names and bytes of all parameters, not of the file, whose bytes may differ between versions of protobuf.
 DIGESTS = {
-    ("squeezenet1_1", "float32"): "05dffbaf1b50d6ec",
-    ("densenet121", "float16"): "2b6f24cf7aa11c78",
-    ("densenet121", "bfloat16"): "0d31ba06e06127ce",
-    ("densenet121", "double"): "f2cc718ea44458bd",
+    ("squeezenet1_1", "float32"): "c7c37c26f8b689ad",
+    ("densenet121", "float16"): "23c0ed6996d91fa5",
+    ("densenet121", "bfloat16"): "adbfc77998797bdf",
+    ("densenet121", "double"): "aeec33ccd6ad7cf9",
 }
 
 
