@@ -149,11 +149,15 @@ class Reader {
       position = position * facts().polynomial(node_.shapes[0][axis]) + index_[axis];
     Index inside;
     for (std::size_t axis = 0; axis < shape(0).size(); ++axis) {
+      if (shape(0)[axis] == Dim(1)) {
+        inside.emplace_back();
+        continue;
+      }
       const Polynomial stride = product(std::span(shape(0)).subspan(axis + 1));
       inside.push_back(facts().quotient(position, stride));
       position = position - inside.back() * stride;
     }
-    return read(0, fitted(0, std::move(inside)));
+    return read(0, inside);
   }
 
   Sum operator()(const op::BatchNorm&) const {

@@ -173,6 +173,15 @@ TEST_CASE("normal form: maxima of windows") {
                    "dilations=1, pads=0](x))\n    = max_pool[kernel=k + m, strides=1, dilations=1, pads=0](x)"));
 }
 
+TEST_CASE("normal form: axes of one element among others") {
+  CHECK(
+      proved("axiom a\n  reshape[shape=[m]](concat[axis=1](x, y)) = concat[axis=0](reshape[shape=[dim(x, 1)]](x), "
+             "reshape[shape=[dim(y, 1)]](y))\n  where shape(x) = [1, dim(x, 1), 1]"));
+  CHECK(never_proved(
+      "axiom a\n  reshape[shape=[m]](concat[axis=1](x, y)) = concat[axis=0](reshape[shape=[dim(y, 1)]](y), "
+      "reshape[shape=[dim(x, 1)]](x))\n  where shape(x) = [1, dim(x, 1), 1]"));
+}
+
 TEST_CASE("normal form: what is never negative") {
   CHECK(proved("axiom a\n  relu(matmul(relu(x), relu(y))) = matmul(relu(x), relu(y))"));
   CHECK(proved("axiom a\n  relu(sigmoid(x)) = sigmoid(x)"));
