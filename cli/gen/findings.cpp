@@ -169,7 +169,7 @@ std::string rule_file_of(const Findings& findings) {
   CommentBlock header = header_of(findings);
   if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
   file.items.emplace_back(std::move(header));
-  // The smallest first: a run that allows larger ones only adds to the end.
+  // The smallest first: they say most.
   std::map<std::size_t, std::vector<const Rule*>> by_size;
   for (const Rule& rule : findings.report.rules) by_size[size_of(rule)].push_back(&rule);
   for (const auto& [size, rules] : by_size) {

@@ -105,18 +105,6 @@ def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
     assert texts[0].replace("(seed 1)", "(seed 2)") == texts[2], "the same rules at other contents"
 
 
-def test_a_larger_size_only_adds_to_the_end(gen, tmp_path):
-    """So a file of large rules can be checked in part without finding them all again."""
-    for operators in ("add,mul,relu,transpose", "matmul,concat1,split1,transpose"):
-        texts = []
-        for size in (1, 2, 3):
-            assert gen("-o", tmp_path / "out.rules", "--operators", operators, "--max-ops", size).code == 0
-            text = (tmp_path / "out.rules").read_text()
-            assert f"at most {size} of these" in text
-            texts.append(text.replace(f"at most {size} of these", "at most N of these"))
-        assert texts[1].startswith(texts[0]) and texts[2].startswith(texts[1]) and len(texts[2]) > len(texts[1])
-
-
 def test_what_is_not_proved_is_listed_apart(gen, tmp_path):
     """Without properties only the normal form is left, which cannot do everything."""
     properties = tmp_path / "p.rules"
