@@ -17,8 +17,8 @@ namespace {
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::string model, second;
-  std::string output, budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color;
-  std::vector<std::string> input_data, test_shapes, new_shapes, disabled;
+  std::string output, budget, alpha, time_budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color;
+  std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, disabled_rules;
   bool external = false, embed = false, version = false, list_passes = false;
   int verbose = 0, quiet = 0;
 };
@@ -40,7 +40,14 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("-o,--output", raw.output, "Where the result goes", "FILE", "Options");
   app.add_flag("--dry-run", options.dry_run, "Do everything but write the model");
   app.add_flag("--force", options.force, "Let the output replace the input");
-  one("--budget", raw.budget, "Graphs that the search expands; 0, the default, means clean-ups only", "N", "Options");
+
+  const std::string searching = "The search";
+  one("--budget", raw.budget, "Graphs that the search expands; 0, the default, means clean-ups only", "N", searching);
+  many("--rules", raw.rules, "A file of rules to search with, which are proved first; may be repeated", "FILE");
+  many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
+  for (const char* flag : {"--rules", "--disable-rule"}) app.get_option(flag)->group(searching);
+  one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
+  one("--time-budget", raw.time_budget, "Seconds after which the search ends", "S", searching);
 
   const std::string checking = "The check";
   one("--check", raw.check, "Compare both models on N sets of random inputs (1); 0 turns it off", "N", checking);
@@ -95,11 +102,23 @@ void resolve_files(const Raw& raw, OptOptions& options) {
   if (!raw.log_file.empty()) options.console.log_file = raw.log_file;
 }
 
+void resolve_search(const Raw& raw, OptOptions& options) {
+  if (!raw.budget.empty()) options.budget = whole_number("--budget", raw.budget, 1'000'000'000);
+  if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
+  if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
+  if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
+  for (const auto& file : raw.rules) options.rule_files.emplace_back(file);
+  options.disabled_rules = raw.disabled_rules;
+  const bool speaks_of_it =
+      !raw.alpha.empty() || !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
+  if (speaks_of_it && options.budget == 0)
+    throw UsageError("there is no search without --budget; how many graphs may it expand?");
+}
+
 void resolve(const Raw& raw, OptOptions& options) {
   constexpr auto large = std::numeric_limits<std::uint64_t>::max();
   resolve_files(raw, options);
-  if (!raw.budget.empty() && whole_number("--budget", raw.budget, large) > 0)
-    throw UsageError("--budget: the search is not part of this version; only 0 can be asked for");
+  resolve_search(raw, options);
   if (!raw.check.empty()) options.samples = static_cast<unsigned>(whole_number("--check", raw.check, 1'000'000));
   if (!raw.rtol.empty()) options.rtol = number_from_zero("--rtol", raw.rtol);
   if (!raw.atol.empty()) options.atol = number_from_zero("--atol", raw.atol);

@@ -32,6 +32,12 @@ struct OptOptions {
   std::size_t fold_limit = 1024;
   SaveOptions::Weights weights = SaveOptions::Weights::automatic;
 
+  std::uint64_t budget = 0;  ///< graphs that the search expands; 0: no search
+  double alpha = 1.05;
+  std::optional<double> time_budget;  ///< seconds
+  std::vector<std::filesystem::path> rule_files;
+  std::vector<std::string> disabled_rules;
+
   std::optional<std::filesystem::path> report;
   Console::Options console;
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/interrupt.h"
+#include "cli/opt_search.h"
 #include "cli/places.h"
 #include "cli/summary.h"
 #include "cli/version.h"
@@ -123,6 +124,31 @@ auto about(const path& file, Work&& work) {
   }
 }
 
+void add(std::vector<CleanupCount>& sum, const std::vector<CleanupCount>& more) {
+  for (std::size_t i = 0; i < sum.size() && i < more.size(); ++i) sum[i].count += more[i].count;
+}
+
+/// Cleans up, searches, cleans up what that left behind. The edit is one of the model's, made anew where need be.
+std::unique_ptr<GraphEdit> rewrite(const Model& model, const OptOptions& options, const SearchRules& rules,
+                                   Phases& phases, Summary& summary, Console& console) {
+  auto edit = std::make_unique<GraphEdit>(model);
+  CleanupOptions cleaning;
+  cleaning.disabled = options.disabled_passes;
+  cleaning.fold_limit = options.fold_limit;
+  summary.passes = clean_up(*edit, cleaning);
+  // The graphs of a training model refer to one another by name in ways that the main graph does not show.
+  if (options.budget == 0 || model.proto().training_info_size() > 0) return edit;
+  phases.begin("search", "searching");
+  summary.search = search_model(*edit, rules.rules, options, console);
+  if (summary.search->changed()) {
+    add(summary.passes, clean_up(*edit, cleaning));
+  } else if (!summary.search->note.empty()) {
+    edit = std::make_unique<GraphEdit>(model);
+    clean_up(*edit, cleaning);
+  }
+  return edit;
+}
+
 }  // namespace
 
 Ending optimise(const OptOptions& options, Console& console) {
@@ -143,14 +169,17 @@ Ending optimise(const OptOptions& options, Console& console) {
   const CheckOptions checking = check_options(options, model.proto());
   summary.samples = options.samples;
   summary.seed = options.seed;
+  SearchRules rules;
+  if (options.budget > 0) {
+    phases.begin("rules", "proving the rules");
+    rules = search_rules(options, console);
+    for (const std::string& failure : rules.failures) console.error(failure);
+    if (!rules.failures.empty()) return Ending::unverified;
+  }
   if (interrupted()) return Ending::interrupted;
 
   phases.begin("clean-up", "cleaning up");
-  auto edit = std::make_unique<GraphEdit>(model);
-  CleanupOptions cleaning;
-  cleaning.disabled = options.disabled_passes;
-  cleaning.fold_limit = options.fold_limit;
-  summary.passes = about(options.input, [&] { return clean_up(*edit, cleaning); });
+  auto edit = about(options.input, [&] { return rewrite(model, options, rules, phases, summary, console); });
 
   // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
   if (options.samples > 0) {
@@ -161,6 +190,7 @@ Ending optimise(const OptOptions& options, Console& console) {
       // What cannot be checked is not done: the model goes through as it came.
       edit = std::make_unique<GraphEdit>(model);
       for (CleanupCount& pass : summary.passes) pass.count = 0;
+      if (summary.search) summary.search->give_up("it cannot be checked");
       summary.check = CheckResult{true, CheckResult::Scope::unchanged, 0, 0,
                                   fmt::format("no clean-up was kept, for {}", error.what())};
     }
@@ -168,10 +198,15 @@ Ending optimise(const OptOptions& options, Console& console) {
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   model = GraphEdit::commit(std::move(edit), std::move(model));
   set_metadata(model, "taso.version", std::string(program_version()));
+  if (summary.search) {
+    set_metadata(model, "taso.rules", rules.hash);
+    set_metadata(model, "taso.cost.before", fmt::format("{:.9g}", summary.search->before));
+    set_metadata(model, "taso.cost.after", fmt::format("{:.9g}", summary.search->after));
+  }
   try {
     model.validate();
   } catch (const InputError& error) {
-    throw InternalError(fmt::format("the cleaned model is invalid: {}", error.what()));
+    throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
   if (!options.dry_run && !summary.failed()) {

@@ -29,6 +29,23 @@ Json json_of_check(const Summary& summary) {
           {"reason", check.reason}};
 }
 
+Json json_of_search(const Summary& summary) {
+  if (!summary.search) return nullptr;
+  const SearchSummary& search = *summary.search;
+  Json applied = Json::array();
+  for (const auto& one : search.applied)
+    applied.push_back({{"rule", one.rule}, {"count", one.count}, {"saved_seconds", one.saved}});
+  return {{"end", search.end},
+          {"rules", search.rules},
+          {"usable_rules", search.usable},
+          {"expanded", search.expanded},
+          {"matched", search.matched},
+          {"kept", search.kept},
+          {"predicted_seconds", {{"before", search.before}, {"after", search.after}}},
+          {"applied", applied},
+          {"note", search.note}};
+}
+
 }  // namespace
 
 std::string report_of(const Summary& summary) {
@@ -45,6 +62,7 @@ std::string report_of(const Summary& summary) {
       {"before", json_of(summary.before)},
       {"after", json_of(summary.after)},
       {"passes", passes},
+      {"search", json_of_search(summary)},
       {"check", json_of_check(summary)},
       {"seconds", seconds},
   };

@@ -65,6 +65,24 @@ std::vector<Row> operator_rows(const Summary& summary) {
   return rows;
 }
 
+std::string text_of_seconds(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
+  return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.2f} µs", seconds * 1e6);
+}
+
+std::string lines_of(const SearchSummary& search) {
+  std::string text =
+      fmt::format("search: {} graphs expanded with {} of {} rules, {} kept; {}\n", with_commas(search.expanded),
+                  with_commas(search.usable), with_commas(search.rules), with_commas(search.kept), search.end);
+  if (!search.note.empty()) return text + fmt::format("nothing comes of it: {}\n", on_one_line(search.note));
+  if (!search.changed()) return text + "no faster graph found\n";
+  std::vector<std::string> applied;
+  for (const auto& one : search.applied) applied.push_back(fmt::format("{} {}", one.rule, with_commas(one.count)));
+  text += fmt::format("rules: {}\n", fmt::join(applied, ", "));
+  return text +
+         fmt::format("predicted: {} before, {} after\n", text_of_seconds(search.before), text_of_seconds(search.after));
+}
+
 }  // namespace
 
 std::size_t ModelCounts::total() const {
@@ -94,12 +112,13 @@ ModelCounts count_model(const Model& model) {
 }
 
 bool Summary::changed() const {
+  if (search && search->changed()) return true;
   return std::any_of(passes.begin(), passes.end(), [](const CleanupCount& pass) { return pass.count > 0; });
 }
 
 std::string Summary::verdict() const {
   if (failed()) return "FAILED";
-  if (!changed()) return "no clean-up applied";
+  if (!changed()) return search ? "no faster graph found" : "no clean-up applied";
   return check ? "PASSED" : "UNCHECKED";
 }
 
@@ -138,6 +157,7 @@ std::string table_of(const Summary& summary) {
   for (const CleanupCount& pass : summary.passes)
     if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
+  if (summary.search) text += lines_of(*summary.search);
   text += fmt::format("check: {}\n", describe_check(summary));
   if (summary.written) {
     text += fmt::format("written: {}", on_one_line(summary.output.string()));

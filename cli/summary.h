@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/opt_search.h"
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/compare.h"
 #include "ops/onnx/model.h"
@@ -27,7 +28,8 @@ struct Summary {
   bool written = false;
   ModelCounts before, after;
   std::vector<CleanupCount> passes;
-  std::optional<CheckResult> check;  ///< nothing when it was turned off
+  std::optional<SearchSummary> search;  ///< nothing when there was none
+  std::optional<CheckResult> check;     ///< nothing when it was turned off
   unsigned samples = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by phase; for the report only

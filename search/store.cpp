@@ -45,6 +45,14 @@ const KnownOperator& Store::known(const Operator& op) {
   return operators_.back();
 }
 
+/// Weights that are not stored but made: so many equal numbers.
+bool Store::is_filled(const Computation& computation) const {
+  const Opaque* opaque = computation.origin->as_opaque();
+  return opaque != nullptr && opaque->kind == "ConstantOfShape" &&
+         std::all_of(computation.operands.begin(), computation.operands.end(),
+                     [&](ValueId operand) { return operand != no_value && weight_only(operand); });
+}
+
 ComputationId Store::intern(Computation computation, std::size_t hash, const std::vector<Type>* types) {
   for (const ValueId operand : computation.operands) hash = mix(hash, place(operand));
   const auto [begin, end] = computations_by_hash_.equal_range(hash);
@@ -56,7 +64,7 @@ ComputationId Store::intern(Computation computation, std::size_t hash, const std
   Entry entry;
   if (types != nullptr) {
     entry.types = *types;
-    computation.weight_only = computation.origin->as_constant() != nullptr;
+    computation.weight_only = computation.origin->as_constant() != nullptr || is_filled(computation);
   } else {
     Shapes shapes;
     ElementType element = ElementType::undefined;

@@ -88,6 +88,7 @@ class Store {
     const Type* type;  // in an entry, which never moves
     bool weight_only;
   };
+  bool is_filled(const Computation& computation) const;
   ComputationId intern(Computation computation, std::size_t hash, const std::vector<Type>* types);
 
   std::deque<Entry> computations_;

@@ -50,6 +50,10 @@ TEST_CASE("what prints and ends needs no model") {
   CHECK(help.kind == OptCommand::Kind::help);
   for (const char* flag : {"--output",
                            "--budget",
+                           "--rules",
+                           "--disable-rule",
+                           "--alpha",
+                           "--time-budget",
                            "--check",
                            "--rtol",
                            "--atol",
@@ -79,7 +83,11 @@ TEST_CASE("a command line that makes no sense is refused") {
       {"a", "b", "c"},
       {"a", "b", "-o", "c"},
       {"a", "b", "--no-such-flag"},
-      {"a", "b", "--budget", "1"},
+      {"a", "b", "--alpha", "1.1"},
+      {"a", "b", "--rules", "r.rules"},
+      {"a", "b", "--budget", "0", "--time-budget", "1"},
+      {"a", "b", "--budget", "1", "--alpha", "0.9"},
+      {"a", "b", "--budget", "1", "--time-budget", "-1"},
       {"a", "b", "--budget", "-1"},
       {"a", "b", "--budget", "none"},
       {"a", "b", "--check", "-1"},
@@ -111,7 +119,19 @@ TEST_CASE("a command line that makes no sense is refused") {
     CHECK_THROWS_AS(parse(arguments), UsageError);
   }
   CHECK_THROWS_WITH(parse({"a", "b", "--disable-pass", "x"}), Catch::Contains("identity, no-op"));
-  CHECK_THROWS_WITH(parse({"a", "b", "--budget", "5"}), Catch::Contains("not part of this version"));
+  CHECK_THROWS_WITH(parse({"a", "b", "--rules", "r"}), Catch::Contains("--budget"));
+}
+
+TEST_CASE("the search is asked for by its budget") {
+  CHECK(parse({"a", "b"}).options.budget == 0);
+  const OptOptions options = parse({"a", "b", "--budget", "20", "--rules", "r", "--rules=s", "--alpha", "1.2",
+                                    "--time-budget", "2.5", "--disable-rule", "x", "--disable-rule", "y"})
+                                 .options;
+  CHECK(options.budget == 20);
+  CHECK(options.alpha == 1.2);
+  CHECK(options.time_budget == 2.5);
+  CHECK(options.rule_files == std::vector<std::filesystem::path>{"r", "s"});
+  CHECK(options.disabled_rules == std::vector<std::string>{"x", "y"});
 }
 
 }  // namespace

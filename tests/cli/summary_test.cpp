@@ -43,6 +43,28 @@ TEST_CASE("of many kinds of operators only those are shown that changed") {
   CHECK_THAT(table, !Catch::Contains("Conv"));
 }
 
+TEST_CASE("the closing table says what the search did") {
+  Summary summary = sample();
+  summary.search.emplace();
+  summary.search->end = "the budget is spent";
+  summary.search->rules = 20;
+  summary.search->usable = 3;
+  summary.search->expanded = 1000;
+  summary.search->kept = 12345;
+  summary.search->before = 1.5e-3;
+  summary.search->after = 2.5e-5;
+  summary.search->applied = {{"shared-input", 2, 1e-3}, {"cut-and-joined", 1, 0}};
+  CHECK_THAT(table_of(summary),
+             Catch::Contains("search: 1,000 graphs expanded with 3 of 20 rules, 12,345 kept; the budget is spent\n"
+                             "rules: shared-input 2, cut-and-joined 1\n"
+                             "predicted: 1.500 ms before, 25.00 µs after\n"));
+  summary.search->give_up("it rains");
+  CHECK_THAT(table_of(summary), Catch::Contains("nothing comes of it: it rains\n"));
+  CHECK(summary.search->after == summary.search->before);
+  summary.passes.clear();
+  CHECK(summary.verdict() == "no faster graph found");
+}
+
 TEST_CASE("the closing word says what is known") {
   Summary summary = sample();
   CHECK(summary.verdict() == "PASSED");

@@ -104,7 +104,7 @@ def test_passes_can_be_left_out(taso_opt, model, tmp_path):
 
 
 def test_usage_errors_are_one_line(taso_opt, model, tmp_path):
-    for arguments in ([], [model], [model, "out.onnx", "--bogus"], [model, "out.onnx", "--budget", "10"],
+    for arguments in ([], [model], [model, "out.onnx", "--bogus"], [model, "out.onnx", "--alpha", "1.1"],
                       [model, "out.onnx", "--check=x"], [model, "--dry-run", "--test-input-shape", "z:1"],
                       [model, "--dry-run", "--test-input-shape", "x:3"],
                       [model, "--dry-run", "--overwrite-input-shape", "x:2,5"],

@@ -1,0 +1,142 @@
+#include "cli/opt_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stop_token>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "cli/data_files.h"
+#include "cli/ending.h"
+#include "cli/interrupt.h"
+#include "ops/onnx/export.h"
+#include "ops/onnx/import.h"
+#include "ops/onnx/proto.h"
+#include "search/search.h"
+#ifdef TASO_VERIFIES
+#include "cli/verify/proved_rules.h"
+#endif
+
+namespace taso {
+namespace {
+
+double seconds(Cost cost) { return static_cast<double>(cost) / cost_per_second; }
+
+/// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
+class Progress {
+ public:
+  Progress(Console& console, std::uint64_t budget) : console_(console), budget_(budget) {}
+  void operator()(const SearchProgress& now) {
+    const auto time = Clock::now();
+    const double pause = console_.is_live() ? 0.1 : 10;
+    if (std::chrono::duration<double>(time - said_).count() < pause) return;
+    said_ = time;
+    const std::string line = fmt::format(
+        "searching: {} of {} graphs, {} wait; best {:.1f} % of the cost; {:.0f} s", now.expanded, budget_, now.waiting,
+        100.0 * static_cast<double>(now.best) / static_cast<double>(std::max<Cost>(now.before, 1)),
+        std::chrono::duration<double>(time - start_).count());
+    if (console_.is_live())
+      console_.draw(line);
+    else
+      console_.say(Console::Level::result, line);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Console& console_;
+  std::uint64_t budget_;
+  Clock::time_point start_ = Clock::now(), said_ = start_;
+};
+
+void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary) {
+  for (const RewriteStep& step : steps) {
+    auto found = std::find_if(summary.applied.begin(), summary.applied.end(),
+                              [&](const SearchSummary::Applied& one) { return one.rule == step.rule; });
+    if (found == summary.applied.end()) found = summary.applied.insert(found, {step.rule, 0, 0});
+    ++found->count;
+    found->saved += seconds(step.cost_before) - seconds(step.cost_after);
+  }
+}
+
+}  // namespace
+
+void SearchSummary::give_up(const std::string& reason) {
+  applied.clear();
+  after = before;
+  note = reason;
+}
+
+SearchRules search_rules(const OptOptions& options, [[maybe_unused]] Console& console) {
+  std::vector<std::filesystem::path> files = options.rule_files;
+  if (files.empty()) {
+    const auto shipped = find_data_file("rules/shipped.rules");
+    if (!shipped) throw UsageError("--budget: no rules come with this version; --rules names a file");
+    files.push_back(*shipped);
+  }
+  SearchRules result;
+#ifdef TASO_VERIFIES
+  ProvedRules proved = read_proved_rules(files, options.jobs, console);
+  result.rules = std::move(proved.rules);
+  result.hash = proved.hash;
+  result.failures = std::move(proved.failures);
+  result.interrupted = proved.interrupted;
+#else
+  throw UsageError("--rules: this build has no prover, and uses no rules that it cannot prove");
+#endif
+  for (const std::string& name : options.disabled_rules) {
+    const bool failed = std::any_of(result.failures.begin(), result.failures.end(), [&](const std::string& failure) {
+      return failure.find("'" + name + "'") != std::string::npos;
+    });
+    const auto kept = std::erase_if(result.rules, [&](const Rule& rule) { return rule.name == name; });
+    std::erase_if(result.failures,
+                  [&](const std::string& failure) { return failure.find("'" + name + "'") != std::string::npos; });
+    if (kept == 0 && !failed && !result.interrupted)
+      throw UsageError(fmt::format("--disable-rule: there is no rule '{}'", on_one_line(name)));
+  }
+  return result;
+}
+
+SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, const OptOptions& options,
+                           Console& console) {
+  SearchSummary summary;
+  summary.rules = rules.size();
+  const Imported imported = import_model(edit.view());
+  std::unordered_set<Value, HashValue> named;
+  for (const auto& [name, value] : imported.values) named.insert(value);
+  SearchOptions searching;
+  searching.alpha = options.alpha;
+  searching.budget = options.budget;
+  if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
+  searching.is_named = [&](const Value& value) { return named.contains(value); };
+  std::stop_source stop;
+  Progress progress(console, options.budget);
+  if (interrupted()) stop.request_stop();
+  const SearchResult found =
+      search(imported.graph, rules, RooflineModel(), searching, stop.get_token(), [&](const SearchProgress& now) {
+        if (interrupted()) stop.request_stop();
+        progress(now);
+      });
+  console.draw({});
+  summary.end = std::string(text_of(found.end));
+  summary.usable = found.counts.rules;
+  summary.expanded = found.counts.expanded;
+  summary.matched = found.counts.matched;
+  summary.kept = found.counts.kept;
+  summary.before = seconds(found.cost_before);
+  summary.after = seconds(found.cost_after);
+  count_applied(found.steps, summary);
+  if (found.steps.empty()) return summary;
+  if (!found.replacements.complete) {
+    summary.give_up("the graph that was found cannot be told in terms of the model's values");
+    return summary;
+  }
+  try {
+    export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit);
+  } catch (const InputError& error) {
+    summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
+  }
+  return summary;
+}
+
+}  // namespace taso

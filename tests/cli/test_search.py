@@ -1,0 +1,113 @@
+"""taso-opt with a search: rules are proved first, what is found is checked and written, and what cannot be is not."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from opt_models import operators, run, save
+
+RULES = """taso rules 1
+
+rule shared-left-factor
+  matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))
+  where rank(x) = 2, rank(y) = 2, rank(z) = 2
+
+rule relu-twice
+  relu(relu(x)) => relu(x)
+"""
+
+
+def projections(shape=(16, 8)):
+    """Three products of one input; what comes before and after has documentation to be kept."""
+    random = np.random.default_rng(1)
+    weights = [numpy_helper.from_array(random.standard_normal((shape[1], 4)).astype(np.float32), name) for name in "qkv"]
+    nodes = [helper.make_node("Tanh", ["x"], ["t"], name="first", doc_string="before")]
+    nodes += [helper.make_node("MatMul", ["t", name], ["p" + name], name="product " + name) for name in "qkv"]
+    nodes += [helper.make_node("Relu", ["p" + name], ["r" + name], name="last " + name, doc_string="after") for name in "qkv"]
+    return helper.make_model(
+        helper.make_graph(nodes, "projections",
+                          [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                          [helper.make_tensor_value_info("r" + name, TensorProto.FLOAT, [shape[0], 4]) for name in "qkv"],
+                          initializer=weights),
+        opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture
+def model(tmp_path):
+    return save(projections(), tmp_path / "model.onnx")
+
+
+@pytest.fixture
+def rules(tmp_path, taso_verify):  # which is there only where rules can be proved
+    (tmp_path / "my.rules").write_text(RULES)
+    return tmp_path / "my.rules"
+
+
+def test_products_are_merged_checked_and_written(taso_opt, model, rules, tmp_path):
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules,
+               "--report", tmp_path / "report.json")
+    assert done.code == 0, done
+    assert done.err.splitlines()[-1] == "PASSED"
+    assert "rules: shared-left-factor 2" in done.err
+    assert "nothing is left to try" in done.err
+    after = onnx.load(tmp_path / "out.onnx")
+    onnx.checker.check_model(after, full_check=True)
+    counts = [node.op_type for node in after.graph.node]
+    assert counts.count("MatMul") == 1 and counts.count("Concat") == 0
+    assert sorted(node.name for node in after.graph.node if node.doc_string) == ["first", "last k", "last q", "last v"]
+    assert len(after.graph.initializer) >= 1 and sum(np.prod(weight.dims) for weight in after.graph.initializer) < 110
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["search"]["applied"][0]["rule"] == "shared-left-factor"
+    assert report["search"]["predicted_seconds"]["after"] < report["search"]["predicted_seconds"]["before"]
+    metadata = {entry.key: entry.value for entry in after.metadata_props}
+    assert float(metadata["taso.cost.after"]) < float(metadata["taso.cost.before"]) and metadata["taso.rules"]
+    again = run(taso_opt, model, "-o", tmp_path / "again.onnx", "--budget", "50", "--rules", rules, "--jobs", "1")
+    assert again.code == 0 and (tmp_path / "again.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
+
+
+def test_onnxruntime_agrees(taso_opt, model, rules, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    assert run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules).code == 0
+    data = {"x": np.random.default_rng(2).standard_normal((16, 8)).astype(np.float32)}
+    before, after = (runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, data)
+                     for path in (model, tmp_path / "out.onnx"))
+    for a, b in zip(before, after):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_nothing_faster_is_a_good_ending(taso_opt, model, rules, tmp_path):
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules,
+               "--disable-rule", "shared-left-factor")
+    assert done.code == 0 and done.err.splitlines()[-1] == "no faster graph found"
+    assert operators(tmp_path / "out.onnx") == operators(model)
+
+
+def test_a_false_rule_is_refused(taso_opt, model, rules, tmp_path):
+    rules.write_text(RULES + "\nrule wrong\n  relu(matmul(x, y)) => matmul(relu(x), y)\n")
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules)
+    assert done.code == 5 and "'wrong' is refuted" in done.err
+    assert not (tmp_path / "out.onnx").exists()
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules, "--disable-rule", "wrong")
+    assert done.code == 0 and "shared-left-factor 2" in done.err
+
+
+def test_rules_that_are_none(taso_opt, model, rules, tmp_path):
+    rules.write_text("taso rules 1\n\naxiom a\n  add(x, y) = add(y, x)\n")
+    assert run(taso_opt, model, "--dry-run", "--budget", "5", "--rules", rules).code == 3
+    rules.write_text("no rules\n")
+    assert run(taso_opt, model, "--dry-run", "--budget", "5", "--rules", rules).code == 3
+    assert run(taso_opt, model, "--dry-run", "--budget", "5", "--rules", tmp_path / "missing.rules").code == 3
+    rules.write_text(RULES)
+    done = run(taso_opt, model, "--dry-run", "--budget", "5", "--rules", rules, "--disable-rule", "missing")
+    assert done.code == 2 and "missing" in done.err
+
+
+def test_unknown_dimensions_are_kept(taso_opt, rules, tmp_path):
+    model = save(projections(("N", 8)), tmp_path / "model.onnx")
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules)
+    assert done.code == 0 and "shared-left-factor 2" in done.err, done
+    after = onnx.load(tmp_path / "out.onnx")
+    assert after.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
