@@ -21,7 +21,7 @@ struct Draft {
 
 InputKind scalars(std::size_t count) { return {"s", {}, {}, count}; }
 InputKind kernels(std::string stem, Extents extents, Extents larger, std::size_t count) {
-  return {std::move(stem), std::move(extents), std::move(larger), count, true};
+  return {std::move(stem), std::move(extents), std::move(larger), count, true, 0};
 }
 
 // --- Matrices ---
@@ -57,20 +57,23 @@ Draft differences() {
           {{"sub"}}};
 }
 
+// An input that was never joined is cut at a place that is a variable: `cut0` is a split that may do so.
+
 /// Functions of one element and what moves elements; two different functions have no law in common.
 Draft functions() {
-  return {
-      {"functions", {{"m", {3, 3}, {4, 4}, 2}}, schemas_named("sigmoid tanh concat0 split0 concat1 split1 transpose")},
-      {{"sigmoid"}, {"tanh"}}};
+  return {{"functions",
+           {{"m", {3, 3}, {4, 4}, 2, false, 1}},
+           schemas_named("sigmoid tanh concat0 split0 cut0 concat1 split1 cut1 transpose")},
+          {{"sigmoid"}, {"tanh"}}};
 }
 
-/// Parts by themselves: slices are the parts of a split, and go through what a split goes through.
-Draft slices() {
-  return {{"slices",
-           {{"m", {3, 3}, {4, 4}, 3}},
-           schemas_named("add relu concat0 split0 concat1 split1 matmul transpose slice0_first slice0_second "
-                         "slice1_first slice1_second")},
-          {{"slice0_first"}, {"slice0_second"}, {"slice1_first"}, {"slice1_second"}}};
+/// Parts by themselves: where tensors are cut, what is joined again, and slices, which are the parts of a split.
+Draft parts() {
+  return {{"parts",
+           {{"m", {3, 3}, {4, 4}, 3, false, 1}},
+           schemas_named("add relu concat0 cut0 concat1 cut1 matmul transpose slice0_first slice0_second slice1_first "
+                         "slice1_second")},
+          {{"cut0"}, {"cut1"}, {"slice0_first"}, {"slice0_second"}, {"slice1_first"}, {"slice1_second"}}};
 }
 
 // --- Stacks of matrices ---
@@ -195,7 +198,7 @@ Draft channels() {
 }
 
 std::vector<Draft> every_family() {
-  return {matrices(), differences(),       functions(), slices(),  stacks(),  axes(),   rows(),
+  return {matrices(), differences(),       functions(), parts(),   stacks(),  axes(),   rows(),
           images(),   image_differences(), windows(),   strides(), borders(), groups(), channels()};
 }
 
@@ -213,6 +216,19 @@ bool is_taken(const InputKind& kind, const Family& family) {
     if (kind.is_kernel) return schema.window == kind.window() && schema.grouped == (kind.extents[1] != channels);
     return true;
   });
+}
+
+/// Where inputs may be cut, everything that was joined may be cut too; otherwise they may not.
+void cut_what_may_be_cut(Family& family) {
+  std::vector<std::string> covered;
+  bool cuts = false;
+  for (const Schema& schema : family.schemas) {
+    cuts = cuts || schema.name.starts_with("cut") || schema.name.starts_with("slice");
+    if (schema.name.starts_with("cut")) covered.push_back("split" + schema.name.substr(3));
+  }
+  std::erase_if(family.schemas, [&](const Schema& schema) { return contains(covered, schema.name); });
+  if (cuts) return;
+  for (InputKind& kind : family.inputs) kind.cut = 0;
 }
 
 }  // namespace
@@ -263,6 +279,7 @@ std::vector<Family> families(const std::vector<std::string>& names) {
     if (!is_its_own) continue;
     Family& family = draft.family;
     std::erase_if(family.schemas, [&](const Schema& schema) { return !contains(names, schema.name); });
+    cut_what_may_be_cut(family);
     std::vector<InputKind> inputs;
     std::copy_if(family.inputs.begin(), family.inputs.end(), std::back_inserter(inputs),
                  [&](const InputKind& kind) { return is_taken(kind, family); });

@@ -23,6 +23,8 @@ struct InputKind {
     return is_kernel ? std::vector<std::int64_t>(extents.begin() + 2, extents.end()) : std::vector<std::int64_t>();
   }
   bool is_kernel = false;
+  /// Where it may be cut along every axis, though it was never joined; 0: nowhere. In a rule, that is a variable.
+  std::int64_t cut = 0;
   /// Whether it has one number for each channel, and nothing else.
   bool is_channels() const {
     return !is_kernel && extents.size() == 4 && extents[0] == 1 && extents[2] == 1 && extents[3] == 1;

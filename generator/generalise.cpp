@@ -123,6 +123,8 @@ std::optional<Rule> with_any_axis(const Rule& rule) {
         "matmul", "conv", "transpose", "average_pool", "max_pool", "enlarge", "identity_matrix", "reshape", "pad"};
     is_bound = is_bound || knows.contains(pattern.op);
   });
+  is_bound = is_bound || std::any_of(rule.conditions.begin(), rule.conditions.end(),
+                                     [](const Condition& one) { return one.left && one.left->name == "shape"; });
   if (axes.size() != 1 || is_bound) return std::nullopt;
   const std::string axis = *axes.begin();
   const std::function<TermPtr(const TermPtr&)> replaced = [&](const TermPtr& term) -> TermPtr {

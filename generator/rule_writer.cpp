@@ -16,7 +16,10 @@ using Dims = std::vector<TermPtr>;
 
 TermPtr sum(TermPtr a, TermPtr b) { return call_term("+", {std::move(a), std::move(b)}); }
 TermPtr difference(TermPtr a, TermPtr b) { return call_term("-", {std::move(a), std::move(b)}); }
-TermPtr quotient(TermPtr a, TermPtr b) { return call_term("/", {std::move(a), std::move(b)}); }
+TermPtr quotient(TermPtr a, TermPtr b) {
+  if (b->kind == Term::Kind::integer && b->integer == 1) return a;
+  return call_term("/", {std::move(a), std::move(b)});
+}
 TermPtr product(TermPtr a, TermPtr b) { return call_term("*", {std::move(a), std::move(b)}); }
 
 /// Thrown where nothing says how large a constant is.
@@ -100,6 +103,7 @@ class PatternWriter {
     if (name == "enlarge" && at >= 2) return integer_term(std::get<op::Enlarge>(schema(place).op).kernel[at - 2]);
     if (name == "conv" || name.ends_with("_pool")) return window_dim(place, at);
     if (name == "scalar_mul") return dim(operands[0], at);
+    if (operands.size() == 2 && is_spread(operands[0]) && !is_spread(operands[1])) return dim(operands[1], at);
     return dim(closed(operands), at);
   }
 
@@ -165,6 +169,17 @@ class PatternWriter {
     }
   }
 
+  /// One number for each channel or filter, which an operator on elements repeats.
+  bool is_spread(std::size_t place) const {
+    if (is_input(place)) return family_.inputs[kinds_[node(place).place]].is_channels();
+    const Fit fit = schema(place).fit;
+    if (fit == Fit::vector_to_channels || fit == Fit::channels_to_filters) return true;
+    const auto& operands = node(place).operands;
+    const std::string_view name = op(place);
+    const bool of_all = name == "add" || name == "sub" || name == "mul" || name == "concat" || name == "split";
+    return of_all && std::all_of(operands.begin(), operands.end(), [&](std::size_t o) { return is_spread(o); });
+  }
+
   std::size_t closed(const std::vector<std::uint8_t>& operands) const {
     for (const std::size_t operand : operands)
       if (!is_open(operand)) return operand;
@@ -173,6 +188,8 @@ class PatternWriter {
 
   /// Where the tensor was joined along an axis.
   TermPtr cut(std::size_t place, std::size_t at) {
+    if (is_input(place) && family_.inputs[kinds_[node(place).place]].cut != 0)
+      return variable_term(fmt::format("n{}", at));
     if (is_input(place) || node(place).operands.empty()) throw NotKnown{};
     const auto& operands = node(place).operands;
     const std::string_view name = op(place);
@@ -257,9 +274,13 @@ class PatternWriter {
               integer_term(window[1])};
     }
     if (name == "concat") {
+      // How long it is along the axis, nothing says; but an identity is square.
       const std::size_t other = operands[1 - position];
-      if (is_open(other)) throw NotKnown{};
-      return dims(other);
+      const bool is_square = op(operands[position]).starts_with("identity_");
+      if (is_open(other) || !is_square) throw NotKnown{};
+      Dims own = dims(other);
+      own[axis(parent)] = own.at(1 - axis(parent));
+      return own;
     }
     throw NotKnown{};
   }
@@ -348,10 +369,19 @@ bool has_schema(const Equality& equality, const Family& family, const std::funct
 void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& family) {
   std::set<std::size_t> used = inputs_of(equality.left);
   used.merge(inputs_of(equality.right));
-  const bool ranks_differ = has_schema(equality, family, [](const Schema& schema) { return schema.shares_matrix; });
+  // An identity is a matrix, and so is what stands beside it; reshapes name all axes.
+  const bool ranks_matter = has_schema(equality, family, [](const Schema& schema) {
+    return schema.shares_matrix || name_of(schema.op) == "identity_matrix" || name_of(schema.op) == "reshape";
+  });
   // What never looks through a window holds for any tensors.
   const bool has_windows = has_schema(
       equality, family, [](const Schema& schema) { return !schema.window.empty() || name_of(schema.op) == "enlarge"; });
+  // Numbers for channels among themselves are like any tensors.
+  std::vector<const InputKind*> kinds;
+  for (const InputKind& kind : family.inputs) kinds.insert(kinds.end(), kind.count, &kind);
+  const bool spreads =
+      std::any_of(used.begin(), used.end(), [&](std::size_t input) { return !kinds[input]->is_channels(); }) ||
+      has_schema(equality, family, [](const Schema& schema) { return name_of(schema.op) == "reshape"; });
   std::size_t place = 0;
   for (const InputKind& kind : family.inputs)
     for (std::size_t i = 0; i < kind.count; ++i, ++place) {
@@ -365,10 +395,11 @@ void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& fa
         for (const std::int64_t size : kind.window()) window.push_back(integer_term(size));
         equal(call_term("spatial", {name}), list_term(std::move(window)));
       }
-      if (kind.is_channels())
+      if (kind.is_channels() && spreads)
         equal(call_term("shape", {name}), list_term({integer_term(1), call_term("dim", {name, integer_term(1)}),
                                                      integer_term(1), integer_term(1)}));
-      if (ranks_differ) equal(call_term("rank", {name}), integer_term(static_cast<std::int64_t>(kind.extents.size())));
+      if (ranks_matter && !kind.extents.empty() && kind.extents.size() < 4)
+        equal(call_term("rank", {name}), integer_term(static_cast<std::int64_t>(kind.extents.size())));
     }
 }
 

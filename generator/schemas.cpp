@@ -218,6 +218,7 @@ std::map<std::string, Maker, std::less<>> make_schemas() {
       all.emplace(fmt::format("{}concat{}", stem, axis), [=] { return with_axis(op::Concat{}, 2, axis); });
       all.emplace(fmt::format("{}split{}", stem, axis), [=] { return with_axis(op::Split{}, 1, axis, Fit::at_joint); });
     }
+    all.emplace(fmt::format("cut{}", axis), [=] { return with_axis(op::Split{}, 1, axis, Fit::at_joint); });
     all.emplace(fmt::format("slice{}_first", axis), [=] { return with_axis(op::Slice{}, 1, axis, Fit::before_joint); });
     all.emplace(fmt::format("slice{}_second", axis), [=] { return with_axis(op::Slice{}, 1, axis, Fit::after_joint); });
     all.emplace(fmt::format("slice{}_inside", axis), [=] { return with_axis(op::Slice{}, 1, axis, Fit::inside); });

@@ -103,6 +103,7 @@ bool is_zero(std::span<const Field> contents) {
 
 bool gives_kernel(const Schema& schema, std::span<const Item* const> operands) {
   if (operands.empty()) return name(schema.op).ends_with("_kernel");
+  if (operands.size() == 2 && operands[1]->is_kernel && is_elementwise_pair(name(schema.op))) return true;
   return operands[0]->is_kernel || schema.fit == Fit::channels_to_filters;
 }
 
@@ -135,6 +136,8 @@ World::World(const Family& family, bool larger, std::uint64_t seed) : family_(fa
       for (Field& element : item.tensor.data) element = Field::from_bits(random.next() >> 3);
       if (has_maxima && !family.inputs[kind].is_kernel) make_mostly_negative(item.tensor, random);
       item.is_kernel = family.inputs[kind].is_kernel;
+      for (std::size_t axis = 0; axis < item.tensor.extents.size(); ++axis)
+        item.cuts[axis] = static_cast<std::uint8_t>(family.inputs[kind].cut);
       inputs_.push_back(std::move(item));
       kinds_.push_back(kind);
     }
@@ -155,10 +158,13 @@ std::optional<Operator> World::concrete(const Schema& schema, std::span<const It
   const std::size_t rank = extents(0).size();
   const auto if_fits = [&](bool fits) { return fits ? std::optional(schema.op) : std::nullopt; };
   if (is_elementwise_pair(op)) {
-    const bool scales_channels = op == "mul" && first.is_kernel && is_channels(*operands[1]);
-    if (first.is_kernel != operands[1]->is_kernel && !scales_channels) return std::nullopt;
-    if (extents(0) == extents(1) && !scales_channels) return schema.op;
-    return if_fits(has_channels_ && spreads_over(extents(1), extents(0)));
+    if (first.is_kernel != operands[1]->is_kernel) {
+      // A factor for each input channel of a kernel
+      const Item &kernel = *operands[first.is_kernel ? 0 : 1], &other = *operands[first.is_kernel ? 1 : 0];
+      return if_fits(op == "mul" && is_channels(other) && spreads_over(other.tensor.extents, kernel.tensor.extents));
+    }
+    return if_fits(extents(0) == extents(1) ||
+                   (has_channels_ && (spreads_over(extents(1), extents(0)) || spreads_over(extents(0), extents(1)))));
   }
   if (op == "scalar_mul") return if_fits(extents(1).empty() && !extents(0).empty());
   if (op == "conv") return convolution(schema, operands);
@@ -214,7 +220,8 @@ std::optional<Operator> World::convolution(const Schema& schema, std::span<const
   if (w[2] != schema.window[0] || w[3] != schema.window[1] || x[1] % w[1] != 0) return std::nullopt;
   if (is_channels(*operands[0])) return std::nullopt;
   const std::int64_t groups = x[1] / w[1];
-  if ((groups != 1) != schema.grouped || w[0] % groups != 0) return std::nullopt;
+  // In groups, as many filters as channels: else the groups of one would have to be those of another by chance.
+  if ((groups != 1) != schema.grouped || (groups != 1 && w[0] != x[1])) return std::nullopt;
   if (operands.size() == 3 && operands[2]->tensor.extents != Extents{w[0]}) return std::nullopt;
   Operator result = schema.op;
   set_field(result, "groups", groups);

@@ -191,8 +191,8 @@ bool Equations::assume(Requirement requirement) {
   if (!solve_) {
     // The requirement stays; a number is put in as well, for broadcasting looks at it.
     if (requirement.kind == Kind::equal) {
-      const Dim difference = reduced.left - reduced.right;
-      const auto terms = terms_of(difference);
+      auto terms = terms_of(reduced.left - reduced.right);
+      if (!terms.empty() && terms[0].coefficient < 0) terms = terms_of(reduced.right - reduced.left);  // 1 = x as x = 1
       const bool one_unknown = terms.size() == 1 || (terms.size() == 2 && terms[1].factors.empty());
       if (one_unknown && terms[0].factors.size() == 1 && !terms[0].factors[0].name.empty() &&
           terms[0].coefficient == 1 && places_.contains(terms[0].factors[0].name)) {

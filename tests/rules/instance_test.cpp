@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "rules/equations.h"
 #include "rules/rule_text.h"
 #include "tests/catch.h"
 
@@ -96,4 +97,14 @@ TEST_CASE("rules that make no sense are refused") {
   CHECK_THROWS_AS(of("candidate a\n  conv[strides=s, groups=s](x, w) => conv[strides=s, groups=s](x, w)\n"),
                   InputError);
   CHECK_THROWS_AS(of("candidate a\n  transpose(x) => transpose(x)\n"), InputError);
+}
+
+TEST_CASE("a dimension that equals a number is that number, whichever side it stands on") {
+  for (const bool turned : {false, true}) {
+    Equations equations(false);
+    const Dim x = equations.add_unknown("x", 1), one = 1;
+    REQUIRE(equations.assume({Requirement::Kind::equal, turned ? one : x, turned ? x : one}));
+    CHECK(equations.reduce(x) == one);
+    CHECK_FALSE(equations.assume({Requirement::Kind::equal, turned ? Dim(2) : x, turned ? x : Dim(2)}));
+  }
 }
