@@ -284,14 +284,22 @@ Polynomial Facts::quotient(const Polynomial& numerator, const Polynomial& denomi
     if (inside.constant() || !outside.is_zero()) return whole + outside + quotient(inside, denominator, guards);
   }
   // floor((f a + b) / (f c)) = floor(a / c) where 0 <= b < f: one factor of the divisor after the other.
-  if (denominator.terms().size() == 1 && !denominator.constant())
-    for (const Variable variable : denominator.terms()[0].monomial) {
-      const Polynomial factor = Polynomial::variable(variable);
+  if (!denominator.constant()) {
+    const Monomial common = denominator.common_monomial();
+    std::vector<Polynomial> factors;
+    Polynomial other = denominator;
+    for (const Variable variable : common) {
+      factors.push_back(Polynomial::variable(variable));
+      other = other.divided_by(factors.back()).quotient;
+    }
+    if (!factors.empty() && !other.constant()) factors.push_back(other);
+    for (const Polynomial& factor : factors) {
       const auto [upper, lower] = rest.divided_by(factor);
       if (surely(at_least(factor, 1)) && surely(at_least(lower, 0), guards) &&
           surely(at_least(factor - 1, lower), guards))
         return whole + quotient(upper, denominator.divided_by(factor).quotient, guards);
     }
+  }
   const std::int64_t common = std::gcd(rest.content(), denominator.content());
   if (common > 1) return whole + quotient(rest.divided_exactly(common), denominator.divided_exactly(common), guards);
   return whole + atom(rest, true);

@@ -115,8 +115,8 @@ class Reader {
     const Polynomial first = size(0, axis);
     Index later = index_;
     later[axis] = later[axis] - first;
-    return guarded(read(0, index_), {at_least(first - 1, index_[axis])}) +
-           guarded(read(1, later), {at_least(index_[axis], first)});
+    return read_where(0, index_, at_least(first - 1, index_[axis])) +
+           read_where(1, later, at_least(index_[axis], first));
   }
   Sum operator()(const op::Split&) const { return shifted(output_ == 0 ? Polynomial() : number("at")); }
   Sum operator()(const op::Slice&) const { return shifted(number("begin")); }
@@ -154,7 +154,7 @@ class Reader {
         continue;
       }
       const Polynomial stride = product(std::span(shape(0)).subspan(axis + 1));
-      inside.push_back(facts().quotient(position, stride));
+      inside.push_back(facts().quotient(position, stride, Workspace::current().reading));
       position = position - inside.back() * stride;
     }
     return read(0, inside);
@@ -213,6 +213,14 @@ class Reader {
     return result;
   }
   Sum read(std::size_t operand, const Index& index) const { return element(instance_, node_.operands[operand], index); }
+  /// The element where the guard holds, and 0 elsewhere.
+  Sum read_where(std::size_t operand, const Index& index, const Constraint& guard) const {
+    struct Reading {
+      explicit Reading(const Constraint& more) { Workspace::current().reading.push_back(more); }
+      ~Reading() { Workspace::current().reading.pop_back(); }
+    } reading(guard);
+    return guarded(read(operand, index), {guard});
+  }
   /// A dimension of 1 is read at 0, wherever the result is.
   Index fitted(std::size_t operand, Index index) const {
     for (std::size_t axis = 0; axis < index.size(); ++axis)

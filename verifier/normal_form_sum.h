@@ -84,6 +84,7 @@ class Workspace {
   std::size_t real(const std::string& name);  ///< the number of that real
 
   Facts facts;
+  Constraints reading;  ///< holds wherever the element that is being read counts
   std::vector<std::string> reals;
   bool plain = false;  ///< no solver and no distinction of cases, for what need not be decided
 

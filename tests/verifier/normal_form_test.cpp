@@ -182,6 +182,19 @@ TEST_CASE("normal form: axes of one element among others") {
       "reshape[shape=[dim(x, 1)]](x))\n  where shape(x) = [1, dim(x, 1), 1]"));
 }
 
+TEST_CASE("normal form: positions in a part that only its guard bounds") {
+  CHECK(proved(
+      "axiom a\n  reshape[shape=[m, n]](concat[axis=2](x, y)) = concat[axis=1](reshape[shape=[m, dim(x, 2)]](x), "
+      "reshape[shape=[m, dim(y, 2)]](y))\n  where rank(x) = 3, m = dim(x, 0) * dim(x, 1)"));
+  CHECK(
+      never_proved("axiom a\n  reshape[shape=[m, n]](concat[axis=2](x, y)) = concat[axis=1](reshape[shape=[m, dim(y, "
+                   "2)]](y), reshape[shape=[m, dim(x, 2)]](x))\n  where rank(x) = 3, m = dim(x, 0) * dim(x, 1)"));
+  CHECK(
+      never_proved("axiom a\n  reshape[shape=[m, n]](concat[axis=1](x, y)) = concat[axis=0](reshape[shape=[dim(x, 0) * "
+                   "dim(x, 1), n]](x), reshape[shape=[dim(x, 0) * dim(y, 1), n]](y))\n  where rank(x) = 3, n = dim(x, "
+                   "2)"));
+}
+
 TEST_CASE("normal form: what is never negative") {
   CHECK(proved("axiom a\n  relu(matmul(relu(x), relu(y))) = matmul(relu(x), relu(y))"));
   CHECK(proved("axiom a\n  relu(sigmoid(x)) = sigmoid(x)"));
