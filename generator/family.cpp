@@ -159,13 +159,21 @@ Draft strides() {
           {{"conv3x3_stride2"}, {"conv1x1_stride2"}, {"average_pool_stride2"}, {"max_pool_stride2"}}};
 }
 
-/// Windows that stay inside, borders of zeros, and what is left without the border. No image shrinks to one cell.
+/// Windows that stay inside, and borders of zeros, with which they are windows that reach out.
 Draft borders() {
-  return {{"borders",
-           {{"t", {1, 2, 4, 5}, {2, 3, 6, 5}, 2}, scalars(1), kernels("k", {2, 2, 3, 3}, {3, 3, 3, 3}, 2)},
-           schemas_named("add scalar_mul relu concat1 split1 conv3x3 conv3x3_valid average_pool average_pool_valid "
-                         "pad slice2_inside slice3_inside")},
-          {{"conv3x3_valid"}, {"average_pool_valid"}, {"pad"}, {"slice2_inside"}, {"slice3_inside"}}};
+  return {
+      {"borders",
+       {{"t", {1, 2, 4, 5}, {2, 3, 6, 5}, 2}, scalars(1), kernels("k", {2, 2, 3, 3}, {3, 3, 3, 3}, 2)},
+       schemas_named("add scalar_mul relu concat1 split1 conv3x3 conv3x3_valid average_pool average_pool_valid pad")},
+      {{"conv3x3_valid"}, {"average_pool_valid"}, {"pad"}}};
+}
+
+/// Zeros at both ends of an axis, and what is left without the ends.
+Draft margins() {
+  return {{"margins",
+           {{"t", {1, 2, 2, 4}, {2, 3, 4, 5}, 2}},
+           schemas_named("add mul relu concat0 concat1 split1 pad_width slice3_inside")},
+          {{"pad_width"}, {"slice3_inside"}}};
 }
 
 /// Two groups of two channels, and as many groups as channels, beside convolutions that mix all channels: four channels
@@ -198,8 +206,8 @@ Draft channels() {
 }
 
 std::vector<Draft> every_family() {
-  return {matrices(), differences(),       functions(), parts(),   stacks(),  axes(),   rows(),
-          images(),   image_differences(), windows(),   strides(), borders(), groups(), channels()};
+  return {matrices(),          differences(), functions(), parts(),   stacks(),  axes(),   rows(),    images(),
+          image_differences(), windows(),     strides(),   borders(), margins(), groups(), channels()};
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {

@@ -373,6 +373,11 @@ void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& fa
   const bool ranks_matter = has_schema(equality, family, [](const Schema& schema) {
     return schema.shares_matrix || name_of(schema.op) == "identity_matrix" || name_of(schema.op) == "reshape";
   });
+  // A product knows rows and columns by their axes only at the rank at which it was found.
+  const bool is_cut =
+      std::any_of(family.inputs.begin(), family.inputs.end(), [](const auto& kind) { return kind.cut != 0; });
+  const bool has_product =
+      is_cut && has_schema(equality, family, [](const Schema& schema) { return name_of(schema.op) == "matmul"; });
   // What never looks through a window holds for any tensors.
   const bool has_windows = has_schema(
       equality, family, [](const Schema& schema) { return !schema.window.empty() || name_of(schema.op) == "enlarge"; });
@@ -398,7 +403,7 @@ void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& fa
       if (kind.is_channels() && spreads)
         equal(call_term("shape", {name}), list_term({integer_term(1), call_term("dim", {name, integer_term(1)}),
                                                      integer_term(1), integer_term(1)}));
-      if (ranks_matter && !kind.extents.empty() && kind.extents.size() < 4)
+      if ((ranks_matter || has_product) && !kind.extents.empty() && kind.extents.size() < 4)
         equal(call_term("rank", {name}), integer_term(static_cast<std::int64_t>(kind.extents.size())));
     }
 }

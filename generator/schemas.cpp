@@ -46,9 +46,7 @@ Schema reshape(Fit fit) {
   return schema;
 }
 
-/// Zeros around height and width.
-Schema border() {
-  const Numbers width{0, 0, 1, 1};
+Schema zeros_around(const Numbers& width) {
   Schema schema = plain(op::Pad{.before = width, .after = width}, 1);
   schema.attributes.emplace_back("before", list_of(width));
   schema.attributes.emplace_back("after", list_of(width));
@@ -200,7 +198,14 @@ std::map<std::string, Maker, std::less<>> make_schemas() {
       {"max_pool_valid", [] { return pooling(op::MaxPool{}, 1, 0); }},
       {"enlarge", [] { return enlarge(3); }},
       {"enlarge5x5", [] { return enlarge(5); }},
-      {"pad", border},
+      {"pad",
+       [] {
+         return zeros_around({0, 0, 1, 1});
+       }},
+      {"pad_width",
+       [] {
+         return zeros_around({0, 0, 0, 1});
+       }},
       {"identity_matrix", [] { return plain(op::IdentityMatrix{}, 0); }},
       {"ones", [] { return plain(op::Ones{}, 0); }},
       {"image_ones", [] { return plain(op::Ones{}, 0); }},
