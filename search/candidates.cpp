@@ -22,14 +22,29 @@ Candidates::Candidates(Program& program, const std::vector<std::unique_ptr<Rewri
   for (const ComputationId id : program_.computations()) look(id);
 }
 
+void Candidates::leave_alone(std::unordered_set<ComputationId> outside) {
+  outside_ = std::move(outside);
+  all_.clear();
+  touched_.clear();
+  changed_.clear();
+  for (const ComputationId id : program_.computations()) look(id);
+}
+
 void Candidates::look(ComputationId root) {
   all_.erase(root);
+  if (outside_.contains(root)) return;
   if (!program_.has(root) || program_.store()[root].op == nullptr || program_.store()[root].weight_only) return;
   std::vector<Candidate> here;
   std::vector<Match> matches;
   for (const RewriteRule* rule : by_kind_[program_.store()[root].kind()])
     find_matches(program_, *rule, root, [&](Match match) { matches.push_back(std::move(match)); });
   for (Match& match : matches) {
+    const auto& nodes = match.rule->nodes();
+    bool inside = true;
+    for (std::size_t i = 0; i < nodes.size() && !outside_.empty(); ++i)
+      inside = inside &&
+               (nodes[i].input || program_.store()[match.source[i]].weight_only || !outside_.contains(match.source[i]));
+    if (!inside) continue;
     ++matched_;
     const ProgramHash before = program_.hash();
     Program::Log log;

@@ -24,6 +24,8 @@ class Candidates {
 
   /// By the computation that gives the first result, in the order of ids.
   const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }
+  /// From now on, only what rewrites none of these computations; starts anew.
+  void leave_alone(std::unordered_set<ComputationId> outside);
   /// Notes what a change touches; it must be called when the change has been made, or taken back.
   void touch(const Program::Log& log);
   /// Looks at everything again that was touched.
@@ -39,6 +41,7 @@ class Candidates {
   std::vector<std::vector<const RewriteRule*>> by_kind_;  // of the first result's operator
   std::size_t depth_ = 1, depth_of_several_ = 0;
   std::map<ComputationId, std::vector<Candidate>> all_;
+  std::unordered_set<ComputationId> outside_;
   std::unordered_set<ValueId> touched_;
   std::unordered_set<ComputationId> changed_;
   std::size_t matched_ = 0;

@@ -6,6 +6,7 @@
 #include "ops/error.h"
 #include "search/candidates.h"
 #include "search/extract.h"
+#include "search/pieces.h"
 #include "search/rewrite.h"
 
 namespace taso {
@@ -69,6 +70,7 @@ class Search {
       : graph_(graph),
         options_(options),
         program_(store_, graph),
+        first_new_(store_.computations()),
         rules_(applicable(program_, rules)),
         prices_(costs),
         candidates_(program_, rules_, prices_) {
@@ -79,30 +81,115 @@ class Search {
   }
 
   SearchResult run(const std::stop_token& stop, const std::function<void(const SearchProgress&)>& watch) {
-    const auto start = std::chrono::steady_clock::now();
+    stop_ = stop;
+    watch_ = watch;
+    const std::size_t piece = options_.piece;
+    const bool is_large = piece > 0 && pieces_of(program_, piece).size() > 3;
+    // Steps back are for the pieces: in a large graph there are too many places to take them.
+    if (is_large) alpha_ = 1;
     expand(0);
-    std::size_t expanded = 1;
-    SearchResult::End end = SearchResult::End::exhausted;
-    while (!queue_.empty()) {
-      if (stop.stop_requested())
-        end = SearchResult::End::stopped;
-      else if (options_.time_budget && std::chrono::steady_clock::now() - start > *options_.time_budget)
-        end = SearchResult::End::time;
-      else if (expanded >= options_.budget)
-        end = SearchResult::End::budget;
-      if (end != SearchResult::End::exhausted) break;
-      const auto state = make(pop());
-      if (!state) continue;
-      expand(*state);
-      ++expanded;
-      if (watch) watch({expanded, queue_.size(), states_[0].cost, states_[best_].cost});
+    expanded_ = 1;
+    End end = loop(options_.budget, is_large);
+    alpha_ = options_.alpha;
+    while (end == End::stuck) {
+      const Cost before = states_[best_].cost;
+      bool all_tried = true;
+      end = search_pieces(piece, all_tried);
+      if (end == End::stuck && all_tried && states_[best_].cost == before) end = End::exhausted;
     }
-    // What waits and is better than everything that was stood at.
-    while (!queue_.empty() && queue_.front().cost < states_[best_].cost) make(pop());
-    return finish(end, expanded);
+    return finish(end);
   }
 
  private:
+  /// Why a part of the search is over: as in the result, or because it goes no further in this way.
+  enum class End { budget, time, exhausted, stopped, stuck };
+
+  /// Pops and expands until so many graphs have been expanded in all. With `while_better`, only as long as the cheapest that
+  /// waits is better than everything before it.
+  End loop(std::size_t allowance, bool while_better) {
+    End end = End::exhausted;
+    while (!queue_.empty()) {
+      if (stop_.stop_requested())
+        end = End::stopped;
+      else if (options_.time_budget && std::chrono::steady_clock::now() - start_ > *options_.time_budget)
+        end = End::time;
+      else if (expanded_ >= allowance)
+        end = End::budget;
+      else if (while_better && queue_.front().cost >= states_[best_].cost)
+        end = End::stuck;
+      if (end != End::exhausted) break;
+      const auto state = make(pop());
+      if (!state) continue;
+      expand(*state);
+      ++expanded_;
+      if (watch_) watch_({expanded_, queue_.size(), states_[0].cost, states_[best_].cost});
+    }
+    // What waits and is better than everything that was stood at.
+    while (!queue_.empty() && queue_.front().cost < states_[best_].cost) make(pop());
+    return while_better && end == End::exhausted ? End::stuck : end;
+  }
+
+  /// Each piece with the next, with an equal share of what is left of the budget. `all_tried` becomes false if one was left
+  /// before everything in it was tried.
+  End search_pieces(std::size_t piece, bool& all_tried) {
+    move_to(best_);
+    // By the values that they give: rewriting gives values other computations.
+    std::vector<std::vector<ValueId>> pieces;
+    for (const auto& part : pieces_of(program_, piece)) {
+      auto& values = pieces.emplace_back();
+      for (const ComputationId id : part)
+        for (const ValueId value : program_.results(id))
+          if (value != no_value) values.push_back(value);
+    }
+    const std::size_t pairs = std::max<std::size_t>(pieces.size(), 2) - 1;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      if (expanded_ >= options_.budget) return End::budget;
+      move_to(best_);
+      std::unordered_set<ComputationId> inside;
+      for (std::size_t k = i; k < std::min(i + 2, pieces.size()); ++k)
+        for (const ValueId value : pieces[k])
+          if (program_.definition(value).exists) inside.insert(program_.definition(value).computation);
+      // And what is between: computations that rewrites made, and nothing but these pieces uses.
+      std::unordered_set<ComputationId> outside;
+      rest_ = 0;
+      const std::vector<ComputationId> order = program_.computations();
+      for (auto id = order.rbegin(); id != order.rend(); ++id) {
+        if (inside.contains(*id) || is_between(*id, inside)) {
+          inside.insert(*id);
+        } else {
+          outside.insert(*id);
+          rest_ += prices_.sum(program_, {*id});
+        }
+      }
+      seen_.clear();
+      seen_.insert(program_.hash());
+      queue_.clear();
+      lowest_ = states_[best_].cost;
+      candidates_.leave_alone(std::move(outside));
+      ++pieces_searched_;
+      const std::size_t share = (options_.budget - expanded_) / (pairs - i);
+      const std::size_t allowance = expanded_ + std::max<std::size_t>(share, 1);
+      expand(best_);
+      ++expanded_;
+      const End end = loop(allowance, false);
+      if (end == End::stopped || end == End::time) return end;
+      if (end == End::budget) all_tried = false;
+    }
+    return expanded_ >= options_.budget ? End::budget : End::stuck;
+  }
+
+  bool is_between(ComputationId id, const std::unordered_set<ComputationId>& inside) const {
+    bool used = false;
+    for (const ValueId value : program_.results(id)) {
+      if (value == no_value) continue;
+      if (program_.is_output(value)) return false;
+      for (const ComputationId user : program_.users(value)) {
+        if (!inside.contains(user)) return false;
+        used = true;
+      }
+    }
+    return used && program_.store()[id].op != nullptr && place(id) >= first_new_;
+  }
   Waiting pop() {
     std::pop_heap(queue_.begin(), queue_.end());
     Waiting top = std::move(queue_.back());
@@ -110,7 +197,9 @@ class Search {
     return top;
   }
 
-  bool is_cheap(Cost cost) const { return static_cast<double>(cost) < options_.alpha * static_cast<double>(lowest_); }
+  bool is_cheap(Cost cost) const {
+    return static_cast<double>(cost - rest_) < alpha_ * static_cast<double>(lowest_ - rest_);
+  }
 
   /// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.
   std::optional<std::uint32_t> make(const Waiting& waiting) {
@@ -186,12 +275,15 @@ class Search {
     }
   }
 
-  SearchResult finish(SearchResult::End end, std::size_t expanded) {
+  SearchResult finish(End end) {
     SearchResult result;
-    result.end = end;
+    result.end = end == End::budget    ? SearchResult::End::budget
+                 : end == End::time    ? SearchResult::End::time
+                 : end == End::stopped ? SearchResult::End::stopped
+                                       : SearchResult::End::exhausted;
     result.cost_before = states_[0].cost;
     result.cost_after = states_[best_].cost;
-    result.counts = {rules_.size(), expanded, candidates_.matched(), kept_, longest_, 0, 0};
+    result.counts = {rules_.size(), expanded_, candidates_.matched(), kept_, longest_, pieces_searched_, 0, 0};
     std::vector<std::uint32_t> path;
     for (std::uint32_t id = best_; id != 0; id = states_[id].parent) path.push_back(id);
     std::reverse(path.begin(), path.end());
@@ -221,6 +313,7 @@ class Search {
   const SearchOptions& options_;
   Store store_;
   Program program_;
+  std::size_t first_new_;  // computations from here on are not of the graph that was given
   std::vector<std::unique_ptr<RewriteRule>> rules_;
   Prices prices_;
   Candidates candidates_;
@@ -229,6 +322,12 @@ class Search {
   std::unordered_set<ProgramHash, HashProgramHash> seen_;
   std::uint32_t here_ = 0, best_ = 0;
   Cost lowest_ = 0;  // of everything seen, also of what waits
+  Cost rest_ = 0;    // of what is outside of the pieces that are searched
+  double alpha_ = options_.alpha;
+  std::size_t expanded_ = 0, pieces_searched_ = 0;
+  std::stop_token stop_;
+  std::function<void(const SearchProgress&)> watch_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::uint64_t kept_ = 0;
   std::size_t longest_ = 0;
 };

@@ -1,6 +1,12 @@
 // The graph that the search stands at, changed and changed back.
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
 #include "ops/graph_text.h"
 #include "search/extract.h"
+#include "search/pieces.h"
 #include "search/rewrite.h"
 #include "search/search.h"
 #include "tests/catch.h"
@@ -144,6 +150,55 @@ TEST_CASE("a search ends for a reason, and says which") {
     ++seen;
   });
   CHECK(seen > 0);
+}
+
+TEST_CASE("pieces hold everything once and are cut where few values cross") {
+  // Diamonds in a row: between two of them one value crosses, inside of them several.
+  std::string text = "graph\n  input x0: float32[4, 8]\n";
+  for (int i = 0; i < 30; ++i)
+    text += fmt::format(
+        "  a{0} = relu(x{0})\n  b{0} = tanh(x{0})\n  c{0} = exp(x{0})\n  d{0} = add(a{0}, b{0})\n"
+        "  x{1} = add(d{0}, c{0})\n",
+        i, i + 1);
+  const Graph graph = parse_graph(text + "  output x30\n");
+  Store store;
+  const Program program(store, graph);
+  std::set<ComputationId> all;
+  const auto pieces = pieces_of(program, 12);
+  for (const auto& piece : pieces) {
+    CHECK(piece.size() <= 16);
+    CHECK(piece.size() % 5 == 0);
+    all.insert(piece.begin(), piece.end());
+  }
+  CHECK(all.size() == 150);
+  CHECK(pieces.size() >= 150 / 16);
+}
+
+TEST_CASE("a large graph is searched piece by piece, steps back included") {
+  std::string text = "graph\n  input x0: float32[1, 32, 14, 14]\n";
+  for (int i = 0; i < 30; ++i)
+    text += fmt::format(
+        "  constant w{0}: float32[16, 32, 1, 1]\n  constant v{0}: float32[16, 32, 3, 3]\n"
+        "  a{0} = conv[strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0]](x{0}, w{0})\n"
+        "  b{0} = conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1]](x{0}, v{0})\n"
+        "  c{0} = relu(a{0})\n  d{0} = relu(b{0})\n  x{1} = concat[axis=1](c{0}, d{0})\n",
+        i, i + 1);
+  const Graph graph = parse_graph(text + "  output x30\n");
+  const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  SearchOptions options;
+  options.budget = 1500;
+  const SearchResult result = search(graph, rules, RooflineModel(), options);
+  CHECK(result.counts.pieces > 3);
+  std::map<std::string_view, int> operators;
+  for (const Node* node : result.graph.nodes())
+    if (node->as_operator() != nullptr) ++operators[name_of(*node->as_operator())];
+  CHECK(operators["conv"] == 30);
+  CHECK(operators["relu"] == 30);
+  options.piece = 0;  // as a whole it takes longer, and comes to the same end
+  const SearchResult whole = search(graph, rules, RooflineModel(), options);
+  CHECK(whole.counts.pieces == 0);
+  CHECK(whole.cost_after == result.cost_after);
+  CHECK(whole.counts.kept > result.counts.kept);
 }
 
 TEST_CASE("a search gives the same result every time") {

@@ -76,6 +76,15 @@ TEST_CASE("random graphs compute the same after any rewrites") {
   CHECK(campaign.steps > campaign.graphs / 2);
 }
 
+TEST_CASE("random graphs compute the same when they are searched piece by piece") {
+  SearchOptions options;
+  options.alpha = 1.2;
+  options.budget = 80;
+  options.piece = 2;
+  const Campaign campaign = run(sound_rules(), 5000, 60, 12, options);
+  CHECK(campaign.changed > campaign.graphs / 2);
+}
+
 TEST_CASE("what a wrong rule does is noticed") {
   const std::vector<Rule> wrong{parse_rule("rule wrong\n  relu(sub(x, y)) => sub(relu(x), y)\n")};
   SearchOptions options;
