@@ -173,9 +173,30 @@ class Matching {
 
 }  // namespace
 
+namespace {
+
+/// A glance at the operands' operators: most rules fail here, and nothing has to be set up for it.
+bool may_match(const Program& program, const RewriteRule& rule, ComputationId root) {
+  const Computation& computation = program.store()[root];
+  const SourceNode& node = rule.nodes()[rule.roots()[0]];
+  if (computation.kind() != node.kind || computation.operands.size() != node.operands.size()) return false;
+  const auto fits = [&](std::size_t operand, std::size_t place_in_source) {
+    const SourceNode& wanted = rule.nodes()[node.operands[place_in_source]];
+    if (wanted.input) return true;
+    const ValueId value = computation.operands[operand];
+    const Program::Definition& definition = program.definition(value);
+    return definition.exists && program.store()[definition.computation].kind() == wanted.kind;
+  };
+  bool straight = true;
+  for (std::size_t i = 0; i < node.operands.size() && straight; ++i) straight = fits(i, i);
+  return straight || (node.commutes && fits(0, 1) && fits(1, 0));
+}
+
+}  // namespace
+
 void find_matches(Program& program, const RewriteRule& rule, ComputationId root,
                   const std::function<void(Match)>& found) {
-  Matching(program, rule, found).run(root);
+  if (may_match(program, rule, root)) Matching(program, rule, found).run(root);
 }
 
 }  // namespace taso

@@ -23,6 +23,9 @@ struct SearchOptions {
   /// A graph of more operators than `piece` times three is searched as a whole while it gets better with every step, and then
   /// piece by piece: each with the one after it, cut where few values cross. 0 for never.
   std::size_t piece = 24;
+  /// Whether the steps say where they took place. It takes a graph for each, and so time that grows with the square of the
+  /// graph's size; without, they have the rule and the costs alone.
+  bool describe_steps = true;
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
 };
