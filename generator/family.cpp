@@ -172,7 +172,7 @@ Draft borders() {
 Draft margins() {
   return {{"margins",
            {{"t", {1, 2, 2, 4}, {2, 3, 4, 5}, 2}},
-           schemas_named("add mul relu concat0 concat1 split1 pad_width slice3_inside")},
+           schemas_named("add relu concat0 concat1 split1 pad_width slice3_inside")},
           {{"pad_width"}, {"slice3_inside"}}};
 }
 

@@ -196,9 +196,18 @@ std::optional<Operator> World::concrete(const Schema& schema, std::span<const It
                    (extents(0)[2] < window[0] || extents(0)[3] < window[1]));
   }
   if (op == "transpose") return if_fits(rank == std::get<op::Transpose>(schema.op).permutation.size());
+  if (op == "pad") return if_fits(rank == 4 && !first.is_kernel && !has_grown(extents(0)));
   // Functions of elements and of windows: of tensors, not of kernels, scalars and the like.
   if (first.is_kernel || rank < 2 || is_channels(first)) return std::nullopt;
-  return if_fits(rank == 4 || (op != "average_pool" && op != "max_pool" && op != "pad"));
+  return if_fits(rank == 4 || (op != "average_pool" && op != "max_pool"));
+}
+
+bool World::has_grown(const Extents& extents) const {
+  const InputKind& kind = family_.inputs[0];
+  const Extents& least = larger_ ? kind.larger : kind.extents;
+  for (std::size_t i = 2; i < extents.size(); ++i)
+    if (extents[i] > least[i]) return true;
+  return false;
 }
 
 Operator World::constant(const Schema& schema) const {

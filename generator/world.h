@@ -57,6 +57,8 @@ class World {
   std::optional<Operator> convolution(const Schema& schema, std::span<const Item* const> operands) const;
   std::optional<Operator> part(const Schema& schema, const Item& item) const;
   bool is_channels(const Item& item) const;
+  /// Higher or wider than the family's images: one border is enough.
+  bool has_grown(const Extents& extents) const;
 
   const Family& family_;
   bool larger_;
