@@ -84,7 +84,9 @@ class Vocabulary {
         result.push_back({equation(of_input("spatial", x), of_input("spatial", z)),
                           equation(of_input("spatial", w), of_input("spatial", v)),
                           equation(dim_term(w, 1), dim_term(v, 1)),
-                          equation(product(dim_term(w, 0), dim_term(z, 1)), product(dim_term(v, 0), dim_term(x, 1)))});
+                          equation(product(dim_term(w, 0), dim_term(z, 1)), product(dim_term(v, 0), dim_term(x, 1))),
+                          {Relation::divides, dim_term(w, 1), dim_term(x, 1), {}},
+                          {Relation::divides, dim_term(v, 1), dim_term(z, 1), {}}});
       }
     return result;
   }

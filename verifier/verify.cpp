@@ -82,6 +82,9 @@ class Verification {
       open_ = "the number of windows is rounded up, of which the verifier knows nothing";
     for (std::size_t i = 0; i < instances_.size() && open_.empty(); ++i)
       if (is_possible_[i]) decide(i);
+    // Last, in what time is left: a second opinion must not cost the first.
+    for (std::size_t i = 0; i < instances_.size() && open_.empty() && !deadline_.is_over(); ++i)
+      if (is_possible_[i]) ask_for_second_opinion(i);
     if (open_.empty()) {
       verdict_.kind = RuleVerdict::Kind::proved;
       verdict_.properties.assign(used_.begin(), used_.end());
@@ -180,22 +183,44 @@ class Verification {
 
   void decide(std::size_t place) {
     const Instance& instance = instances_[place];
-    ProofResult proof = prove(instance, properties_, limits(), deadline_.token());
-    const bool proved = proof.kind == ProofResult::Kind::proved;
+    // With little effort first: what needs more of it spends most on questions that lead nowhere.
+    ProofResult proof;
+    bool proved = false;
+    for (const unsigned part : {32u, 4u, 1u}) {
+      ProofLimits some = limits();
+      some.effort /= part;
+      proof = prove(instance, properties_, some, deadline_.token());
+      proved = proof.kind == ProofResult::Kind::proved;
+      if (proof.kind != ProofResult::Kind::unchecked || deadline_.is_over()) break;
+    }
     if (proved) {
       ++verdict_.by_properties;
       for (const std::size_t property : proof.properties) used_.insert(properties_[property].rule().name);
       if (options_.keep_certificates) verdict_.certificates.push_back(std::move(proof.certificate));
     }
+    if (proved) {
+      by_properties_.insert(place);
+      return;
+    }
+    if (options_.normal_form && holds_by_normal_form(instance))
+      used_.insert("normal-form");
+    else
+      open_ = fmt::format("{} ({})", proof.reason, instance.choice);
+  }
+
+  /// On what the properties prove.
+  void ask_for_second_opinion(std::size_t place) {
     // Where there are very many ranks and axes, a second opinion on some of them must do.
     constexpr std::size_t most_opinions = 24;
     const bool is_sampled = instances_.size() <= most_opinions || place % (instances_.size() / most_opinions) == 0;
-    bool by_normal_form = false;
-    if (proved ? options_.second_opinion && is_sampled : options_.normal_form)
-      by_normal_form = prove_by_normal_form(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved;
-    if (by_normal_form) ++verdict_.by_normal_form;
-    if (!proved && !by_normal_form) open_ = fmt::format("{} ({})", proof.reason, instance.choice);
-    if (!proved && by_normal_form) used_.insert("normal-form");
+    if (options_.second_opinion && is_sampled && by_properties_.contains(place))
+      holds_by_normal_form(instances_[place]);
+  }
+
+  bool holds_by_normal_form(const Instance& instance) {
+    const bool holds = prove_by_normal_form(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved;
+    if (holds) ++verdict_.by_normal_form;
+    return holds;
   }
 
   const Rule& rule_;
@@ -205,6 +230,7 @@ class Verification {
   std::vector<Instance> instances_;
   std::vector<std::optional<Assignment>> witnesses_;
   std::vector<bool> is_possible_;
+  std::set<std::size_t> by_properties_;  // instances
   std::set<std::string> used_;
   std::string open_;  // why an instance is not decided
   RuleVerdict verdict_;
