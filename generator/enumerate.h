@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "generator/values.h"
 #include "generator/world.h"
 
 namespace taso {
@@ -35,26 +36,45 @@ struct Equality {
 struct EnumerateOptions {
   std::size_t max_operators = 3;
   std::uint64_t seed = 1;
-  std::size_t memory_limit = std::size_t{4} << 30;
+  std::size_t memory_limit = std::size_t{4} << 30;  ///< beyond it, what can be goes to temporary files
   std::stop_token stop;
   std::function<void(std::size_t level, std::size_t values)> watch;
+};
+
+/// A form that computes a value which another form computes already; with `second`, both results of a split are values
+/// that are known.
+struct Found {
+  static constexpr ValueId none = ~ValueId{0};
+  ValueId known = 0, second = none;
+  Form form;
+  auto operator<=>(const Found&) const = default;
 };
 
 struct Enumeration {
   std::uint64_t evaluations = 0;
   double graphs = 0;  ///< that the values stand for
   std::uint64_t values = 0;
-  std::uint64_t equalities = 0;      ///< found on the way, inputs named
-  std::vector<Equality> candidates;  ///< up to the names of inputs
-  std::size_t memory = 0;            ///< bytes held at the end
+  std::uint64_t equalities = 0;  ///< found on the way, inputs named
+  Values table;                  ///< all values but those of the last level that are computed in one way only
+  std::vector<Found> found;      ///< up to the names of inputs
+  /// Other forms of values, under all names, for as many levels as there is room for.
+  std::vector<std::pair<ValueId, Form>> forms;
+  std::size_t memory = 0;     ///< bytes held at most
+  std::uint64_t spilled = 0;  ///< records that went to temporary files
   bool complete = true;
 };
 
-Enumeration enumerate(const Family& family, const EnumerateOptions& options);
+class Workers;
+Enumeration enumerate(const Family& family, const EnumerateOptions& options, Workers& workers);
+
+/// What was found as terms that stand by themselves, inputs renamed in the order of first use.
+Equality equality_of(const Found& found, const Values& values);
+/// The operators of both sides, as trees.
+std::size_t tree_size(const SmallTerm& term);
 
 /// What a term computes in a world; nothing if it makes no sense there.
 std::optional<Item> evaluate(const SmallTerm& term, const World& world);
 /// Inputs renamed in the order of first use, for each kind from the first on.
-Equality with_canonical_inputs(const Equality& equality, const World& world);
+Equality with_canonical_inputs(const Equality& equality, const Values& values);
 
 }  // namespace taso

@@ -6,6 +6,7 @@
 
 #include "generator/prune.h"
 #include "generator/rule_writer.h"
+#include "generator/select.h"
 #include "generator/workers.h"
 #include "rules/canonical.h"
 
@@ -89,12 +90,19 @@ class Generator {
       enumerate_options.watch = [&](std::size_t level, std::size_t values) {
         say("enumerating " + family.name, level, options_.max_operators, values);
       };
-      Enumeration enumeration = enumerate(family, enumerate_options);
+      Enumeration enumeration = enumerate(family, enumerate_options, workers_);
       report_.families.push_back({family.name, enumeration.evaluations, enumeration.values, enumeration.equalities,
                                   enumeration.graphs, enumeration.memory});
       report_.equalities += enumeration.equalities;
-      report_.renamed += enumeration.candidates.size();
-      add_candidates(family, enumeration.candidates);
+      report_.renamed += enumeration.found.size();
+      SelectOptions select_options;
+      select_options.seed = options_.seed;
+      select_options.stop = options_.stop;
+      select_options.watch = [&](std::size_t done, std::size_t total) { say("pruning " + family.name, done, total); };
+      const Selection selection = select(family, std::move(enumeration), select_options, workers_);
+      report_.confirmed += selection.equalities.size() + selection.following;
+      report_.not_following += selection.equalities.size();
+      add_candidates(family, selection.equalities);
     }
     // The smallest first, and of these the most general: what follows from them need not be proved.
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
@@ -112,16 +120,10 @@ class Generator {
 
   void add_candidates(const Family& family, const std::vector<Equality>& equalities) {
     const World world(family, false, options_.seed);
-    // Where signs matter, one set of contents may agree by chance.
-    const std::array<World, 3> others{World(family, true, options_.seed + 1), World(family, true, options_.seed + 2),
-                                      World(family, false, options_.seed + 3)};
     std::vector<std::optional<Candidate>> found(equalities.size());
-    std::vector<std::uint8_t> confirmed(equalities.size()), own(equalities.size());
+    std::vector<std::uint8_t> own(equalities.size());
     workers_.for_each(equalities.size(), options_.stop, [&](std::size_t i) {
       const Equality& equality = equalities[i];
-      confirmed[i] =
-          std::all_of(others.begin(), others.end(), [&](const World& other) { return is_confirmed(equality, other); });
-      if (!confirmed[i]) return;
       own[i] = !has_common_subgraph(equality, world);
       if (!own[i]) return;
       if (auto rule = write_rule(equality, family)) {
@@ -131,7 +133,6 @@ class Generator {
         found[i] = std::move(candidate);
       }
     });
-    report_.confirmed += static_cast<std::size_t>(std::count(confirmed.begin(), confirmed.end(), 1));
     report_.without_common_subgraph += static_cast<std::size_t>(std::count(own.begin(), own.end(), 1));
     for (auto& candidate : found)
       if (candidate) candidates_.push_back(std::move(*candidate));

@@ -74,7 +74,8 @@ struct Rejected {
 struct GenerateReport {
   std::vector<FamilyReport> families;
   // How many candidates were left after each step.
-  std::size_t equalities = 0, renamed = 0, confirmed = 0, without_common_subgraph = 0, distinct = 0, not_derived = 0;
+  std::size_t equalities = 0, renamed = 0, confirmed = 0, not_following = 0, without_common_subgraph = 0, distinct = 0,
+              not_derived = 0;
   std::size_t proved = 0;   ///< equalities, each up to renaming and attributes
   std::vector<Rule> rules;  ///< in both directions where both make sense, sorted by name
   std::vector<Rejected> refuted, unknown;

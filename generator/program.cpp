@@ -100,7 +100,10 @@ std::unique_ptr<Program> Program::compile(const World& world, const Schema& sche
     for (const Recorded& element : result.data) wanted.push_back(element.place());
     program->results_.push_back({result.extents, gives_kernel(schema, items), cuts_of(schema, items, result.extents)});
   }
-  for (const Layout& layout : program->results_) program->seeds.push_back(seed_of(layout));
+  for (const Layout& layout : program->results_) {
+    program->seeds.push_back(seed_of(layout));
+    program->sizes.push_back(layout.size());
+  }
   program->emit(recording, wanted);
   return program;
 }
@@ -205,8 +208,8 @@ std::size_t Programs::layouts() const {
 }
 
 const Program* Programs::find(std::size_t schema, std::span<const LayoutId> operands) {
-  std::uint64_t key = schema;
-  for (const LayoutId operand : operands) key = key << 18 | operand;
+  std::uint64_t key = schema * 4 + operands.size() + 1;  // never 0: no two lists of operands give one key
+  for (const LayoutId operand : operands) key = key << 17 | operand;
   const std::lock_guard lock(mutex_);
   const auto [slot, fresh] = programs_.try_emplace(key);
   if (fresh) {

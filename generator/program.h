@@ -35,7 +35,8 @@ class Program {
 
   /// The places of the results among the layouts that are known.
   std::vector<LayoutId> result_layouts;
-  std::vector<Field> seeds;  ///< of the results
+  std::vector<Field> seeds;        ///< of the results
+  std::vector<std::size_t> sizes;  ///< of the results
 
  private:
   struct Step {

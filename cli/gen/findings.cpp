@@ -102,6 +102,7 @@ std::string steps_table(const Findings& findings) {
   table.rows.back().back() = "";
   step("up to the names of inputs", report.renamed);
   step("confirmed at other shapes and contents", report.confirmed);
+  step("not following from smaller ones", report.not_following);
   step("without a common subgraph", report.without_common_subgraph);
   step("distinct as rules", report.distinct);
   step("not derivable from smaller rules", report.not_derived);
