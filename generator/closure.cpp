@@ -7,8 +7,11 @@
 namespace taso {
 namespace {
 
-constexpr std::size_t most_forms = 48;    // that a form is rewritten to on the way
-constexpr std::size_t most_matches = 24;  // of one rule at one place
+constexpr std::size_t most_forms = 24;       // that a form is rewritten to on the way
+constexpr std::size_t most_matches = 24;     // of one rule at one place
+constexpr std::size_t most_visits = 200;     // on the way to them: zero, for one, is computed in thousands of ways
+constexpr std::ptrdiff_t most_entries = 12;  // of one value and schema
+constexpr std::size_t most_nodes = 24;       // of a term
 constexpr std::uint64_t any_schema = 0xff;
 
 std::uint64_t root_key(std::uint64_t schema, std::uint64_t output, std::uint64_t first, std::uint64_t second) {
@@ -21,65 +24,58 @@ std::uint64_t root_key(std::uint64_t schema, std::uint64_t output, std::uint64_t
 class Closure::Match {
  public:
   Match(const Closure& owner, const Rewrite& rule, std::uint32_t limit, std::vector<Form>& results)
-      : owner_(owner), rule_(rule), limit_(limit), results_(results) {
-    bound_.fill(Found::none);
-    inputs_.fill(Found::none);
-  }
+      : owner_(owner), rule_(rule), limit_(limit), results_(results) {}
 
   void run(const Form& form) {
-    const SmallTerm::Node& root = rule_.from.nodes.back();
-    operands_of(root, form, [&] { instantiate(); });
+    values_.fill(Found::none);
+    choose(rule_.from.nodes.size() - 1, form, 0);
   }
 
  private:
-  /// Calls `then` for every way in which the node's operands match those of the form.
-  template <class Then>
-  void operands_of(const SmallTerm::Node& node, const Form& form, Then&& then) {
-    const auto in_order = [&](const std::array<ValueId, Form::most_operands>& operands) {
-      match_all(node, operands, 0, then);
-    };
-    in_order(form.operands);
-    if (form.count == 2 && owner_.family_.schemas[form.schema].commutes && form.operands[0] != form.operands[1])
-      in_order({form.operands[1], form.operands[0], 0});
+  /// The node is that form, in either order where there are two.
+  void choose(std::size_t node, const Form& form, std::size_t next) {
+    operands_[node] = form.operands;
+    go_on(next);
+    if (form.count != 2 || form.operands[0] == form.operands[1] || !owner_.family_.schemas[form.schema].commutes)
+      return;
+    operands_[node] = {form.operands[1], form.operands[0]};
+    go_on(next);
   }
 
-  void match_all(const SmallTerm::Node& node, const std::array<ValueId, Form::most_operands>& operands, std::size_t at,
-                 const std::function<void()>& then) {
-    if (found_ >= most_matches) return;
-    if (at == node.operands.size()) return then();
-    match(node.operands[at], operands[at], [&] { match_all(node, operands, at + 1, then); });
-  }
-
-  void match(std::uint8_t place, ValueId id, const std::function<void()>& then) {
-    const SmallTerm::Node& node = rule_.from.nodes[place];
-    ValueId& bound = node.schema == SmallTerm::Node::input ? inputs_[node.place] : bound_[place];
-    if (bound != Found::none) {
-      if (bound == id) then();
+  void go_on(std::size_t at) {
+    if (found_ >= most_matches || ++visited_ > most_visits) return;
+    if (at == rule_.steps.size()) return instantiate();
+    const Visit& step = rule_.steps[at];
+    const ValueId id = operands_[step.parent][step.position];
+    if (values_[step.node] != Found::none) {
+      if (values_[step.node] == id) go_on(at + 1);
       return;
     }
+    const SmallTerm::Node& node = rule_.from.nodes[step.node];
     if (node.schema == SmallTerm::Node::input) {
       if (!owner_.may_stand_for(node.place, id)) return;
-      bound = id;
-      then();
-      bound = Found::none;
-      return;
+      values_[step.node] = id;
+      go_on(at + 1);
+    } else {
+      if (!owner_.schemas_[id].test(node.schema)) return;
+      values_[step.node] = id;
+      const auto entries = owner_.entries_of(id);
+      auto entry = std::partition_point(entries.begin(), entries.end(),
+                                        [&](const Entry& e) { return e.form.schema < node.schema; });
+      const auto end = entry + std::min<std::ptrdiff_t>(most_entries, entries.end() - entry);
+      for (; entry != end && entry->form.schema == node.schema; ++entry)
+        if (entry->form.output == node.output && owner_.may_use(*entry, limit_)) choose(step.node, entry->form, at + 1);
     }
-    if (!owner_.schemas_[id].test(node.schema)) return;
-    bound = id;
-    for (const Entry& entry : owner_.entries_of(id))
-      if (entry.form.schema == node.schema && entry.form.output == node.output && owner_.may_use(entry, limit_))
-        operands_of(node, entry.form, then);
-    bound = Found::none;
+    values_[step.node] = Found::none;
   }
 
   void instantiate() {
     ++found_;
     const auto& nodes = rule_.to.nodes;
-    std::array<ValueId, 32> ids{};
-    check(nodes.size() <= ids.size(), "small terms");
+    std::array<ValueId, most_nodes> ids;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (nodes[i].schema == SmallTerm::Node::input) {
-        ids[i] = inputs_[nodes[i].place];
+        ids[i] = values_[rule_.inputs[nodes[i].place]];
         if (i + 1 == nodes.size()) results_.push_back(owner_.values_[ids[i]].form);
         continue;
       }
@@ -100,9 +96,9 @@ class Closure::Match {
   const Rewrite& rule_;
   const std::uint32_t limit_;
   std::vector<Form>& results_;
-  std::array<ValueId, 64> inputs_;
-  std::array<ValueId, 32> bound_;
-  std::size_t found_ = 0;
+  std::array<ValueId, most_nodes> values_;  // of the pattern's nodes
+  std::array<std::array<ValueId, Form::most_operands>, most_nodes> operands_;
+  std::size_t found_ = 0, visited_ = 0;
 };
 
 Closure::Closure(const Family& family, const Enumeration& enumeration, const std::vector<Found>& order)
@@ -128,19 +124,25 @@ Closure::Closure(const Family& family, const Enumeration& enumeration, const std
   entry_of_.reserve(entries_.size());
   const auto put = [&](ValueId id, const Form& form, std::uint32_t rank, bool is_first) {
     if (form.schema != Form::input) schemas_[id].set(form.schema);
-    entry_of_.insert(form, static_cast<std::uint32_t>(next[id]));
     entries_[next[id]++] = {form, id, rank, is_first};
   };
-  for (ValueId id = 0; id < values_.size(); ++id) put(id, values_[id].form, 0, true);
+  for (ValueId id = 0; id < values_.size(); ++id) {
+    const Layout& layout = values_.layouts[values_[id].layout];
+    roles_.push_back(static_cast<std::uint8_t>(layout.extents.size() * 2 + (layout.is_kernel ? 1 : 0)));
+    put(id, values_[id].form, 0, true);
+  }
   for (const auto& [id, form] : enumeration.forms) {
     const auto found = ranks.find(values_.shape_of(id, Found::none, form));
     put(id, form, found == ranks.end() ? no_rank : found->second, false);
   }
-}
-
-bool Closure::may_stand_for(std::size_t input, ValueId id) const {
-  const Layout &of_input = layout(static_cast<ValueId>(input)), &of_value = layout(id);
-  return of_input.is_kernel == of_value.is_kernel && of_input.extents.size() == of_value.extents.size();
+  // By schema, those that come first in order first.
+  for (std::size_t id = 0; id < values_.size(); ++id)
+    std::stable_sort(entries_.begin() + static_cast<std::ptrdiff_t>(begins_[id]),
+                     entries_.begin() + static_cast<std::ptrdiff_t>(begins_[id + 1]),
+                     [](const Entry& a, const Entry& b) {
+                       return std::tie(a.form.schema, b.is_first, a.rank) < std::tie(b.form.schema, a.is_first, b.rank);
+                     });
+  for (std::size_t i = 0; i < entries_.size(); ++i) entry_of_.insert(entries_[i].form, static_cast<std::uint32_t>(i));
 }
 
 Form Closure::normal(Form form) const {
@@ -225,9 +227,19 @@ void Closure::add(const SmallTerm& from, const SmallTerm& to) {
     const SmallTerm::Node& operand = from.nodes[root.operands[i]];
     if (operand.schema != SmallTerm::Node::input) schemas[i] = operand.schema;
   }
+  check(from.nodes.size() <= most_nodes && to.nodes.size() <= most_nodes, "small terms");
+  Rewrite rule{from, to, {}, {}};
+  // Operands follow what uses them, so that inputs are met as early as can be.
+  for (std::size_t node = from.nodes.size(); node-- > 0;)
+    for (std::size_t position = 0; position < from.nodes[node].operands.size(); ++position)
+      rule.steps.push_back(
+          {static_cast<std::uint8_t>(node), static_cast<std::uint8_t>(position), from.nodes[node].operands[position]});
+  for (std::size_t node = 0; node < from.nodes.size(); ++node)
+    if (from.nodes[node].schema == SmallTerm::Node::input)
+      rule.inputs[from.nodes[node].place] = static_cast<std::uint8_t>(node);
   by_root_[root_key(root.schema, root.output, schemas[0], schemas[1])].push_back(
       static_cast<std::uint32_t>(rules_.size()));
-  rules_.push_back({from, to});
+  rules_.push_back(std::move(rule));
 }
 
 }  // namespace taso

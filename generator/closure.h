@@ -28,9 +28,15 @@ class Closure {
   static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
   using Schemas = std::bitset<most_schemas>;
 
+  /// A node of a pattern is met as the operand of another.
+  struct Visit {
+    std::uint8_t parent = 0, position = 0, node = 0;
+  };
   /// One direction of an equality.
   struct Rewrite {
     SmallTerm from, to;
+    std::vector<Visit> steps;
+    std::array<std::uint8_t, 64> inputs{};  ///< the nodes of `from` that they are
   };
   /// A way to compute a value; the first one of a value needs no equality.
   struct Entry {
@@ -46,8 +52,7 @@ class Closure {
   void add(const SmallTerm& from, const SmallTerm& to);
   Form normal(Form form) const;
   /// Whether the value is of the input's rank and role.
-  bool may_stand_for(std::size_t input, ValueId id) const;
-  const Layout& layout(ValueId id) const { return values_.layouts[values_[id].layout]; }
+  bool may_stand_for(std::size_t input, ValueId id) const { return roles_[input] == roles_[id]; }
   bool may_use(const Entry& entry, std::uint32_t limit) const {
     return entry.is_first || (entry.rank < limit && holds_[entry.rank]);
   }
@@ -60,6 +65,7 @@ class Closure {
   const Family& family_;
   const Values& values_;
   const std::vector<Found>& order_;
+  std::vector<std::uint8_t> roles_;     ///< of values: rank, and whether it is a kernel
   std::vector<std::uint8_t> holds_;     ///< by rank
   std::vector<std::uint8_t> joins_;     ///< of each schema that splits, the one that joins
   std::vector<Entry> entries_;          ///< by value

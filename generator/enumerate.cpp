@@ -584,63 +584,8 @@ Equality equality_of(const Found& found, const Values& values) {
   return with_canonical_inputs(equality, values);
 }
 
-std::size_t tree_size(const SmallTerm& term) {
-  std::vector<std::size_t> sizes;
-  for (const SmallTerm::Node& node : term.nodes) {
-    std::size_t size = node.schema == SmallTerm::Node::input ? 0 : 1;
-    for (const std::uint8_t operand : node.operands) size += sizes[operand];
-    sizes.push_back(size);
-  }
-  return sizes.back();
-}
-
-std::size_t SmallTerm::operators() const {
-  std::set<std::pair<std::uint16_t, std::vector<std::uint8_t>>> all;  // the results of a split are of one operator
-  for (const Node& node : nodes)
-    if (node.schema != Node::input) all.emplace(node.schema, node.operands);
-  return all.size();
-}
-
-std::size_t Equality::operators() const {
-  std::size_t count = 0;
-  for (const auto* side : {&left, &right})
-    for (const SmallTerm& term : *side) count += term.operators();
-  return count;
-}
-
 Enumeration enumerate(const Family& family, const EnumerateOptions& options, Workers& workers) {
   return Enumerator(family, options, workers).run();
-}
-
-std::optional<Item> evaluate(const SmallTerm& term, const World& world) {
-  std::vector<Item> items;
-  for (const SmallTerm::Node& node : term.nodes) {
-    if (node.schema == SmallTerm::Node::input) {
-      items.push_back(world.input(node.place));
-      continue;
-    }
-    std::vector<const Item*> operands;
-    for (const std::uint8_t operand : node.operands) operands.push_back(&items[operand]);
-    auto results = world.apply(world.family().schemas[node.schema], operands);
-    if (!results) return std::nullopt;
-    items.push_back(std::move((*results)[node.output]));
-  }
-  return std::move(items.back());
-}
-
-Equality with_canonical_inputs(const Equality& equality, const Values& values) {
-  Equality result = equality;
-  std::map<std::uint16_t, std::uint16_t> renamed;
-  std::vector<std::size_t> next = values.firsts;
-  for (auto* side : {&result.left, &result.right})
-    for (SmallTerm& term : *side)
-      for (SmallTerm::Node& node : term.nodes) {
-        if (node.schema != SmallTerm::Node::input) continue;
-        const auto [slot, fresh] = renamed.try_emplace(node.place, std::uint16_t{0});
-        if (fresh) slot->second = static_cast<std::uint16_t>(next[values.kinds[node.place]]++);
-        node.place = slot->second;
-      }
-  return result;
 }
 
 }  // namespace taso

@@ -7,31 +7,11 @@
 #include <stop_token>
 #include <vector>
 
+#include "generator/small_term.h"
 #include "generator/values.h"
 #include "generator/world.h"
 
 namespace taso {
-
-/// A term that stands by itself; operands come first, the root is last.
-struct SmallTerm {
-  struct Node {
-    static constexpr std::uint16_t input = 0xffff;
-    std::uint16_t schema = input;
-    std::uint8_t output = 0;
-    std::vector<std::uint8_t> operands;  ///< places of earlier nodes
-    std::uint16_t place = 0;             ///< of an input
-    auto operator<=>(const Node&) const = default;
-  };
-  std::vector<Node> nodes;
-  std::size_t operators() const;
-  auto operator<=>(const SmallTerm&) const = default;
-};
-
-/// The same results from two sets of terms, one term for each result.
-struct Equality {
-  std::vector<SmallTerm> left, right;
-  std::size_t operators() const;  ///< of both sides, each counted once a side
-};
 
 struct EnumerateOptions {
   std::size_t max_operators = 3;
@@ -69,12 +49,4 @@ Enumeration enumerate(const Family& family, const EnumerateOptions& options, Wor
 
 /// What was found as terms that stand by themselves, inputs renamed in the order of first use.
 Equality equality_of(const Found& found, const Values& values);
-/// The operators of both sides, as trees.
-std::size_t tree_size(const SmallTerm& term);
-
-/// What a term computes in a world; nothing if it makes no sense there.
-std::optional<Item> evaluate(const SmallTerm& term, const World& world);
-/// Inputs renamed in the order of first use, for each kind from the first on.
-Equality with_canonical_inputs(const Equality& equality, const Values& values);
-
 }  // namespace taso

@@ -112,6 +112,19 @@ std::optional<Rule> with_any_permutation(const Rule& rule) {
   });
 }
 
+/// Where no operator has a window, the kernels' windows do not matter.
+Rule without_idle_windows(const Rule& rule) {
+  bool matters = false;
+  visit(rule, [&](const Pattern& pattern) {
+    matters = matters || is_window(pattern) || pattern.op == "enlarge" || pattern.op.ends_with("_kernel");
+  });
+  Rule result = rule;
+  if (!matters)
+    std::erase_if(result.conditions,
+                  [](const Condition& condition) { return condition.left && condition.left->name == "spatial"; });
+  return result;
+}
+
 /// One axis for everything that has one: then it may be any, unless another operator knows its axes.
 std::optional<Rule> with_any_axis(const Rule& rule) {
   std::set<std::string> axes;
@@ -142,8 +155,9 @@ std::optional<Rule> with_any_axis(const Rule& rule) {
 
 }  // namespace
 
-std::vector<Rule> generalisations(const Rule& rule) {
+std::vector<Rule> generalisations(const Rule& found) {
   std::vector<Rule> result;
+  const Rule rule = without_idle_windows(found);
   const auto add = [&](std::optional<Rule> more) {
     if (more) result.push_back(std::move(*more));
   };

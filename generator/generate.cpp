@@ -13,13 +13,67 @@
 namespace taso {
 namespace {
 
-/// A candidate rule, as it was found and as it may be generalised.
 struct Candidate {
-  std::size_t operators = 0;
+  std::size_t operators = 0;  ///< of both sides, as trees
   std::size_t inputs = 0;
   std::string text;  ///< canonical
   Rule rule;
+  /// Where one side joins two results: those two from one operator that is split.
+  std::optional<Rule> merging;
 };
+
+std::size_t tree_size(const Equality& equality) {
+  std::size_t size = 0;
+  for (const auto* side : {&equality.left, &equality.right})
+    for (const SmallTerm& term : *side) size += tree_size(term);
+  return size;
+}
+
+/// The part of a term that computes one of its nodes.
+SmallTerm part_of(const SmallTerm& term, std::uint8_t root) {
+  std::vector<bool> needed(term.nodes.size(), false);
+  needed[root] = true;
+  for (std::size_t i = root + std::size_t{1}; i-- > 0;)
+    if (needed[i])
+      for (const std::uint8_t operand : term.nodes[i].operands) needed[operand] = true;
+  SmallTerm part;
+  std::vector<std::uint8_t> places(term.nodes.size(), 0);
+  for (std::size_t i = 0; i <= root; ++i) {
+    if (!needed[i]) continue;
+    places[i] = static_cast<std::uint8_t>(part.nodes.size());
+    part.nodes.push_back(term.nodes[i]);
+    for (std::uint8_t& operand : part.nodes.back().operands) operand = places[operand];
+  }
+  return part;
+}
+
+/// "concat(a, b) = t" says that a and b are the parts of t: where two operators do what one can do, that is worth a rule
+/// of its own, for no graph need have the concat.
+std::optional<Equality> merging_of(const Equality& equality, const Family& family) {
+  if (equality.left.size() != 1) return std::nullopt;
+  for (const bool turned : {false, true}) {
+    const SmallTerm &joined = (turned ? equality.right : equality.left)[0],
+                    &whole = (turned ? equality.left : equality.right)[0];
+    const SmallTerm::Node &root = joined.nodes.back(), &other = whole.nodes.back();
+    if (root.schema == SmallTerm::Node::input || other.schema == root.schema) continue;
+    const auto* concat = std::get_if<op::Concat>(&family.schemas[root.schema].op);
+    if (!concat || other.schema == SmallTerm::Node::input) continue;
+    for (std::size_t s = 0; s < family.schemas.size(); ++s) {
+      const auto* split = std::get_if<op::Split>(&family.schemas[s].op);
+      if (!split || split->axis != concat->axis) continue;
+      Equality result;
+      for (const std::uint8_t output : {std::uint8_t{0}, std::uint8_t{1}}) {
+        result.left.push_back(part_of(joined, root.operands[output]));
+        SmallTerm part = whole;
+        part.nodes.push_back(
+            {static_cast<std::uint16_t>(s), output, {static_cast<std::uint8_t>(whole.nodes.size() - 1)}, 0});
+        result.right.push_back(std::move(part));
+      }
+      return result;
+    }
+  }
+  return std::nullopt;
+}
 
 Rule turned_round(const Rule& rule) {
   Rule result = rule;
@@ -59,6 +113,7 @@ class Generator {
   GenerateReport run() {
     find_candidates();
     prove_what_is_new();
+    drop_special_cases();
     std::sort(report_.rules.begin(), report_.rules.end(), [](const Rule& a, const Rule& b) { return a.name < b.name; });
     report_.complete = !options_.stop.stop_requested();
     return std::move(report_);
@@ -67,7 +122,7 @@ class Generator {
  private:
   void say(const std::string& phase, std::size_t done, std::size_t total, std::uint64_t values_here = 0) {
     if (!options_.watch) return;
-    GenerateProgress progress{phase, done, total, report_.proved, derived_};
+    GenerateProgress progress{phase, done, total, accepted_.size(), derived_};
     progress.refuted = report_.refuted.size();
     progress.unknown = report_.unknown.size();
     progress.values = values_here;
@@ -127,8 +182,9 @@ class Generator {
       own[i] = !has_common_subgraph(equality, world);
       if (!own[i]) return;
       if (auto rule = write_rule(equality, family)) {
-        Candidate candidate{equality.operators(), rule->inputs().size(), {}, std::move(*rule)};
+        Candidate candidate{tree_size(equality), rule->inputs().size(), {}, std::move(*rule), {}};
         if (!may_be_source(candidate.rule)) candidate.rule = turned_round(candidate.rule);
+        if (const auto merging = merging_of(equality, family)) candidate.merging = write_rule(*merging, family);
         candidate.text = canonical_text(candidate.rule);
         found[i] = std::move(candidate);
       }
@@ -155,7 +211,8 @@ class Generator {
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
         auto& decision = decisions[i - begin];
-        if (decision.derived || (known_.size() > known && is_derivable(candidates_[i].rule, known_)))
+        const Rule& rule = decision.proved.empty() ? candidates_[i].rule : decision.proved.front();
+        if (decision.derived || (known_.size() > known && is_derivable(rule, known_)))
           ++derived_;
         else
           accept(candidates_[i].rule, std::move(decision));
@@ -171,28 +228,39 @@ class Generator {
       if (auto known = options_.recall(candidate.text)) return std::move(*known);
     Decision decision;
     decision.derived = is_derivable(candidate.rule, known_);
-    if (!decision.derived) decision = decide(candidate.rule);
+    if (!decision.derived) decision = decide(candidate);
     if (options_.remember && !options_.stop.stop_requested()) options_.remember(candidate.text, decision);
     return decision;
   }
 
-  Decision decide(const Rule& found) const {
+  Decision decide(const Candidate& candidate) const {
     Decision decision;
-    for (const Rule& rule : generalisations(found)) {
-      for (const Rule& direction : {rule, turned_round(rule)}) {
-        if (!may_be_source(direction)) continue;
-        const ProofOutcome outcome = options_.prove(direction);
-        if (outcome.kind == ProofOutcome::Kind::proved || outcome.kind == ProofOutcome::Kind::conditional) {
-          Rule proved = direction;
-          proved.conditions.insert(proved.conditions.end(), outcome.condition.begin(), outcome.condition.end());
-          proved.by = outcome.by;
-          decision.proved.push_back(std::move(proved));
-        }
-        decision.last = outcome;
-      }
+    for (const Rule& rule : generalisations(candidate.rule)) {
+      for (const Rule& direction : {rule, turned_round(rule)}) prove(direction, decision);
       if (!decision.proved.empty()) break;
     }
+    // Under its condition it may say no more than others do.
+    if (!decision.proved.empty() && decision.proved.front().conditions.size() > candidate.rule.conditions.size())
+      decision.derived = is_derivable(decision.proved.front(), known_);
+    if (decision.proved.empty() || decision.derived || !candidate.merging) return decision;
+    const std::size_t count = decision.proved.size();
+    for (const Rule& rule : generalisations(*candidate.merging)) {
+      prove(rule, decision);
+      if (decision.proved.size() > count) break;
+    }
     return decision;
+  }
+
+  void prove(const Rule& rule, Decision& decision) const {
+    if (!may_be_source(rule)) return;
+    const ProofOutcome outcome = options_.prove(rule);
+    if (outcome.kind == ProofOutcome::Kind::proved || outcome.kind == ProofOutcome::Kind::conditional) {
+      Rule proved = rule;
+      proved.conditions.insert(proved.conditions.end(), outcome.condition.begin(), outcome.condition.end());
+      proved.by = outcome.by;
+      decision.proved.push_back(std::move(proved));
+    }
+    decision.last = outcome;
   }
 
   void accept(const Rule& found, Decision decision) {
@@ -204,8 +272,31 @@ class Generator {
     Rule equation = decision.proved.front();
     equation.kind = Rule::Kind::axiom;
     known_.add(std::move(equation));
-    for (Rule& rule : decision.proved) add_rule(std::move(rule));
-    ++report_.proved;
+    accepted_.push_back(std::move(decision.proved));
+  }
+
+  /// A special case may be smaller than the law behind it, and be found first: such ones go again.
+  void drop_special_cases() {
+    std::vector<std::uint8_t> kept(accepted_.size(), 1), may_go(accepted_.size(), 0);
+    const auto is_special = [&](std::size_t i) {
+      return is_instance(accepted_[i].front(), known_, [&](std::size_t other) { return other != i && kept[other]; });
+    };
+    workers_.for_each(accepted_.size(), options_.stop, [&](std::size_t i) { may_go[i] = is_special(i); });
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < accepted_.size(); ++i)
+      if (may_go[i]) order.push_back(i);
+    // Of two that say the same, the more general stays.
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return accepted_[a].front().inputs().size() < accepted_[b].front().inputs().size();
+    });
+    for (const std::size_t i : order)
+      if (is_special(i)) kept[i] = 0;
+    for (std::size_t i = 0; i < accepted_.size(); ++i) {
+      if (!kept[i]) continue;
+      ++report_.proved;
+      for (Rule& rule : accepted_[i]) add_rule(std::move(rule));
+    }
+    report_.special = accepted_.size() - report_.proved;
   }
 
   void add_rule(Rule rule) {
@@ -222,7 +313,8 @@ class Generator {
   Workers workers_;
   GenerateReport report_;
   std::vector<Candidate> candidates_;
-  Properties known_{{}};
+  std::vector<std::vector<Rule>> accepted_;  ///< what is proved of each candidate that is
+  Properties known_{{}};                     ///< the first of each
   std::set<std::string> names_;
   std::size_t derived_ = 0;
 };

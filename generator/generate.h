@@ -15,7 +15,7 @@ namespace taso {
 
 /// Raised with every change that may change what is decided about a candidate: runs that were cut short are taken up
 /// again with the same number only.
-constexpr unsigned generator_revision = 1;
+constexpr unsigned generator_revision = 2;
 
 /// What a prover says of a candidate.
 struct ProofOutcome {
@@ -76,6 +76,7 @@ struct GenerateReport {
   // How many candidates were left after each step.
   std::size_t equalities = 0, renamed = 0, confirmed = 0, not_following = 0, without_common_subgraph = 0, distinct = 0,
               not_derived = 0;
+  std::size_t special = 0;  ///< proved, but only special cases of what is proved after them
   std::size_t proved = 0;   ///< equalities, each up to renaming and attributes
   std::vector<Rule> rules;  ///< in both directions where both make sense, sorted by name
   std::vector<Rejected> refuted, unknown;

@@ -47,15 +47,29 @@ std::optional<Item> evaluate_with(const SmallTerm& term, const World& world, con
   return std::move(items.back());
 }
 
-}  // namespace
-
-bool is_confirmed(const Equality& equality, const World& larger) {
-  for (std::size_t i = 0; i < equality.left.size(); ++i) {
-    const auto left = evaluate(equality.left[i], larger), right = evaluate(equality.right[i], larger);
-    if (!left || !right || !same(*left, *right)) return false;
-  }
-  return true;
+/// Whether both sides become equal; one rank stands for the others: this is about what rules say, not about whether they
+/// are true.
+bool rewrites(const Rule& candidate, const Properties& rules, const SaturationLimits& limits,
+              const std::function<bool(const Step&)>& is_forbidden) {
+  if (rules.size() == 0) return false;
+  const auto all = instances(candidate);
+  if (all.empty() || !all.front().target_fits) return false;
+  const Instance& instance = all[all.size() / 2];
+  const auto assignments = AssignmentSampler(instance).samples(sample_count, 7, 19);
+  if (assignments.empty()) return false;
+  ModelValues models;
+  for (std::size_t k = 0; k < sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
+  EGraph graph;
+  const auto terms = seed(graph, instance, models);
+  if (!terms) return false;
+  std::vector<std::pair<TermId, TermId>> goals;
+  for (std::size_t i = 0; i < instance.source.size(); ++i)
+    goals.emplace_back((*terms)[instance.source[i].first][instance.source[i].second],
+                       (*terms)[instance.target[i].first][instance.target[i].second]);
+  return saturate(graph, rules, goals, limits, {}, is_forbidden).end == Saturation::End::goal;
 }
+
+}  // namespace
 
 bool has_common_subgraph(const Equality& equality, const World& world) {
   std::map<std::string, std::pair<std::size_t, std::size_t>> of_left;  // form → (term, node)
@@ -87,27 +101,19 @@ bool has_common_subgraph(const Equality& equality, const World& world) {
 }
 
 bool is_derivable(const Rule& candidate, const Properties& rules) {
-  if (rules.size() == 0) return false;
-  const auto all = instances(candidate);
-  if (all.empty() || !all.front().target_fits) return false;
-  // One rank stands for the others: this is about what rules say, not about whether they are true.
-  const Instance& instance = all[all.size() / 2];
-  const auto assignments = AssignmentSampler(instance).samples(sample_count, 7, 19);
-  if (assignments.empty()) return false;
-  ModelValues models;
-  for (std::size_t k = 0; k < sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
-  EGraph graph;
-  const auto terms = seed(graph, instance, models);
-  if (!terms) return false;
-  std::vector<std::pair<TermId, TermId>> goals;
-  for (std::size_t i = 0; i < instance.source.size(); ++i)
-    goals.emplace_back((*terms)[instance.source[i].first][instance.source[i].second],
-                       (*terms)[instance.target[i].first][instance.target[i].second]);
   SaturationLimits limits;
   limits.rounds = 4;
   limits.terms = 500;
   limits.matches = 4000;
-  return saturate(graph, rules, goals, limits).end == Saturation::End::goal;
+  return rewrites(candidate, rules, limits, {});
+}
+
+bool is_instance(const Rule& candidate, const Properties& rules, const std::function<bool(std::size_t)>& may_use) {
+  SaturationLimits limits;
+  limits.rounds = 1;
+  limits.terms = 200;
+  limits.matches = 2000;
+  return rewrites(candidate, rules, limits, [&](const Step& step) { return !may_use(step.property); });
 }
 
 }  // namespace taso

@@ -1,7 +1,7 @@
 // Which equalities say nothing new.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "generator/enumerate.h"
@@ -9,13 +9,13 @@
 
 namespace taso {
 
-/// Whether the equality still holds at other shapes and contents.
-bool is_confirmed(const Equality& equality, const World& larger);
-
 /// Whether both sides contain an operator for which any tensor may stand: then a smaller rule says it all.
 bool has_common_subgraph(const Equality& equality, const World& world);
 
 /// Whether rewriting with the rules, used as equations and only a few times, makes the two sides equal.
 bool is_derivable(const Rule& candidate, const Properties& rules);
+
+/// Whether it is one of those rules that may be used, for other inputs or attributes.
+bool is_instance(const Rule& candidate, const Properties& rules, const std::function<bool(std::size_t)>& may_use);
 
 }  // namespace taso

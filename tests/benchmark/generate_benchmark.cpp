@@ -102,9 +102,9 @@ int main(int argc, char** argv) {
   print_heading();
   bool good = true;
   if (!growth) {
-    for (std::size_t operators = std::getenv("ONLY") ? most : 2; operators <= most; ++operators) {
+    for (std::size_t operators = 2; operators <= most; ++operators) {
       good = measure("taso", taso_schemas(), operators, memory_limit) && good;
-      if (!std::getenv("TASO_ONLY")) good = measure("full", schema_names(), operators, memory_limit) && good;
+      good = measure("full", schema_names(), operators, memory_limit) && good;
     }
     return good ? 0 : 1;
   }
