@@ -23,8 +23,8 @@ std::uint64_t root_key(std::uint64_t schema, std::uint64_t output, std::uint64_t
 /// Finds what the inputs of a rewrite stand for.
 class Closure::Match {
  public:
-  Match(const Closure& owner, const Rewrite& rule, std::uint32_t limit, std::vector<Form>& results)
-      : owner_(owner), rule_(rule), limit_(limit), results_(results) {}
+  Match(const Closure& owner, const Rewrite& rule, const Scope& scope, std::vector<Form>& results)
+      : owner_(owner), rule_(rule), scope_(scope), results_(results) {}
 
   void run(const Form& form) {
     values_.fill(Found::none);
@@ -64,7 +64,7 @@ class Closure::Match {
                                         [&](const Entry& e) { return e.form.schema < node.schema; });
       const auto end = entry + std::min<std::ptrdiff_t>(most_entries, entries.end() - entry);
       for (; entry != end && entry->form.schema == node.schema; ++entry)
-        if (entry->form.output == node.output && owner_.may_use(*entry, limit_)) choose(step.node, entry->form, at + 1);
+        if (entry->form.output == node.output && owner_.may_use(*entry, scope_)) choose(step.node, entry->form, at + 1);
     }
     values_[step.node] = Found::none;
   }
@@ -87,21 +87,22 @@ class Closure::Match {
         return;
       }
       const std::uint32_t entry = owner_.entry_of_.find(form);
-      if (entry == owner_.entry_of_.none || !owner_.may_use(owner_.entries_[entry], limit_)) return;
+      if (entry == owner_.entry_of_.none || !owner_.may_use(owner_.entries_[entry], scope_)) return;
       ids[i] = owner_.entries_[entry].value;
+      if (owner_.values_[ids[i]].size > scope_.operators) return;
     }
   }
 
   const Closure& owner_;
   const Rewrite& rule_;
-  const std::uint32_t limit_;
+  const Scope& scope_;
   std::vector<Form>& results_;
   std::array<ValueId, most_nodes> values_;  // of the pattern's nodes
   std::array<std::array<ValueId, Form::most_operands>, most_nodes> operands_;
   std::size_t found_ = 0, visited_ = 0;
 };
 
-Closure::Closure(const Family& family, const Enumeration& enumeration, const std::vector<Found>& order)
+Closure::Closure(const Family& family, const Enumeration& enumeration, const std::vector<Ranked>& order)
     : family_(family), values_(enumeration.table), order_(order), holds_(order.size(), 0) {
   check(family.schemas.size() < any_schema && family.schemas.size() <= most_schemas, "few schemas");
   joins_.assign(family.schemas.size(), static_cast<std::uint8_t>(any_schema));
@@ -112,28 +113,30 @@ Closure::Closure(const Family& family, const Enumeration& enumeration, const std
           joins_[s] = static_cast<std::uint8_t>(j);
 
   std::unordered_map<std::uint64_t, std::uint32_t> ranks;
-  for (std::size_t i = 0; i < order.size(); ++i)
-    ranks.emplace(values_.shape_of(order[i].known, order[i].second, order[i].form), static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Found& found = order[i].found;
+    ranks.emplace(values_.shape_of(found.known, found.second, found.form), static_cast<std::uint32_t>(i));
+  }
   begins_.assign(values_.size() + 1, 0);
   for (std::size_t id = 0; id < values_.size(); ++id) begins_[id + 1] = 1;
-  for (const auto& [id, form] : enumeration.forms) ++begins_[id + 1];
+  for (const auto& other : enumeration.forms) ++begins_[other.value + 1];
   for (std::size_t id = 0; id < values_.size(); ++id) begins_[id + 1] += begins_[id];
   entries_.resize(begins_.back());
   std::vector<std::uint64_t> next(begins_.begin(), begins_.end() - 1);
   schemas_.resize(values_.size());
   entry_of_.reserve(entries_.size());
-  const auto put = [&](ValueId id, const Form& form, std::uint32_t rank, bool is_first) {
+  const auto put = [&](ValueId id, const Form& form, std::uint32_t rank, std::uint8_t level, bool is_first) {
     if (form.schema != Form::input) schemas_[id].set(form.schema);
-    entries_[next[id]++] = {form, id, rank, is_first};
+    entries_[next[id]++] = {form, id, rank, level, is_first};
   };
   for (ValueId id = 0; id < values_.size(); ++id) {
     const Layout& layout = values_.layouts[values_[id].layout];
     roles_.push_back(static_cast<std::uint8_t>(layout.extents.size() * 2 + (layout.is_kernel ? 1 : 0)));
-    put(id, values_[id].form, 0, true);
+    put(id, values_[id].form, 0, values_[id].size, true);
   }
-  for (const auto& [id, form] : enumeration.forms) {
+  for (const auto& [id, form, level] : enumeration.forms) {
     const auto found = ranks.find(values_.shape_of(id, Found::none, form));
-    put(id, form, found == ranks.end() ? no_rank : found->second, false);
+    put(id, form, found == ranks.end() ? no_rank : found->second, level, false);
   }
   // By schema, those that come first in order first.
   for (std::size_t id = 0; id < values_.size(); ++id)
@@ -158,14 +161,22 @@ std::pair<ValueId, Form> Closure::as_one(const Found& found) const {
   return {found.form.operands[0], joined};
 }
 
+Closure::Scope Closure::scope_of(std::uint32_t rank, std::uint32_t limit) const {
+  const std::size_t size = order_[rank].size;
+  // As if no larger ones were enumerated: then these are the forms that are kept.
+  const std::size_t level = std::max(size - 1, std::min(size, levels_of_forms));
+  return {limit, static_cast<std::uint8_t>(level), static_cast<std::uint8_t>(size - 1)};
+}
+
 bool Closure::follows(std::uint32_t rank, std::uint32_t limit) const {
-  const auto [value, start] = as_one(order_[rank]);
+  const auto [value, start] = as_one(order_[rank].found);
+  const Scope scope = scope_of(rank, limit);
   std::vector<Form> forms{normal(start)}, next;
   const std::uint32_t own = entry_of_.find(forms[0]);
-  if (own != entry_of_.none && entries_[own].value == value && may_use(entries_[own], limit)) return true;
+  if (own != entry_of_.none && entries_[own].value == value && may_use(entries_[own], scope)) return true;
   for (std::size_t i = 0; i < forms.size() && i < most_forms; ++i) {
     next.clear();
-    rewrite(Form(forms[i]), limit, next);
+    rewrite(Form(forms[i]), scope, next);
     for (const Form& form : next) {
       if (std::find(forms.begin(), forms.end(), form) != forms.end()) continue;
       const std::uint32_t place = entry_of_.find(form);
@@ -175,18 +186,18 @@ bool Closure::follows(std::uint32_t rank, std::uint32_t limit) const {
       }
       const Entry& entry = entries_[place];
       if (entry.value != value) continue;  // the rule does not hold at these shapes
-      if (may_use(entry, limit)) return true;
+      if (may_use(entry, scope)) return true;
       forms.push_back(form);
     }
   }
   return false;
 }
 
-void Closure::rewrite(const Form& form, std::uint32_t limit, std::vector<Form>& to) const {
+void Closure::rewrite(const Form& form, const Scope& scope, std::vector<Form>& to) const {
   const auto try_key = [&](std::uint64_t first, std::uint64_t second) {
     const auto found = by_root_.find(root_key(form.schema, form.output, first, second));
     if (found == by_root_.end()) return;
-    for (const std::uint32_t rule : found->second) Match(*this, rules_[rule], limit, to).run(form);
+    for (const std::uint32_t rule : found->second) Match(*this, rules_[rule], scope, to).run(form);
   };
   const auto for_each_schema = [&](std::size_t at, const auto& f) {
     f(any_schema);
@@ -206,7 +217,7 @@ void Closure::rewrite(const Form& form, std::uint32_t limit, std::vector<Form>& 
 
 void Closure::add(std::uint32_t rank) {
   accept(rank);
-  Found one = order_[rank];
+  Found one = order_[rank].found;
   std::tie(one.known, one.form) = as_one(one);
   one.second = Found::none;
   const Equality equality = equality_of(one, values_);

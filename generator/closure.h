@@ -13,8 +13,12 @@ namespace taso {
 
 class Closure {
  public:
-  /// The equalities in the order in which they are gone through; each has its place as its rank.
-  Closure(const Family& family, const Enumeration& enumeration, const std::vector<Found>& order);
+  struct Ranked {
+    Found found;
+    std::uint8_t size = 0;  ///< of the larger side
+  };
+  /// The equalities in the order in which they are gone through, the smallest first; each has its place as its rank.
+  Closure(const Family& family, const Enumeration& enumeration, const std::vector<Ranked>& order);
 
   /// Whether the equality of that rank follows from those below `limit` that hold, as far as a few steps show.
   bool follows(std::uint32_t rank, std::uint32_t limit) const;
@@ -43,7 +47,15 @@ class Closure {
     Form form;
     ValueId value = 0;
     std::uint32_t rank = 0;  ///< of the equality that says so
+    std::uint8_t level = 0;  ///< the operators that it takes
     bool is_first = false;
+  };
+  /// What may be used to show an equality. It does not depend on anything larger: with more operators, what is found of
+  /// one size stays the same.
+  struct Scope {
+    std::uint32_t limit = 0;     ///< equalities below this rank
+    std::uint8_t level = 0;      ///< forms of so many operators
+    std::uint8_t operators = 0;  ///< operands of so many, where one is made
   };
   class Match;
 
@@ -53,18 +65,19 @@ class Closure {
   Form normal(Form form) const;
   /// Whether the value is of the input's rank and role.
   bool may_stand_for(std::size_t input, ValueId id) const { return roles_[input] == roles_[id]; }
-  bool may_use(const Entry& entry, std::uint32_t limit) const {
-    return entry.is_first || (entry.rank < limit && holds_[entry.rank]);
+  bool may_use(const Entry& entry, const Scope& scope) const {
+    return entry.level <= scope.level && (entry.is_first || (entry.rank < scope.limit && holds_[entry.rank]));
   }
+  Scope scope_of(std::uint32_t rank, std::uint32_t limit) const;
   /// All that the form is rewritten to in one step.
-  void rewrite(const Form& form, std::uint32_t limit, std::vector<Form>& to) const;
+  void rewrite(const Form& form, const Scope& scope, std::vector<Form>& to) const;
   std::span<const Entry> entries_of(ValueId id) const {
     return {entries_.data() + begins_[id], entries_.data() + begins_[id + 1]};
   }
 
   const Family& family_;
   const Values& values_;
-  const std::vector<Found>& order_;
+  const std::vector<Ranked>& order_;
   std::vector<std::uint8_t> roles_;     ///< of values: rank, and whether it is a kernel
   std::vector<std::uint8_t> holds_;     ///< by rank
   std::vector<std::uint8_t> joins_;     ///< of each schema that splits, the one that joins

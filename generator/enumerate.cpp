@@ -17,8 +17,6 @@ namespace {
 /// From this level on, of terms that differ by the names of inputs only one is enumerated: nothing is built on the last
 /// level, and what is built on the one before it can be named after it.
 constexpr std::size_t first_level_of_one_naming = 5;
-/// Forms of so many levels are kept, and of all before the last.
-constexpr std::size_t levels_of_forms = 3;
 constexpr std::uint64_t named_otherwise = std::uint64_t{1} << 63;  // beyond the 61 bits of a key
 
 template <class T, std::size_t most>
@@ -493,7 +491,7 @@ class Enumerator {
     const bool keeps_forms = level_ <= std::max(options_.max_operators - 1, levels_of_forms);
     for (const Found& one : found) {
       ++result_.equalities;
-      if (keeps_forms) result_.forms.emplace_back(one.known, one.form);
+      if (keeps_forms) result_.forms.push_back({one.known, one.form, static_cast<std::uint8_t>(level_)});
       if (is_named_well(one)) result_.found.push_back(one);
       if (name_of(family_.schemas[one.form.schema].op) == "split") splits.push_back(one);
     }

@@ -30,6 +30,9 @@ struct Found {
   auto operator<=>(const Found&) const = default;
 };
 
+/// Other forms of values are kept for so many levels, and for all before the last.
+constexpr std::size_t levels_of_forms = 3;
+
 struct Enumeration {
   std::uint64_t evaluations = 0;
   double graphs = 0;  ///< that the values stand for
@@ -37,8 +40,12 @@ struct Enumeration {
   std::uint64_t equalities = 0;  ///< found on the way, inputs named
   Values table;                  ///< all values but those of the last level that are computed in one way only
   std::vector<Found> found;      ///< up to the names of inputs
-  /// Other forms of values, under all names, for as many levels as there is room for.
-  std::vector<std::pair<ValueId, Form>> forms;
+  struct Other {
+    ValueId value = 0;
+    Form form;
+    std::uint8_t level = 0;  ///< the operators that it takes
+  };
+  std::vector<Other> forms;   ///< other forms of values, under all names, for as many levels as there is room for
   std::size_t memory = 0;     ///< bytes held at most
   std::uint64_t spilled = 0;  ///< records that went to temporary files
   bool complete = true;

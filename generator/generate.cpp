@@ -9,11 +9,13 @@
 #include "generator/select.h"
 #include "generator/workers.h"
 #include "rules/canonical.h"
+#include "rules/rule_size.h"
 
 namespace taso {
 namespace {
 
 struct Candidate {
+  std::size_t size = 0;       ///< see size_of()
   std::size_t operators = 0;  ///< of both sides, as trees
   std::size_t inputs = 0;
   std::string text;  ///< canonical
@@ -113,7 +115,7 @@ class Generator {
   GenerateReport run() {
     find_candidates();
     prove_what_is_new();
-    drop_special_cases();
+    write_rules();
     std::sort(report_.rules.begin(), report_.rules.end(), [](const Rule& a, const Rule& b) { return a.name < b.name; });
     report_.complete = !options_.stop.stop_requested();
     return std::move(report_);
@@ -161,7 +163,7 @@ class Generator {
     }
     // The smallest first, and of these the most general: what follows from them need not be proved.
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      return std::tie(a.operators, b.inputs, a.text) < std::tie(b.operators, a.inputs, b.text);
+      return std::tie(a.size, a.operators, b.inputs, a.text) < std::tie(b.size, b.operators, a.inputs, b.text);
     });
     candidates_.erase(std::unique(candidates_.begin(), candidates_.end(),
                                   [](const Candidate& a, const Candidate& b) { return a.text == b.text; }),
@@ -182,7 +184,7 @@ class Generator {
       own[i] = !has_common_subgraph(equality, world);
       if (!own[i]) return;
       if (auto rule = write_rule(equality, family)) {
-        Candidate candidate{tree_size(equality), rule->inputs().size(), {}, std::move(*rule), {}};
+        Candidate candidate{size_of(*rule), tree_size(equality), rule->inputs().size(), {}, std::move(*rule), {}};
         if (!may_be_source(candidate.rule)) candidate.rule = turned_round(candidate.rule);
         if (const auto merging = merging_of(equality, family)) candidate.merging = write_rule(*merging, family);
         candidate.text = canonical_text(candidate.rule);
@@ -201,7 +203,7 @@ class Generator {
     for (std::size_t begin = 0; begin < candidates_.size() && !options_.stop.stop_requested();) {
       // A batch holds candidates of one size only, and small ones go first.
       std::size_t end = begin;
-      while (end < candidates_.size() && end - begin < batch &&
+      while (end < candidates_.size() && end - begin < batch && candidates_[end].size == candidates_[begin].size &&
              candidates_[end].operators == candidates_[begin].operators)
         ++end;
       std::vector<Decision> decisions(end - begin);
@@ -217,6 +219,7 @@ class Generator {
         else
           accept(candidates_[i].rule, std::move(decision));
       }
+      if (end == candidates_.size() || candidates_[end].size != candidates_[begin].size) drop_special_cases();
       begin = end;
       say("proving", begin, candidates_.size());
     }
@@ -275,24 +278,31 @@ class Generator {
     accepted_.push_back(std::move(decision.proved));
   }
 
-  /// A special case may be smaller than the law behind it, and be found first: such ones go again.
+  /// A special case may be found before the law behind it: of those of one size, such ones go again.
   void drop_special_cases() {
-    std::vector<std::uint8_t> kept(accepted_.size(), 1), may_go(accepted_.size(), 0);
+    kept_.resize(accepted_.size(), 1);
+    const std::size_t first = judged_, count = accepted_.size() - first;
+    judged_ = accepted_.size();
     const auto is_special = [&](std::size_t i) {
-      return is_instance(accepted_[i].front(), known_, [&](std::size_t other) { return other != i && kept[other]; });
+      return is_instance(accepted_[i].front(), known_, [&](std::size_t other) { return other != i && kept_[other]; });
     };
-    workers_.for_each(accepted_.size(), options_.stop, [&](std::size_t i) { may_go[i] = is_special(i); });
+    std::vector<std::uint8_t> may_go(count, 0);
+    workers_.for_each(count, options_.stop, [&](std::size_t i) { may_go[i] = is_special(first + i); });
     std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < accepted_.size(); ++i)
-      if (may_go[i]) order.push_back(i);
+    for (std::size_t i = 0; i < count; ++i)
+      if (may_go[i]) order.push_back(first + i);
     // Of two that say the same, the more general stays.
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return accepted_[a].front().inputs().size() < accepted_[b].front().inputs().size();
     });
     for (const std::size_t i : order)
-      if (is_special(i)) kept[i] = 0;
+      if (is_special(i)) kept_[i] = 0;
+  }
+
+  void write_rules() {
+    kept_.resize(accepted_.size(), 1);  // of what was cut short, nothing was judged
     for (std::size_t i = 0; i < accepted_.size(); ++i) {
-      if (!kept[i]) continue;
+      if (!kept_[i]) continue;
       ++report_.proved;
       for (Rule& rule : accepted_[i]) add_rule(std::move(rule));
     }
@@ -314,6 +324,8 @@ class Generator {
   GenerateReport report_;
   std::vector<Candidate> candidates_;
   std::vector<std::vector<Rule>> accepted_;  ///< what is proved of each candidate that is
+  std::vector<std::uint8_t> kept_;           ///< whether it is no special case of another
+  std::size_t judged_ = 0;                   ///< so many of them
   Properties known_{{}};                     ///< the first of each
   std::set<std::string> names_;
   std::size_t derived_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include "generator/closure.h"
 #include "generator/workers.h"
@@ -64,9 +65,9 @@ class Trial {
   std::vector<LayoutId> inputs_;
 };
 
-/// The smallest first, as trees, so that an operator that is used twice does not make a special case smaller than the
-/// law behind it; of these the most general, and the flattest.
-std::vector<Found> in_order(std::vector<Found> found, const Values& values) {
+/// By the size of the larger side, as size_of() has it for rules: what is found of one size depends on nothing larger. Of
+/// one size the smallest first, of these the most general, and the flattest.
+std::vector<Closure::Ranked> in_order(const std::vector<Found>& found, const Values& values) {
   std::vector<std::uint32_t> trees, depths;
   for (const Value& value : values.all) {
     std::uint32_t tree = value.size == 0 ? 0 : 1, depth = 0;
@@ -79,37 +80,37 @@ std::vector<Found> in_order(std::vector<Found> found, const Values& values) {
     depths.push_back(value.size == 0 ? 0 : depth + 1);
   }
   const auto key_of = [&](const Found& one) {
-    std::uint32_t tree = trees[one.known] + 1, depth = 0;
+    std::uint32_t known = trees[one.known], form = 1, depth = 0;
     std::uint64_t uses = 0;
     const auto use = [&](ValueId id) {
       for (const std::uint8_t input : values[id].uses) uses |= std::uint64_t{1} << input;
     };
     use(one.known);
     for (const ValueId operand : one.form.used()) {
-      tree += trees[operand];
+      form += trees[operand];
       depth = std::max(depth, depths[operand] + 1);
       use(operand);
     }
     if (one.second != Found::none) {
-      tree += trees[one.second];
+      known += trees[one.second];
       use(one.second);
     }
-    return std::tuple(tree, 64 - std::popcount(uses), depth + depths[one.known]);
+    return std::tuple(std::max(known, form), known + form, 64 - std::popcount(uses), depth + depths[one.known]);
   };
-  std::vector<std::pair<std::tuple<std::uint32_t, int, std::uint32_t>, std::uint32_t>> keys;
+  std::vector<std::pair<std::tuple<std::uint32_t, std::uint32_t, int, std::uint32_t>, std::uint32_t>> keys;
   keys.reserve(found.size());
   for (std::size_t i = 0; i < found.size(); ++i) keys.emplace_back(key_of(found[i]), static_cast<std::uint32_t>(i));
   std::sort(keys.begin(), keys.end());  // among equals, as they were found
-  std::vector<Found> result;
+  std::vector<Closure::Ranked> result;
   result.reserve(found.size());
-  for (const auto& [key, place] : keys) result.push_back(found[place]);
+  for (const auto& [key, place] : keys) result.push_back({found[place], static_cast<std::uint8_t>(std::get<0>(key))});
   return result;
 }
 
 }  // namespace
 
 Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options, Workers& workers) {
-  const std::vector<Found> order = in_order(std::move(enumeration.found), enumeration.table);
+  const auto order = in_order(std::exchange(enumeration.found, {}), enumeration.table);
   enumeration.table.contents = {};
   Closure closure(family, enumeration, order);
   enumeration.forms = {};
@@ -127,7 +128,7 @@ Selection select(const Family& family, Enumeration enumeration, const SelectOpti
         if (closure.follows(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(begin))) {
           states[i - begin] = State::follows;
         } else {
-          const Equality equality = equality_of(order[i], enumeration.table);
+          const Equality equality = equality_of(order[i].found, enumeration.table);
           if (std::all_of(trials.begin(), trials.end(), [&](Trial& trial) { return trial.holds(equality); }))
             states[i - begin] = State::open;
         }
@@ -145,7 +146,7 @@ Selection select(const Family& family, Enumeration enumeration, const SelectOpti
           break;
         case State::open:
           closure.add(rank);
-          result.equalities.push_back(equality_of(order[i], enumeration.table));
+          result.equalities.push_back(equality_of(order[i].found, enumeration.table));
           break;
       }
     }
