@@ -186,7 +186,7 @@ bool Closure::follows(std::uint32_t rank, std::uint32_t limit) const {
       }
       const Entry& entry = entries_[place];
       if (entry.value != value) continue;  // the rule does not hold at these shapes
-      if (may_use(entry, scope)) return true;
+      if (entry.is_first || may_use(entry, scope)) return true;
       forms.push_back(form);
     }
   }

@@ -21,7 +21,8 @@ def test_every_script_named_is_there_and_runs(readme, source_folder):
     assert {"scripts/demo", "scripts/test"} <= names
     for name in names:
         assert os.access(source_folder / name, os.X_OK), f"{name} is shown and is not there"
-        subprocess.run(["bash", "-n", source_folder / name], check=True)
+        if (source_folder / name).read_text().startswith("#!/usr/bin/env bash"):
+            subprocess.run(["bash", "-n", source_folder / name], check=True)
 
 
 def test_every_file_linked_is_there(readme, source_folder):

@@ -18,7 +18,7 @@ from running import run
 # A second of work, most of it derivations and proofs.
 SOME = ["--operators", "add,mul,relu,transpose", "--max-ops", "3"]
 # A second or two, a good part of it enumeration.
-LONG = ["--operators", "matmul,relu", "--max-ops", "5"]
+LONG = ["--operators", "matmul,add,relu,transpose,concat1", "--max-ops", "4"]
 # A moment's.
 FEW = ["--operators", "add,relu", "--max-ops", "2"]
 
@@ -50,7 +50,7 @@ def test_rules_are_found_and_proved(gen, taso_verify, tmp_path):
     assert text.startswith("taso rules 1\n\n# ")
     names = re.findall(r"^rule (\S+)$", text, re.MULTILINE)
     sections = re.split(r"^# --- (\d+) operators? on the larger side ---$", text, flags=re.MULTILINE)
-    assert [int(size) for size in sections[1::2]] == [1, 2]
+    assert [int(size) for size in sections[1::2]][:3] == [1, 2, 3]
     for section in sections[2::2]:
         part = re.findall(r"^rule (\S+)$", section, re.MULTILINE)
         assert part == sorted(part)
@@ -65,7 +65,8 @@ def test_rules_are_found_and_proved(gen, taso_verify, tmp_path):
 def test_the_table_of_pruning(gen, tmp_path):
     done = gen("-o", tmp_path / "out.rules", "--operators", "small", "--max-ops", "2", "--report", tmp_path / "r.json")
     steps = [r"equalities", r"up to the names of inputs", r"confirmed at other shapes and contents",
-             r"without a common subgraph", r"distinct as rules", r"not derivable from smaller rules", r"proved"]
+             r"not following from smaller ones", r"without a common subgraph", r"distinct as rules",
+             r"not derivable from smaller rules", r"proved", r"not special cases of others"]
     left = []
     for step in steps:
         found = re.search(rf"^{step} +([\d,]+)( +([\d,]+))?$", done.err, re.MULTILINE)
@@ -77,8 +78,9 @@ def test_the_table_of_pruning(gen, tmp_path):
     assert re.search(r"^matrices +[\d,]+", done.err, re.MULTILINE)
     assert re.search(r"^fingerprints: .* below \de-\d\d$", done.err, re.MULTILINE)
     report = json.loads((tmp_path / "r.json").read_text())
-    assert [report["steps"][key] for key in ("equalities", "renamed", "confirmed", "without_common_subgraph",
-                                             "distinct", "not_derived", "proved")] == left
+    assert [report["steps"][key] for key in ("equalities", "renamed", "confirmed", "not_following",
+                                             "without_common_subgraph", "distinct", "not_derived", "proved",
+                                             "not_special")] == left
 
 
 def test_the_report(gen, tmp_path):
@@ -265,7 +267,7 @@ def unbroken(taso_gen, tmp_path_factory):
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     count = int(re.search(r"^distinct as rules +([\d,]+)", err, re.MULTILINE).group(1).replace(",", ""))
-    assert count > 100
+    assert count > 50
     return (out.read_bytes(), rejected.read_bytes()), seconds, count
 
 
@@ -316,9 +318,11 @@ def moments_of(choice, kills):
 def test_killed_at_twenty_moments_and_resumed_gives_the_same_bytes(taso_gen, tmp_path, unbroken):
     choice = random.Random(4)
     phases = []
-    for _ in range(4):
+    rounds = 0
+    while len(phases) < 20 and rounds < 12:  # a run may be done before its moment comes
         phases += kill_and_resume(taso_gen, tmp_path, unbroken, moments_of(choice, 5), choice)
-    assert len(phases) >= 16 and min(phases.count("enumerating"), phases.count("deciding")) >= 5, phases
+        rounds += 1
+    assert len(phases) >= 20 and min(phases.count("enumerating"), phases.count("deciding")) >= 5, phases
 
 
 @pytest.mark.full
@@ -516,7 +520,7 @@ def test_a_full_disk(gen, small_disk, tmp_path, expected):
 
 def test_a_limit_on_the_size_of_files(gen, tmp_path, expected):
     out = tmp_path / "out.rules"
-    for limit in (0, 1000, 10_000):
+    for limit in (0, 500, 2000):
         done = gen("-o", out, *SOME, "--resume",
                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
         assert done.code == 6 and len(done.err.splitlines()) <= 2, (limit, done)
