@@ -122,12 +122,12 @@ class Emission {
   // --- Geometry ---
   void operator()(const op::Concat& op) { add_integer(*plain("Concat"), "axis", op.axis); }
   void operator()(const op::Split& op) {
-    const Shape parts[] = {*output_types_[0].shape, *output_types_[1].shape};
-    const auto axis = static_cast<std::size_t>(op.axis);
-    const Integers lengths = numbers({parts[0][axis], parts[1][axis]}, "Split");
+    std::vector<Dim> parts;  // two, or more where the writer has put splits together
+    for (const Type& type : output_types_) parts.push_back((*type.shape)[static_cast<std::size_t>(op.axis)]);
+    const Integers lengths = numbers(parts, "Split");
     std::vector<std::string> operands{inputs_[0]};
     if (opset() >= 13) operands.push_back(list(lengths));
-    auto& split = *node("Split", operands, {outputs_[0], outputs_[1]});
+    auto& split = *node("Split", operands, {outputs_.begin(), outputs_.end()});
     add_integer(split, "axis", op.axis);
     if (opset() < 13) add_integers(split, "split", lengths);
   }

@@ -23,7 +23,8 @@ class NodeSink {
   virtual std::string add_constant(const Array& data) = 0;
 };
 
-/// Writes the nodes for `op`; the results get the names `outputs`. Throws InputError if the opset has no way to say it.
+/// Writes the nodes for `op`; the results get the names `outputs`. A concat may have more operands than two, and a split more
+/// results: several of ours are one of ONNX's. Throws InputError if the opset has no way to say it.
 void emit(const Operator& op, std::span<const Type> input_types, std::span<const std::string> inputs,
           std::span<const Type> output_types, std::span<const std::string> outputs, NodeSink& sink);
 

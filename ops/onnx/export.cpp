@@ -44,31 +44,93 @@ class GraphWriter {
   /// From now on, what depends on constants only is computed and not written, where they have data.
   void compute_constants() { computes_ = true; }
 
+  /// Looks ahead at what is to be written: concats of concats and splits of splits can then be written as one.
+  void look_ahead(const std::vector<Value>& values) {
+    std::vector<const Node*> stack;
+    std::unordered_set<const Node*> seen;
+    const auto visit = [&](const Value& value) {
+      if (!has(value) && seen.insert(value.node).second) stack.push_back(value.node);
+    };
+    for (const Value& value : values) visit(value);
+    while (!stack.empty()) {
+      const Node& node = *stack.back();
+      stack.pop_back();
+      for (const Value& operand : node.inputs()) {
+        users_[operand].push_back(&node);
+        visit(operand);
+      }
+    }
+  }
+
   /// Writes what `value` needs, operands first, without recursion.
   void write(const Value& value, const std::string& hint) {
     if (has(value)) return;
     std::vector<const Node*> stack{value.node};
     while (!stack.empty()) {
       const Node& node = *stack.back();
-      if (computes_ && !is_written(node) && compute(node)) {
+      if (is_written(node) || (computes_ && compute(node))) {
         stack.pop_back();
         continue;
       }
       const std::size_t before = stack.size();
-      for (const Value& operand : node.inputs())
+      for (const Value& operand : operands_of(node))
         if (!has(operand)) stack.push_back(operand.node);
       if (stack.size() != before) continue;
       stack.pop_back();
-      if (!is_written(node)) write_node(node, hint);
+      write_node(node, hint);
     }
   }
 
  private:
   /// A node of the model may have given names to some of the results only.
   bool is_written(const Node& node) const {
+    if (put_together_.contains(&node)) return true;
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (!has(node.output(i))) return false;
     return true;
+  }
+
+  /// The one node that uses a value which has no name and needs none; null if there are others.
+  const Node* only_user(const Value& value) const {
+    const auto users = users_.find(value);
+    const bool alone = users != users_.end() && users->second.size() == 1;
+    return alone && !has(value) && !reserved_.contains(value) ? users->second[0] : nullptr;
+  }
+
+  /// The operands that a node is written with: those of concats that are part of it are its own.
+  std::vector<Value> operands_of(const Node& node) {
+    std::vector<Value> operands;
+    for (const Value& operand : node.inputs()) {
+      const bool is_part = node.as_operator() != nullptr && std::holds_alternative<op::Concat>(*node.as_operator()) &&
+                           operand && operand.node->as_operator() != nullptr &&
+                           *operand.node->as_operator() == *node.as_operator() && only_user(operand) == &node &&
+                           !(computes_ && is_constant(*operand.node));
+      if (!is_part) {
+        operands.push_back(operand);
+        continue;
+      }
+      const auto inner = operands_of(*operand.node);
+      operands.insert(operands.end(), inner.begin(), inner.end());
+    }
+    return operands;
+  }
+
+  /// The results that a node is written with: those of splits that are part of it are its own.
+  std::vector<Value> results_of(const Node& node) const {
+    std::vector<Value> results;
+    const auto* split = node.as_operator() != nullptr ? std::get_if<op::Split>(node.as_operator()) : nullptr;
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+      const Node* user = split != nullptr ? only_user(node.output(i)) : nullptr;
+      const auto* further =
+          user != nullptr && user->as_operator() != nullptr ? std::get_if<op::Split>(user->as_operator()) : nullptr;
+      if (further == nullptr || further->axis != split->axis || has(user->output(0)) || has(user->output(1))) {
+        results.push_back(node.output(i));
+        continue;
+      }
+      const auto inner = results_of(*user);
+      results.insert(results.end(), inner.begin(), inner.end());
+    }
+    return results;
   }
 
   /// Whether it is computed from constants that have data; looked up by name or not.
@@ -111,26 +173,33 @@ class GraphWriter {
       return;
     }
     if (op == nullptr) throw InputError("an operator that we do not model cannot be written anew");
-    std::vector<Type> input_types;
+    std::vector<Type> input_types, output_types;
     std::vector<std::string> inputs, outputs;
-    for (const Value& operand : node.inputs()) {
+    for (const Value& operand : operands_of(node)) {
       input_types.push_back(operand.type());
       inputs.push_back(name(operand));
     }
-    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
-      const auto reserved = reserved_.find(node.output(i));
-      outputs.push_back(reserved != reserved_.end() && !has(node.output(i))
+    const std::vector<Value> results = results_of(node);
+    for (const Value& result : results) {
+      const auto reserved = reserved_.find(result);
+      outputs.push_back(reserved != reserved_.end() && !has(result)
                             ? reserved->second
                             : sink_.fresh_name(fmt::format("{}/{}", hint, name_of(*op))));
+      output_types.push_back(result.type());
+      put_together_.insert(result.node);
     }
-    emit(*op, input_types, inputs, node.outputs(), outputs, sink_);
-    for (std::size_t i = 0; i < outputs.size(); ++i) names_.emplace(node.output(i), outputs[i]);
+    put_together_.insert(&node);
+    emit(*op, input_types, inputs, output_types, outputs, sink_);
+    for (std::size_t i = 0; i < outputs.size(); ++i) names_.emplace(results[i], outputs[i]);
   }
 
   NodeSink& sink_;
   Names names_;
   Names reserved_;
   std::unordered_map<const Node*, bool> constant_;
+  std::unordered_map<Value, std::vector<const Node*>, HashValue>
+      users_;                                     // once for each use, among what is to be written
+  std::unordered_set<const Node*> put_together_;  // nodes that are written, by themselves or as parts
   bool computes_ = false;
 };
 
@@ -277,6 +346,9 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
     take_name(name_of_value(value));
     if (!writer.has(by)) writer.reserve(by, name_of_value(value));
   }
+  std::vector<Value> written;
+  for (const auto& [value, by] : edits.rewritten) written.push_back(by);
+  writer.look_ahead(written);
   for (const auto& [value, by] : edits.rewritten) {
     const std::string& name = name_of_value(value);
     writer.write(by, name);
