@@ -331,7 +331,8 @@ class Enumerator {
     std::vector<Form> forms;
   };
 
-  /// In front is one whose inputs are named in order, if there is one; which one does not depend on the names.
+  /// In front is one whose inputs are named in order, if there is one, and of these a part of a split, which has the other
+  /// part for nothing; which one does not depend on the names.
   std::vector<Class> classes_of(std::vector<Record> records, std::uint64_t& count) const {
     const Values& table = result_.table;
     std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {
@@ -349,17 +350,19 @@ class Enumerator {
         ++end;
       ++count;
       if (is_last() && end - begin == 1) continue;
-      std::vector<std::tuple<std::uint64_t, std::uint64_t, Form>> order;
+      std::vector<std::tuple<std::uint64_t, bool, std::uint64_t, Form>> order;
       for (std::size_t i = begin; i < end; ++i)
-        order.emplace_back(records[i].key.low & named_otherwise, end - begin == 1 ? 0 : table.shape_of(records[i].form),
-                           records[i].form);
+        order.emplace_back(records[i].key.low & named_otherwise, !is_split(records[i].form),
+                           end - begin == 1 ? 0 : table.shape_of(records[i].form), records[i].form);
       std::sort(order.begin(), order.end());
       Class one{key, {}};
-      for (const auto& [otherwise, shape, form] : order) one.forms.push_back(form);
+      for (const auto& [otherwise, alone, shape, form] : order) one.forms.push_back(form);
       classes.push_back(std::move(one));
     }
     return classes;
   }
+
+  bool is_split(const Form& form) const { return std::holds_alternative<op::Split>(family_.schemas[form.schema].op); }
 
   double graphs_of(const Form& form) const {
     double graphs = 1;
@@ -493,7 +496,7 @@ class Enumerator {
       ++result_.equalities;
       if (keeps_forms) result_.forms.push_back({one.known, one.form, static_cast<std::uint8_t>(level_)});
       if (is_named_well(one)) result_.found.push_back(one);
-      if (name_of(family_.schemas[one.form.schema].op) == "split") splits.push_back(one);
+      if (is_split(one.form)) splits.push_back(one);
     }
     // Both results of a split are known: two results from one operator.
     std::sort(splits.begin(), splits.end(), [](const Found& a, const Found& b) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "generator/generate.h"
+#include "generator/prune.h"
 #include "generator/rule_writer.h"
 #include "rules/canonical.h"
 #include "rules/instance.h"
@@ -64,20 +65,30 @@ std::vector<std::string> names_of(const Family& family) {
   return names;
 }
 
-/// Everything that the prover is asked about, as canonical text; nothing is proved, so that nothing is derived.
-std::set<std::string> questions(const Family& family, std::size_t operators) {
-  std::set<std::string> asked;
+/// Everything that the prover is asked about, by canonical text; nothing is proved, so that nothing is derived.
+std::map<std::string, Rule> questions(const Family& family, std::size_t operators) {
+  std::map<std::string, Rule> asked;
   std::mutex mutex;
   GenerateOptions options;
   options.schemas = names_of(family);
   options.max_operators = operators;
   options.prove = [&](const Rule& rule) {
     const std::lock_guard lock(mutex);
-    asked.insert(canonical_text(rule));
+    asked.emplace(canonical_text(rule), rule);
     return ProofOutcome{};
   };
   generate(options);
   return asked;
+}
+
+/// Whether it follows from what was asked.
+bool follows(const Rule& rule, const std::map<std::string, Rule>& asked) {
+  std::vector<Rule> axioms;
+  for (const auto& [text, question] : asked) {
+    axioms.push_back(question);
+    axioms.back().kind = Rule::Kind::axiom;
+  }
+  return is_derivable(rule, Properties(axioms));
 }
 
 /// The rule with the operands of sums and products in any order.
@@ -177,7 +188,7 @@ TEST_CASE("every family finds what it is for") {
       parse_rules(Source::read((source_folder() / "tests/generator/families.rules").string())).rules();
   std::set<std::string> named;
   for (const Family& family : families(schema_names())) {
-    std::map<std::size_t, std::set<std::string>> asked;
+    std::map<std::size_t, std::map<std::string, Rule>> asked;
     for (const Rule& rule : expected) {
       if (value_of(rule.comments, "family: ") != family.name) continue;
       named.insert(rule.name);
@@ -188,7 +199,7 @@ TEST_CASE("every family finds what it is for") {
         return asked[operators].contains(canonical_text(form));
       });
       INFO(family.name << ": " << canonical_text(rule));
-      CHECK(is_asked);
+      CHECK((is_asked || follows(rule, asked[operators])));
     }
     INFO(family.name);
     CHECK_FALSE(asked.empty());
@@ -198,9 +209,9 @@ TEST_CASE("every family finds what it is for") {
 
 TEST_CASE("no side has an input of its own while the other has one too, and kernels' windows matter only where seen") {
   for (const Family& family : families({"sub", "add", "conv3x3"})) {
-    for (const std::string& text : questions(family, 2)) {
+    for (const auto& [text, question] : questions(family, 2)) {
       INFO(text);
-      const Rule rule = parse_rule("candidate c\n  " + text + "\n");
+      const Rule& rule = question;
       std::set<std::string> source, target;
       const std::function<void(const Pattern&, std::set<std::string>&)> look = [&](const Pattern& pattern, auto& to) {
         if (pattern.is_input()) to.insert(pattern.input);
