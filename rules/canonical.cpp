@@ -93,6 +93,7 @@ TermPtr rewritten(const TermPtr& term, const Names& names) {
 
 // Whether the operator would be the same without the attribute.
 bool says_nothing(const FieldSignature& field, const Term& term) {
+  if (must_be_given(field.name)) return false;
   // These are made of as many as are needed; a list would say how many.
   if (field.name == "strides" || field.name == "dilations" || field.name == "pads")
     return term.kind == Term::Kind::integer && term.integer == (field.name == "pads" ? 0 : 1);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "ops/error.h"
+#include "rules/signature.h"
 #include "rules/term_value.h"
 
 namespace taso {
@@ -409,9 +410,7 @@ class Builder {
   SymbolicField default_value(const Pattern& pattern, const SymbolicFieldName& field, std::size_t length) const {
     if (field.name == "strides" || field.name == "dilations") return std::vector<Dim>(length, 1);
     if (field.name == "pads" || field.name == "before" || field.name == "after") return std::vector<Dim>(length, 0);
-    static const std::set<std::string_view> needed{"kernel",   "permutation", "axes",  "shape", "size",
-                                                   "channels", "at",          "begin", "end"};
-    if (needed.contains(field.name))
+    if (must_be_given(field.name))
       throw InputError(fmt::format("rule '{}': '{}' needs its field '{}'", rule_.name, pattern.op, field.name));
     return field.sample;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace taso {
 namespace {
@@ -62,6 +63,12 @@ const Signature* signature_of(std::string_view operator_name) {
   }();
   const auto place = index.find(operator_name);
   return place == index.end() ? nullptr : place->second;
+}
+
+bool must_be_given(std::string_view field) {
+  static const std::set<std::string_view> needed{"kernel",   "permutation", "axes",  "shape", "size",
+                                                 "channels", "at",          "begin", "end"};
+  return needed.contains(field);
 }
 
 }  // namespace taso

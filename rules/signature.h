@@ -27,6 +27,9 @@ struct Signature {
   const FieldSignature* field(std::string_view field_name) const;
 };
 
+/// Whether patterns must give the field, for what it is by default means nothing.
+bool must_be_given(std::string_view field);
+
 std::span<const Signature> signatures();
 /// Null if there is no operator of that name.
 const Signature* signature_of(std::string_view operator_name);
