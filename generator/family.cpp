@@ -53,7 +53,7 @@ Draft matrices() {
 Draft differences() {
   return {{"differences",
            {{"m", {3, 3}, {4, 4}, 3}, scalars(1)},
-           schemas_named("add sub mul scalar_mul concat1 split1 matmul transpose")},
+           schemas_named("add sub mul scalar_mul concat1 matmul transpose")},
           {{"sub"}}};
 }
 
@@ -70,7 +70,7 @@ Draft functions() {
 /// Parts by themselves: where tensors are cut, what is joined again, and slices, which are the parts of a split.
 Draft parts() {
   return {{"parts",
-           {{"m", {3, 3}, {4, 4}, 3, false, 1}},
+           {{"m", {3, 3}, {4, 4}, 2, false, 1}},
            schemas_named("add relu concat0 cut0 concat1 cut1 matmul transpose slice0_first slice0_second slice1_first "
                          "slice1_second")},
           {{"cut0"}, {"cut1"}, {"slice0_first"}, {"slice0_second"}, {"slice1_first"}, {"slice1_second"}}};
@@ -78,12 +78,12 @@ Draft parts() {
 
 // --- Stacks of matrices ---
 
-/// Batched products.
+/// Batched products. What is true of elements at any rank, matrices show already.
 Draft stacks() {
   return {{"stacks",
-           {{"b", {3, 2, 2}, {2, 3, 3}, 3}, scalars(1)},
-           schemas_named("add mul scalar_mul relu stack_concat0 stack_split0 stack_concat1 stack_split1 "
-                         "stack_concat2 stack_split2 stack_matmul stack_transpose")},
+           {{"b", {3, 2, 2}, {2, 3, 3}, 3}},
+           schemas_named("add stack_concat0 stack_split0 stack_concat1 stack_split1 stack_concat2 stack_split2 "
+                         "stack_matmul stack_transpose")},
           {{"stack_concat0"}, {"stack_concat1"}, {"stack_concat2"}, {"stack_matmul"}, {"stack_transpose"}}};
 }
 
@@ -193,21 +193,31 @@ Draft groups() {
   return draft;
 }
 
-/// One number for each channel: bias, and batch norm as scale and shift, which move into weights and biases.
-Draft channels() {
-  return {{"channels",
+/// A bias, inside the convolution and apart from it, as a vector and as one number for each channel. (In third place the
+/// enumeration has inputs only: that biases are joined with the filters follows by taking them out.)
+Draft biases() {
+  return {{"biases",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
-            {"c", {1, 2, 1, 1}, {1, 4, 1, 1}, 2},
+            {"c", {1, 2, 1, 1}, {1, 4, 1, 1}, 1},
             {"v", {2}, {4}, 2},
             kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2)},
-           schemas_named("add mul concat0 concat1 split1 conv3x3 conv3x3_bias average_pool vector_to_channels "
-                         "channels_to_vector channels_to_filters")},
-          {{"conv3x3_bias"}, {"vector_to_channels"}, {"channels_to_vector"}, {"channels_to_filters"}}};
+           schemas_named("add concat0 concat1 split1 conv3x3 conv3x3_bias vector_to_channels channels_to_vector")},
+          {{"conv3x3_bias"}, {"vector_to_channels"}, {"channels_to_vector"}}};
+}
+
+/// Batch norm as scale and shift, one number for each channel, which move into weights.
+Draft scales() {
+  return {{"scales",
+           {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
+            {"c", {1, 2, 1, 1}, {1, 4, 1, 1}, 2},
+            kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 1)},
+           schemas_named("add mul concat1 split1 conv3x3 average_pool channels_to_filters")},
+          {{"channels_to_filters"}}};
 }
 
 std::vector<Draft> every_family() {
-  return {matrices(),          differences(), functions(), parts(),   stacks(),  axes(),   rows(),    images(),
-          image_differences(), windows(),     strides(),   borders(), margins(), groups(), channels()};
+  return {matrices(),          differences(), functions(), parts(),   stacks(),  axes(),   rows(),   images(),
+          image_differences(), windows(),     strides(),   borders(), margins(), groups(), biases(), scales()};
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {

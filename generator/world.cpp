@@ -128,7 +128,9 @@ World::World(const Family& family, bool larger, std::uint64_t seed) : family_(fa
   const bool has_maxima = std::any_of(family.schemas.begin(), family.schemas.end(),
                                       [](const Schema& schema) { return name(schema.op) == "max_pool"; });
   has_channels_ =
-      std::any_of(family.inputs.begin(), family.inputs.end(), [](const auto& kind) { return kind.is_channels(); });
+      std::any_of(family.inputs.begin(), family.inputs.end(), [](const auto& kind) { return kind.is_channels(); }) ||
+      std::any_of(family.schemas.begin(), family.schemas.end(),
+                  [](const Schema& schema) { return schema.fit == Fit::vector_to_channels; });
   for (std::size_t kind = 0; kind < family.inputs.size(); ++kind)
     for (std::size_t i = 0; i < family.inputs[kind].count; ++i) {
       Item item;

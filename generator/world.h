@@ -62,7 +62,7 @@ class World {
 
   const Family& family_;
   bool larger_;
-  bool has_channels_ = false;  ///< among the inputs is one number for each channel
+  bool has_channels_ = false;  ///< there are tensors with one number for each channel
   std::vector<Item> inputs_;
   std::vector<std::size_t> kinds_;
 };
