@@ -1,6 +1,6 @@
 #include "generator/schemas.h"
 
-#include <functional>
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -107,126 +107,62 @@ Schema shared(Schema schema) {
   return schema;
 }
 
-using Maker = std::function<Schema()>;
-
-std::map<std::string, Maker, std::less<>> make_schemas() {
-  std::map<std::string, Maker, std::less<>> all{
-      {"add", [] { return plain(op::Add{}, 2, true); }},
-      {"mul", [] { return plain(op::Mul{}, 2, true); }},
-      {"sub", [] { return plain(op::Sub{}, 2); }},
-      {"scalar_mul", [] { return plain(op::ScalarMul{}, 2); }},
-      {"relu", [] { return plain(op::Relu{}, 1); }},
-      {"sigmoid", [] { return plain(op::Sigmoid{}, 1); }},
-      {"tanh", [] { return plain(op::Tanh{}, 1); }},
-      {"matmul", [] { return plain(op::MatMul{}, 2); }},
-      {"transpose",
-       [] {
-         return transpose({1, 0});
-       }},
-      {"stack_matmul", [] { return plain(op::MatMul{}, 2); }},
-      {"stack_matmul_shared", [] { return shared(plain(op::MatMul{}, 2)); }},
-      {"stack_transpose",
-       [] {
-         return transpose({0, 2, 1});
-       }},
-      {"stack_transpose102",
-       [] {
-         return transpose({1, 0, 2});
-       }},
-      {"stack_transpose120",
-       [] {
-         return transpose({1, 2, 0});
-       }},
-      {"stack_to_matrix", [] { return reshape(Fit::rows_joined); }},
-      {"matrix_to_stack", [] { return reshape(Fit::rows_parted); }},
-      {"vector_to_channels", [] { return reshape(Fit::vector_to_channels); }},
-      {"channels_to_vector", [] { return reshape(Fit::channels_to_vector); }},
-      {"channels_to_filters", [] { return reshape(Fit::channels_to_filters); }},
-      {"conv3x3",
-       [] {
-         return convolution({.window = {3, 3}});
-       }},
-      {"conv1x1",
-       [] {
-         return convolution({.window = {1, 1}});
-       }},
-      {"conv1x3",
-       [] {
-         return convolution({.window = {1, 3}});
-       }},
-      {"conv3x1",
-       [] {
-         return convolution({.window = {3, 1}});
-       }},
-      {"conv5x5",
-       [] {
-         return convolution({.window = {5, 5}});
-       }},
-      {"conv3x3_valid",
-       [] {
-         return convolution({.window = {3, 3}, .same = false});
-       }},
-      {"conv3x3_stride2",
-       [] {
-         return convolution({.window = {3, 3}, .stride = 2});
-       }},
-      {"conv1x1_stride2",
-       [] {
-         return convolution({.window = {1, 1}, .stride = 2});
-       }},
-      {"conv3x3_grouped",
-       [] {
-         return convolution({.window = {3, 3}, .grouped = true});
-       }},
-      {"conv1x1_grouped",
-       [] {
-         return convolution({.window = {1, 1}, .grouped = true});
-       }},
-      {"conv3x3_bias",
-       [] {
-         return convolution({.window = {3, 3}, .bias = true});
-       }},
-      {"conv1x1_bias",
-       [] {
-         return convolution({.window = {1, 1}, .bias = true});
-       }},
-      {"average_pool", [] { return average(); }},
-      {"average_pool_stride2", [] { return average(2); }},
-      {"average_pool_valid", [] { return average(1, 0); }},
-      {"max_pool", [] { return pooling(op::MaxPool{}); }},
-      {"max_pool_stride2", [] { return pooling(op::MaxPool{}, 2); }},
-      {"max_pool_valid", [] { return pooling(op::MaxPool{}, 1, 0); }},
-      {"enlarge", [] { return enlarge(3); }},
-      {"enlarge5x5", [] { return enlarge(5); }},
-      {"pad",
-       [] {
-         return zeros_around({0, 0, 1, 1});
-       }},
-      {"pad_width",
-       [] {
-         return zeros_around({0, 0, 0, 1});
-       }},
-      {"identity_matrix", [] { return plain(op::IdentityMatrix{}, 0); }},
-      {"ones", [] { return plain(op::Ones{}, 0); }},
-      {"image_ones", [] { return plain(op::Ones{}, 0); }},
-      {"identity_kernel",
-       [] {
-         return plain(op::IdentityKernel{.kernel = {3, 3}}, 0);
-       }},
-      {"pooling_kernel",
-       [] {
-         return plain(op::PoolingKernel{.kernel = {3, 3}}, 0);
-       }},
+std::map<std::string, Schema, std::less<>> make_schemas() {
+  std::map<std::string, Schema, std::less<>> all{
+      {"add", plain(op::Add{}, 2, true)},
+      {"mul", plain(op::Mul{}, 2, true)},
+      {"sub", plain(op::Sub{}, 2)},
+      {"scalar_mul", plain(op::ScalarMul{}, 2)},
+      {"relu", plain(op::Relu{}, 1)},
+      {"sigmoid", plain(op::Sigmoid{}, 1)},
+      {"tanh", plain(op::Tanh{}, 1)},
+      {"matmul", plain(op::MatMul{}, 2)},
+      {"transpose", transpose({1, 0})},
+      {"stack_matmul", plain(op::MatMul{}, 2)},
+      {"stack_matmul_shared", shared(plain(op::MatMul{}, 2))},
+      {"stack_transpose", transpose({0, 2, 1})},
+      {"stack_transpose102", transpose({1, 0, 2})},
+      {"stack_transpose120", transpose({1, 2, 0})},
+      {"stack_to_matrix", reshape(Fit::rows_joined)},
+      {"matrix_to_stack", reshape(Fit::rows_parted)},
+      {"vector_to_channels", reshape(Fit::vector_to_channels)},
+      {"channels_to_vector", reshape(Fit::channels_to_vector)},
+      {"channels_to_filters", reshape(Fit::channels_to_filters)},
+      {"conv3x3", convolution({.window = {3, 3}})},
+      {"conv1x1", convolution({.window = {1, 1}})},
+      {"conv1x3", convolution({.window = {1, 3}})},
+      {"conv3x1", convolution({.window = {3, 1}})},
+      {"conv5x5", convolution({.window = {5, 5}})},
+      {"conv3x3_valid", convolution({.window = {3, 3}, .same = false})},
+      {"conv3x3_stride2", convolution({.window = {3, 3}, .stride = 2})},
+      {"conv1x1_stride2", convolution({.window = {1, 1}, .stride = 2})},
+      {"conv3x3_grouped", convolution({.window = {3, 3}, .grouped = true})},
+      {"conv1x1_grouped", convolution({.window = {1, 1}, .grouped = true})},
+      {"conv3x3_bias", convolution({.window = {3, 3}, .bias = true})},
+      {"average_pool", average()},
+      {"average_pool_stride2", average(2)},
+      {"average_pool_valid", average(1, 0)},
+      {"max_pool", pooling(op::MaxPool{})},
+      {"max_pool_stride2", pooling(op::MaxPool{}, 2)},
+      {"enlarge", enlarge(3)},
+      {"enlarge5x5", enlarge(5)},
+      {"pad", zeros_around({0, 0, 1, 1})},
+      {"pad_width", zeros_around({0, 0, 0, 1})},
+      {"identity_matrix", plain(op::IdentityMatrix{}, 0)},
+      {"ones", plain(op::Ones{}, 0)},
+      {"image_ones", plain(op::Ones{}, 0)},
+      {"identity_kernel", plain(op::IdentityKernel{.kernel = {3, 3}}, 0)},
+      {"pooling_kernel", plain(op::PoolingKernel{.kernel = {3, 3}}, 0)},
   };
   for (std::int64_t axis = 0; axis < 4; ++axis) {
     for (const char* stem : {"", "stack_"}) {
-      all.emplace(fmt::format("{}concat{}", stem, axis), [=] { return with_axis(op::Concat{}, 2, axis); });
-      all.emplace(fmt::format("{}split{}", stem, axis), [=] { return with_axis(op::Split{}, 1, axis, Fit::at_joint); });
+      all.emplace(fmt::format("{}concat{}", stem, axis), with_axis(op::Concat{}, 2, axis));
+      all.emplace(fmt::format("{}split{}", stem, axis), with_axis(op::Split{}, 1, axis, Fit::at_joint));
     }
-    all.emplace(fmt::format("cut{}", axis), [=] { return with_axis(op::Split{}, 1, axis, Fit::at_joint); });
-    all.emplace(fmt::format("slice{}_first", axis), [=] { return with_axis(op::Slice{}, 1, axis, Fit::before_joint); });
-    all.emplace(fmt::format("slice{}_second", axis), [=] { return with_axis(op::Slice{}, 1, axis, Fit::after_joint); });
-    all.emplace(fmt::format("slice{}_inside", axis), [=] { return with_axis(op::Slice{}, 1, axis, Fit::inside); });
+    all.emplace(fmt::format("cut{}", axis), with_axis(op::Split{}, 1, axis, Fit::at_joint));
+    all.emplace(fmt::format("slice{}_first", axis), with_axis(op::Slice{}, 1, axis, Fit::before_joint));
+    all.emplace(fmt::format("slice{}_second", axis), with_axis(op::Slice{}, 1, axis, Fit::after_joint));
+    all.emplace(fmt::format("slice{}_inside", axis), with_axis(op::Slice{}, 1, axis, Fit::inside));
   }
   return all;
 }
@@ -237,7 +173,7 @@ Schema schema_named(std::string_view name) {
   static const auto all = make_schemas();
   const auto found = all.find(name);
   check(found != all.end(), "a schema that is not in the list");
-  Schema schema = found->second();
+  Schema schema = found->second;
   schema.name = name;
   return schema;
 }
