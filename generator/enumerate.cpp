@@ -59,7 +59,11 @@ struct Group {
 class Enumerator {
  public:
   Enumerator(const Family& family, const EnumerateOptions& options, Workers& workers)
-      : family_(family), options_(options), workers_(workers), world_(family, false, options.seed), programs_(world_) {}
+      : family_(family),
+        options_(options),
+        workers_(workers),
+        world_(family, false, options.seed, options.contents),
+        programs_(world_) {}
 
   Enumeration run() {
     add_inputs();

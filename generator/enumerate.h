@@ -16,6 +16,7 @@ namespace taso {
 struct EnumerateOptions {
   std::size_t max_operators = 3;
   std::uint64_t seed = 1;
+  Contents contents = Contents::field;
   std::size_t memory_limit = std::size_t{4} << 30;  ///< beyond it, what can be goes to temporary files
   std::stop_token stop;
   std::function<void(std::size_t level, std::size_t values)> watch;

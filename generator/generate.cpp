@@ -14,6 +14,9 @@
 namespace taso {
 namespace {
 
+/// What relu and maxima do beyond polynomials shows in small terms.
+constexpr std::size_t most_operators_in_order = 3;
+
 struct Candidate {
   std::size_t size = 0;       ///< see size_of()
   std::size_t operators = 0;  ///< of both sides, as trees
@@ -139,27 +142,9 @@ class Generator {
   void find_candidates() {
     const std::vector<Family> all = families(options_.schemas);
     for (const Family& family : all) {
-      EnumerateOptions enumerate_options;
-      enumerate_options.max_operators = options_.max_operators;
-      enumerate_options.seed = options_.seed;
-      enumerate_options.memory_limit = options_.memory_limit;
-      enumerate_options.stop = options_.stop;
-      enumerate_options.watch = [&](std::size_t level, std::size_t values) {
-        say("enumerating " + family.name, level, options_.max_operators, values);
-      };
-      Enumeration enumeration = enumerate(family, enumerate_options, workers_);
-      report_.families.push_back({family.name, enumeration.evaluations, enumeration.values, enumeration.equalities,
-                                  enumeration.graphs, enumeration.memory});
-      report_.equalities += enumeration.equalities;
-      report_.renamed += enumeration.found.size();
-      SelectOptions select_options;
-      select_options.seed = options_.seed;
-      select_options.stop = options_.stop;
-      select_options.watch = [&](std::size_t done, std::size_t total) { say("pruning " + family.name, done, total); };
-      const Selection selection = select(family, std::move(enumeration), select_options, workers_);
-      report_.confirmed += selection.equalities.size() + selection.following;
-      report_.not_following += selection.equalities.size();
-      add_candidates(family, selection.equalities);
+      find_candidates(family, Contents::field, options_.max_operators);
+      if (needs_order(family))
+        find_candidates(family, Contents::integers, std::min(options_.max_operators, most_operators_in_order));
     }
     // The smallest first, and of these the most general: what follows from them need not be proved.
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
@@ -173,6 +158,33 @@ class Generator {
     std::string texts;
     for (const Candidate& candidate : candidates_) texts += candidate.text + "\n";
     options_.begin(hash_of_text(texts));
+  }
+
+  void find_candidates(const Family& family, Contents contents, std::size_t operators) {
+    const std::string name = family.name + (contents == Contents::integers ? " in order" : "");
+    EnumerateOptions enumerate_options;
+    enumerate_options.max_operators = operators;
+    enumerate_options.seed = options_.seed;
+    enumerate_options.contents = contents;
+    enumerate_options.memory_limit = options_.memory_limit;
+    enumerate_options.stop = options_.stop;
+    enumerate_options.watch = [&](std::size_t level, std::size_t values) {
+      say("enumerating " + name, level, operators, values);
+    };
+    Enumeration enumeration = enumerate(family, enumerate_options, workers_);
+    report_.families.push_back({name, enumeration.evaluations, enumeration.values, enumeration.equalities,
+                                enumeration.graphs, enumeration.memory, enumeration.spilled});
+    report_.equalities += enumeration.equalities;
+    report_.renamed += enumeration.found.size();
+    SelectOptions select_options;
+    select_options.seed = options_.seed;
+    select_options.contents = contents;
+    select_options.stop = options_.stop;
+    select_options.watch = [&](std::size_t done, std::size_t total) { say("pruning " + name, done, total); };
+    const Selection selection = select(family, std::move(enumeration), select_options, workers_);
+    report_.confirmed += selection.equalities.size() + selection.following;
+    report_.not_following += selection.equalities.size();
+    add_candidates(family, selection.equalities);
   }
 
   void add_candidates(const Family& family, const std::vector<Equality>& equalities) {
@@ -261,9 +273,23 @@ class Generator {
       Rule proved = rule;
       proved.conditions.insert(proved.conditions.end(), outcome.condition.begin(), outcome.condition.end());
       proved.by = outcome.by;
+      if (outcome.condition.size() > 1) drop_needless_conditions(proved, rule.conditions.size());
       decision.proved.push_back(std::move(proved));
     }
     decision.last = outcome;
+  }
+
+  /// Of conditions that were found together, one may say too much.
+  void drop_needless_conditions(Rule& rule, std::size_t first) const {
+    for (std::size_t i = rule.conditions.size(); i-- > first;) {
+      Rule weaker = rule;
+      weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
+      weaker.by.clear();
+      const ProofOutcome outcome = options_.prove(weaker);
+      if (outcome.kind != ProofOutcome::Kind::proved) continue;
+      rule = std::move(weaker);
+      rule.by = outcome.by;
+    }
   }
 
   void accept(const Rule& found, Decision decision) {

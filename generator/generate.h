@@ -64,6 +64,7 @@ struct FamilyReport {
   std::uint64_t evaluations = 0, values = 0, equalities = 0;
   double graphs = 0;
   std::size_t memory = 0;
+  std::uint64_t spilled = 0;  ///< records that went to temporary files
 };
 
 struct Rejected {

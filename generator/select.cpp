@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "generator/closure.h"
 #include "generator/workers.h"
+#include "ops/error.h"
+#include "ops/random.h"
 
 namespace taso {
 namespace {
@@ -14,7 +19,8 @@ namespace {
 /// A world in which terms are evaluated by programs.
 class Trial {
  public:
-  Trial(const Family& family, bool larger, std::uint64_t seed) : world_(family, larger, seed), programs_(world_) {
+  Trial(const Family& family, bool larger, std::uint64_t seed, Contents contents)
+      : world_(family, larger, seed, contents), programs_(world_) {
     for (std::size_t i = 0; i < world_.inputs(); ++i) {
       const Item& item = world_.input(i);
       inputs_.push_back(programs_.layout({item.tensor.extents, item.is_kernel, item.cuts}));
@@ -63,6 +69,66 @@ class Trial {
   World world_;
   Programs programs_;
   std::vector<LayoutId> inputs_;
+};
+
+/// A world of real numbers, with what floating point makes of them.
+class FloatTrial {
+ public:
+  FloatTrial(const Family& family, std::uint64_t seed) : world_(family, true, seed) {
+    Random random(seed);
+    for (std::size_t i = 0; i < world_.inputs(); ++i) {
+      inputs_.emplace_back(world_.input(i).tensor.extents, 0.0);
+      for (double& element : inputs_.back().data) element = static_cast<double>(random.next() >> 11) * 0x1p-51 - 2;
+    }
+  }
+
+  bool holds(const Equality& equality) const {
+    for (std::size_t i = 0; i < equality.left.size(); ++i) {
+      const auto left = evaluated(equality.left[i]), right = evaluated(equality.right[i]);
+      if (!left || !right || left->extents != right->extents) return false;
+      for (std::size_t k = 0; k < left->data.size(); ++k)
+        if (!(std::abs(left->data[k] - right->data[k]) <= 1e-9 * (1 + std::abs(left->data[k])))) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::optional<Tensor<double>> evaluated(const SmallTerm& term) const {
+    std::vector<Item> items;  // without contents
+    std::vector<Tensor<double>> tensors;
+    for (const SmallTerm::Node& node : term.nodes) {
+      if (node.schema == SmallTerm::Node::input) {
+        items.push_back(world_.input(node.place));
+        tensors.push_back(inputs_[node.place]);
+        continue;
+      }
+      const Schema& schema = world_.family().schemas[node.schema];
+      std::vector<const Item*> shapes;
+      std::vector<Tensor<double>> operands;
+      for (const std::uint8_t operand : node.operands) {
+        shapes.push_back(&items[operand]);
+        operands.push_back(tensors[operand]);
+      }
+      const auto op = world_.concrete(schema, shapes);
+      if (!op) return std::nullopt;
+      std::vector<Tensor<double>> results;
+      try {
+        results = evaluate<double>(*op, operands);
+      } catch (const ShapeError&) {
+        return std::nullopt;
+      }
+      Item item;
+      item.tensor.extents = results[node.output].extents;
+      item.is_kernel = gives_kernel(schema, shapes);
+      item.cuts = cuts_of(schema, shapes, item.tensor.extents);
+      items.push_back(std::move(item));
+      tensors.push_back(std::move(results[node.output]));
+    }
+    return std::move(tensors.back());
+  }
+
+  World world_;
+  std::vector<Tensor<double>> inputs_;
 };
 
 /// By the size of the larger side, as size_of() has it for rules: what is found of one size depends on nothing larger. Of
@@ -115,8 +181,10 @@ Selection select(const Family& family, Enumeration enumeration, const SelectOpti
   Closure closure(family, enumeration, order);
   enumeration.forms = {};
   // Where signs matter, one set of contents may agree by chance.
-  std::array<Trial, 3> trials{Trial(family, true, options.seed + 1), Trial(family, true, options.seed + 2),
-                              Trial(family, false, options.seed + 3)};
+  std::array<Trial, 3> trials{Trial(family, true, options.seed + 1, options.contents),
+                              Trial(family, true, options.seed + 2, options.contents),
+                              Trial(family, false, options.seed + 3, options.contents)};
+  const FloatTrial in_floats(family, options.seed + 4);
   Selection result;
   enum class State : std::uint8_t { unconfirmed, follows, open };
   constexpr std::size_t batch = 4096, piece = 32;
@@ -129,7 +197,8 @@ Selection select(const Family& family, Enumeration enumeration, const SelectOpti
           states[i - begin] = State::follows;
         } else {
           const Equality equality = equality_of(order[i].found, enumeration.table);
-          if (std::all_of(trials.begin(), trials.end(), [&](Trial& trial) { return trial.holds(equality); }))
+          if (std::all_of(trials.begin(), trials.end(), [&](Trial& trial) { return trial.holds(equality); }) &&
+              in_floats.holds(equality))
             states[i - begin] = State::open;
         }
       }

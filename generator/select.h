@@ -17,6 +17,7 @@ struct Selection {
 
 struct SelectOptions {
   std::uint64_t seed = 1;
+  Contents contents = Contents::field;
   std::stop_token stop;
   std::function<void(std::size_t done, std::size_t total)> watch;
 };

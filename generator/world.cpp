@@ -53,6 +53,12 @@ void make_mostly_negative(Tensor<Field>& tensor, Random& random) {
     if (element.signed_value() > 0 && random.next() % 2 == 0) element = Field() - element;
 }
 
+/// Means over nine elements, twice, stay whole.
+Field small_integer(Random& random, bool is_kernel) {
+  const std::int64_t number = static_cast<std::int64_t>(random.next() >> 44) - (std::int64_t{1} << 19);
+  return Field(is_kernel ? number : number * 81);
+}
+
 }  // namespace
 
 Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const Extents& result) {
@@ -123,7 +129,13 @@ Fingerprint fingerprint(const Item& item) {
   return {high.bits(), low.bits()};
 }
 
-World::World(const Family& family, bool larger, std::uint64_t seed) : family_(family), larger_(larger) {
+bool needs_order(const Family& family) {
+  return std::any_of(family.schemas.begin(), family.schemas.end(),
+                     [](const Schema& schema) { return name(schema.op) == "relu" || name(schema.op) == "max_pool"; });
+}
+
+World::World(const Family& family, bool larger, std::uint64_t seed, Contents contents)
+    : family_(family), larger_(larger) {
   Random random(seed);
   const bool has_maxima = std::any_of(family.schemas.begin(), family.schemas.end(),
                                       [](const Schema& schema) { return name(schema.op) == "max_pool"; });
@@ -135,7 +147,9 @@ World::World(const Family& family, bool larger, std::uint64_t seed) : family_(fa
     for (std::size_t i = 0; i < family.inputs[kind].count; ++i) {
       Item item;
       item.tensor = Tensor<Field>(larger ? family.inputs[kind].larger : family.inputs[kind].extents, Field());
-      for (Field& element : item.tensor.data) element = Field::from_bits(random.next() >> 3);
+      for (Field& element : item.tensor.data)
+        element = contents == Contents::field ? Field::from_bits(random.next() >> 3)
+                                              : small_integer(random, family.inputs[kind].is_kernel);
       if (has_maxima && !family.inputs[kind].is_kernel) make_mostly_negative(item.tensor, random);
       item.is_kernel = family.inputs[kind].is_kernel;
       for (std::size_t axis = 0; axis < item.tensor.extents.size(); ++axis)

@@ -37,10 +37,18 @@ struct HashFingerprint {
 };
 Fingerprint fingerprint(const Item& item);
 
+/// What inputs hold. Any elements of the field tell polynomials apart best, but what is larger than what means nothing any
+/// more once they are multiplied. Small integers keep their order through two products, sums and means: with them, what
+/// relu and maxima do is seen.
+enum class Contents { field, integers };
+
+/// Whether a family has operators that need an order.
+bool needs_order(const Family& family);
+
 class World {
  public:
   /// With `larger`, the shapes at which equalities are confirmed.
-  World(const Family& family, bool larger, std::uint64_t seed);
+  World(const Family& family, bool larger, std::uint64_t seed, Contents contents = Contents::field);
 
   const Family& family() const { return family_; }
   std::size_t inputs() const { return inputs_.size(); }
