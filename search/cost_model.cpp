@@ -37,13 +37,13 @@ Cost RooflineModel::price(const Program& program, ComputationId id) const {
     flops = work.flops;
   }
   const double seconds = device_.launch + std::max(bytes / device_.bandwidth, flops / device_.flops);
-  return static_cast<Cost>(std::llround(std::min(seconds, 1000.0) * cost_per_second));
+  return static_cast<Cost>(std::llround(std::min(seconds * cost_per_second, static_cast<double>(highest_price))));
 }
 
 Cost Prices::price(const Program& program, ComputationId id) {
-  if (model_.reach() > 0) return model_.price(program, id);
+  if (model_.reach() > 0) return std::clamp<Cost>(model_.price(program, id), 0, highest_price);
   if (place(id) >= known_.size()) known_.resize(std::max(place(id) + 1, program.store().computations()), -1);
-  if (known_[place(id)] < 0) known_[place(id)] = model_.price(program, id);
+  if (known_[place(id)] < 0) known_[place(id)] = std::clamp<Cost>(model_.price(program, id), 0, highest_price);
   return known_[place(id)];
 }
 

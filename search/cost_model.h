@@ -9,14 +9,17 @@
 
 namespace taso {
 
-/// Whole numbers, so that sums do not depend on their order. For times these are femtoseconds.
+/// Whole numbers, so that sums do not depend on their order. For times these are picoseconds.
 using Cost = std::int64_t;
-inline constexpr double cost_per_second = 1e15;
+inline constexpr double cost_per_second = 1e12;
+
+/// Nothing costs more, so that sums over many thousands of nodes stay in range: 100 seconds.
+inline constexpr Cost highest_price = 100'000'000'000'000;
 
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// What a computation of the program costs where it stands. Never negative.
+  /// What a computation of the program costs where it stands: from 0 to `highest_price`.
   virtual Cost price(const Program& program, ComputationId id) const = 0;
   /// How many steps away, up or down, something may be that the price depends on. 0: on its operator and its operands'
   /// types alone.

@@ -116,7 +116,7 @@ class GraphWriter {
   }
 
   /// The results that a node is written with: those of splits that are part of it are its own.
-  std::vector<Value> results_of(const Node& node) const {
+  std::vector<Value> results_of(const Node& node) {
     std::vector<Value> results;
     const auto* split = node.as_operator() != nullptr ? std::get_if<op::Split>(node.as_operator()) : nullptr;
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
@@ -127,6 +127,7 @@ class GraphWriter {
         results.push_back(node.output(i));
         continue;
       }
+      put_together_.insert(user);
       const auto inner = results_of(*user);
       results.insert(results.end(), inner.begin(), inner.end());
     }
@@ -186,7 +187,6 @@ class GraphWriter {
                             ? reserved->second
                             : sink_.fresh_name(fmt::format("{}/{}", hint, name_of(*op))));
       output_types.push_back(result.type());
-      put_together_.insert(result.node);
     }
     put_together_.insert(&node);
     emit(*op, input_types, inputs, output_types, outputs, sink_);

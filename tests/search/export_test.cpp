@@ -176,3 +176,21 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
   CHECK(operators["Relu"] == 1);
   CHECK(difference(write_model(graph), optimised->model, 1) == "");
 }
+
+TEST_CASE("splits of both parts of a split are written as one") {
+  std::string text = "graph\n  input x: float32[4, 8]\n";
+  for (int i = 0; i < 8; ++i)
+    text += "  constant w" + std::to_string(i) + ": float32[8, 1] = [1, 2, 3, 4, 5, 6, 7, 8]\n";
+  for (int i = 0; i < 8; ++i)
+    text += "  a" + std::to_string(i) + " = matmul(x, w" + std::to_string(i) + ")\n  b" + std::to_string(i) +
+            " = tanh(a" + std::to_string(i) + ")\n";
+  const Graph graph = parse_graph(text + "  output b0, b1, b2, b3, b4, b5, b6, b7\n");
+  auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(rules, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
+  const auto optimised = optimise(write_model(graph), rules, {});
+  REQUIRE(optimised);
+  std::map<std::string, int> operators;
+  for (const auto& node : optimised->model.proto().graph().node()) ++operators[node.op_type()];
+  CHECK(operators == std::map<std::string, int>{{"MatMul", 1}, {"Split", 1}, {"Tanh", 8}});
+  CHECK(difference(write_model(graph), optimised->model, 1) == "");
+}

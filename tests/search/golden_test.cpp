@@ -62,9 +62,9 @@ GoldenCase read_case(const std::filesystem::path& file) {
 }
 
 std::string describe(const SearchResult& result) {
-  std::string text = fmt::format("#! result {} {} ns\n", result.cost_before / 1'000'000, result.cost_after / 1'000'000);
+  std::string text = fmt::format("#! result {} {} ns\n", result.cost_before / 1000, result.cost_after / 1000);
   for (const RewriteStep& step : result.steps) {
-    text += fmt::format("# {} ns by {}", (step.cost_after - step.cost_before) / 1'000'000, step.rule);
+    text += fmt::format("# {} ns by {}", (step.cost_after - step.cost_before) / 1000, step.rule);
     for (const auto& [variable, value] : step.variables) text += fmt::format(", {} = {}", variable, value);
     text += "\n";
   }

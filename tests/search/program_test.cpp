@@ -201,6 +201,18 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
   CHECK(whole.counts.kept > result.counts.kept);
 }
 
+TEST_CASE("graphs of any size have a cost") {
+  std::string text = "graph\n  input x0: float32[2000000, 2000000]\n";
+  for (int i = 0; i < 200; ++i) text += fmt::format("  x{1} = matmul(x{0}, x{0})\n", i, i + 1);
+  const Graph graph = parse_graph(text + "  output x200\n");
+  const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  SearchOptions options;
+  options.budget = 3;
+  const SearchResult result = search(graph, rules, RooflineModel(), options);
+  CHECK(result.cost_before == 200 * highest_price);
+  CHECK(result.cost_after <= result.cost_before);
+}
+
 TEST_CASE("a search gives the same result every time") {
   RuleGraphs graphs(sound_rules());
   SearchOptions options;
