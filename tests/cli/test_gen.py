@@ -18,7 +18,7 @@ from running import run
 # A second of work, most of it derivations and proofs.
 SOME = ["--operators", "add,mul,relu,transpose", "--max-ops", "3"]
 # A second or two, a good part of it enumeration.
-LONG = ["--operators", "matmul,add,relu,transpose,concat1", "--max-ops", "4"]
+LONG = ["--operators", "matmul,add,relu,transpose", "--max-ops", "4"]
 # A moment's.
 FEW = ["--operators", "add,relu", "--max-ops", "2"]
 
@@ -267,7 +267,7 @@ def unbroken(taso_gen, tmp_path_factory):
     _, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     count = int(re.search(r"^distinct as rules +([\d,]+)", err, re.MULTILINE).group(1).replace(",", ""))
-    assert count > 50
+    assert count > 20
     return (out.read_bytes(), rejected.read_bytes()), seconds, count
 
 
@@ -293,7 +293,10 @@ def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
     for moment in moments:
         process = start(taso_gen, *arguments, "--jobs", choice.choice([1, 2, 4]))
         if not kill_at(process, checkpoint, moment, seconds, count):
-            break  # it was done too soon
+            assert (out.read_bytes(), rejected.read_bytes()) == expected  # it was done too soon
+            out.unlink()
+            rejected.unlink()
+            continue
         assert not out.exists() and not rejected.exists(), "an output before the end"
         assert set(os.listdir(folder)) <= {checkpoint.name}, "something is left behind"
         phases.append("deciding" if enumerated(checkpoint) and moment[0] == "deciding" else "enumerating")
@@ -308,7 +311,7 @@ def kill_and_resume(taso_gen, folder, unbroken, moments, choice):
 
 def moments_of(choice, kills):
     """Half of them while it enumerates, half of them while it decides, the later ones later."""
-    late = sorted(choice.uniform(0, 1) for _ in range(kills // 2))
+    late = sorted(choice.uniform(0, 0.9) for _ in range(kills // 2))
     moments = [("deciding", part) for part in late]
     for _ in range(kills - len(late)):
         moments.insert(choice.randrange(len(moments) + 1), ("enumerating", choice.uniform(0, 1)))
