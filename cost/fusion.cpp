@@ -1,0 +1,256 @@
+#include "cost/fusion.h"
+
+#include <algorithm>
+
+#include "cost/movement.h"
+#include "ops/error.h"
+
+namespace taso {
+namespace {
+
+bool is_role(const GraphView& view, PlanNode node, Role role) { return role_of(view, node) == role; }
+
+bool same_kind(const GraphView& view, PlanValue a, PlanValue b) {
+  return view.element(a) == view.element(b) && *view.extents(a) == *view.extents(b);
+}
+
+/// Concats whose operands are all where they should be need no kernel.
+bool is_all_in_place(const GraphView& view, PlanNode root) {
+  for (const PlanNode node : concats_below(view, root))
+    for (std::size_t i = 0; i < view.operands(node); ++i)
+      if (!is_in_place(view, node, i)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool Fusion::is_element_wise(PlanNode node) const {
+  return !view_.is_free(node) && is_role(view_, node, Role::element_wise);
+}
+
+bool Fusion::can_lead_chain(PlanNode node) const {
+  if (view_.is_free(node)) return false;
+  const std::optional<Role> role = role_of(view_, node);
+  return role == Role::element_wise || role == Role::convolution || role == Role::matmul || role == Role::rows;
+}
+
+std::size_t Fusion::link(PlanNode node) const {
+  const std::size_t operands = view_.operands(node);
+  if (!is_element_wise(node)) return operands;
+  for (std::size_t i = 0; i < operands; ++i) {
+    const PlanValue value = view_.operand(node, i);
+    if (view_.is_weight(value) || !can_lead_chain(view_.producer(value))) continue;
+    if (only_user(view_, value) != no_plan_node && same_kind(view_, value, view_.result(node, 0))) return i;
+  }
+  return operands;
+}
+
+PlanNode Fusion::next(PlanNode node) const {
+  const PlanValue result = view_.result(node, 0);
+  const PlanNode user = only_user(view_, result);
+  if (user == no_plan_node || !is_element_wise(user)) return no_plan_node;
+  const std::size_t linked = link(user);
+  return linked < view_.operands(user) && view_.operand(user, linked) == result ? user : no_plan_node;
+}
+
+bool Fusion::takes(const Segment& segment, PlanNode node) const {
+  const Role head = *role_of(view_, segment.head());
+  if (head != Role::convolution && head != Role::matmul) return true;
+  if (segment.nodes.size() > longest_epilogue) return false;
+  std::size_t residuals = 0;
+  const auto count = [&](PlanNode member) {
+    const PlanValue linked = view_.operand(member, link(member));
+    for (std::size_t i = 0; i < view_.operands(member); ++i)
+      if (view_.operand(member, i) != linked && !view_.is_weight(view_.operand(member, i))) ++residuals;
+  };
+  count(node);
+  if (residuals == 0) return true;
+  for (std::size_t i = 1; i < segment.nodes.size(); ++i) count(segment.nodes[i]);
+  return residuals == 1;
+}
+
+std::vector<PlanNode> Fusion::chain(PlanNode node) const {
+  PlanNode top = node;
+  for (std::size_t linked = link(top); linked < view_.operands(top); linked = link(top))
+    top = view_.producer(view_.operand(top, linked));
+  std::vector<PlanNode> nodes;
+  for (; top != no_plan_node; top = next(top)) nodes.push_back(top);
+  return nodes;
+}
+
+Fusion::Segment Fusion::segment_of(PlanNode node) const {
+  Segment segment;
+  bool found = false;
+  for (const PlanNode member : chain(node)) {
+    if (!segment.nodes.empty() && !takes(segment, member)) {
+      if (found) return segment;
+      segment.nodes.clear();
+    }
+    segment.nodes.push_back(member);
+    found = found || member == node;
+  }
+  check(found, "a node is in its own chain");
+  return segment;
+}
+
+PlanNode Fusion::absorber(const Segment& segment) const {
+  if (!is_element_wise(segment.head())) return no_plan_node;
+  const PlanValue result = view_.result(segment.tail(), 0);
+  const PlanNode user = only_user(view_, result);
+  if (user == no_plan_node || view_.is_free(user)) return no_plan_node;
+  if (is_role(view_, user, Role::rows)) {
+    const std::optional<Use> use = only_use(view_, result);
+    return use && use->operand == 0 ? user : no_plan_node;
+  }
+  if (!is_element_wise(user) || !same_kind(view_, result, view_.result(user, 0))) return no_plan_node;
+  return is_element_wise(segment_of(user).head()) ? user : no_plan_node;
+}
+
+PlanNode Fusion::leader_of_chain(PlanNode node) const {
+  for (;;) {
+    const Segment segment = segment_of(node);
+    const PlanNode user = absorber(segment);
+    if (user == no_plan_node) return segment.head();
+    node = user;
+  }
+}
+
+PlanNode Fusion::leader(PlanNode node) const {
+  if (view_.is_free(node)) return no_plan_node;
+  const std::optional<Role> role = role_of(view_, node);
+  if (!role) return node;
+  if (is_view(view_, node)) return no_plan_node;
+  switch (*role) {
+    case Role::element_wise:
+    case Role::convolution:
+    case Role::matmul:
+    case Role::rows: return leader_of_chain(node);
+    case Role::concat: {
+      const PlanNode root = root_of_concats(view_, node);
+      return is_all_in_place(view_, root) ? no_plan_node : root;
+    }
+    case Role::split: return root_of_splits(view_, node);
+    case Role::transpose: {
+      if (is_read_transposed(view_, node)) return no_plan_node;
+      const PlanValue operand = view_.operand(node, 0);
+      const PlanNode producer = view_.producer(operand);
+      if (can_lead_chain(producer) && only_use(view_, operand) && can_write_transposed(view_, node)) {
+        const PlanNode head = segment_of(producer).head();
+        if (is_role(view_, head, Role::matmul)) return head;
+      }
+      return node;
+    }
+    case Role::pooling:
+    case Role::slice:
+    case Role::copy: return node;
+    case Role::reshape:
+    case Role::constant: break;
+  }
+  return no_plan_node;
+}
+
+void Fusion::collect(const Segment& segment, std::vector<PlanNode>& nodes) const {
+  nodes = segment.nodes;
+  for (std::size_t done = 0; done < nodes.size(); ++done) {
+    const PlanNode node = nodes[done];
+    const std::size_t linked = link(node);
+    for (std::size_t i = 0; i < view_.operands(node); ++i) {
+      const PlanNode producer = view_.producer(view_.operand(node, i));
+      if (!is_element_wise(producer)) continue;
+      if (linked < view_.operands(node) && view_.operand(node, i) == view_.operand(node, linked)) continue;
+      const Segment other = segment_of(producer);
+      if (other.tail() == producer && absorber(other) == node)
+        nodes.insert(nodes.end(), other.nodes.begin(), other.nodes.end());
+    }
+  }
+}
+
+Kernel Fusion::kernel(PlanNode leader) const {
+  Kernel kernel;
+  kernel.main = leader;
+  const std::optional<Role> role = role_of(view_, leader);
+  switch (role.value_or(Role::constant)) {
+    case Role::element_wise: {
+      kernel.kind = Kernel::Kind::element_wise;
+      collect(segment_of(leader), kernel.nodes);
+      break;
+    }
+    case Role::convolution:
+    case Role::matmul: {
+      kernel.kind = role == Role::matmul ? Kernel::Kind::matmul : Kernel::Kind::convolution;
+      kernel.nodes = segment_of(leader).nodes;
+      const std::optional<Use> use = only_use(view_, view_.result(kernel.nodes.back(), 0));
+      if (use && is_role(view_, use->node, Role::transpose) && this->leader(use->node) == leader)
+        kernel.nodes.push_back(use->node);
+      break;
+    }
+    case Role::rows:
+      kernel.kind = Kernel::Kind::rows;
+      collect(segment_of(leader), kernel.nodes);
+      break;
+    case Role::concat:
+      kernel.kind = Kernel::Kind::copy;
+      kernel.nodes = concats_below(view_, leader);
+      break;
+    case Role::split:
+      kernel.kind = Kernel::Kind::copy;
+      kernel.nodes = splits_below(view_, leader);
+      break;
+    case Role::pooling:
+      kernel.kind = Kernel::Kind::pooling;
+      kernel.nodes = {leader};
+      break;
+    case Role::slice:
+    case Role::transpose:
+    case Role::copy:
+      kernel.kind = Kernel::Kind::copy;
+      kernel.nodes = {leader};
+      break;
+    case Role::reshape:
+    case Role::constant:
+      kernel.kind = Kernel::Kind::opaque;
+      kernel.nodes = {leader};
+      break;
+  }
+  measure_work(view_, kernel);
+  return kernel;
+}
+
+Cost Fusion::price(PlanNode node, const KernelPrices& prices) const {
+  return leader(node) == node ? prices.price(view_, kernel(node)) : 0;
+}
+
+void Fusion::append_chain(PlanNode node, std::vector<PlanNode>& nodes) const {
+  if (view_.is_free(node)) return;
+  nodes.push_back(node);
+  if (const PlanNode first = leader(node); first != no_plan_node) nodes.push_back(first);
+  if (!can_lead_chain(node)) return;
+  for (const PlanNode member : chain(node)) {
+    nodes.push_back(member);
+    if (const PlanNode first = leader(member); first != no_plan_node) nodes.push_back(first);
+    // What else comes in may be taken by one kernel of the chain and not by another.
+    for (std::size_t i = 0; i < view_.operands(member); ++i) {
+      const PlanNode producer = view_.producer(view_.operand(member, i));
+      if (is_element_wise(producer)) nodes.push_back(segment_of(producer).head());
+    }
+    const PlanValue result = view_.result(member, 0);
+    for (std::size_t i = 0; i < view_.users(result); ++i)
+      if (is_role(view_, view_.user(result, i), Role::transpose)) nodes.push_back(view_.user(result, i));
+  }
+}
+
+void Fusion::affected(PlanNode changed, std::vector<PlanNode>& nodes) const {
+  append_chain(changed, nodes);
+  for (std::size_t i = 0; i < view_.operands(changed); ++i)
+    if (view_.operand(changed, i) != no_plan_value) affected(view_.operand(changed, i), nodes);
+  for (std::size_t i = 0; i < view_.results(changed); ++i)
+    if (view_.result(changed, i) != no_plan_value) affected(view_.result(changed, i), nodes);
+}
+
+void Fusion::affected(PlanValue changed, std::vector<PlanNode>& nodes) const {
+  if (view_.is_weight(changed)) return;
+  append_chain(view_.producer(changed), nodes);
+  for (std::size_t i = 0; i < view_.users(changed); ++i) append_chain(view_.user(changed, i), nodes);
+}
+
+}  // namespace taso

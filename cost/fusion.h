@@ -1,0 +1,62 @@
+// Which operators one kernel takes together. Every answer depends on what is near, so that after a local change only what
+// is near has to be asked again.
+//
+// - An element-wise operator joins the convolution, matmul, reduction or element-wise operator that gives it an operand of
+//   its result's shape, if it is the only one to use it. So chains form. A convolution or matmul takes at most six of them,
+//   which together read at most one tensor that is computed at run time (the residual); what comes after that in the chain
+//   starts a kernel of its own.
+// - A chain that starts with an element-wise operator and ends where only a reduction, or an operator of another such
+//   kernel, reads it goes into that kernel.
+// - Concats of concats along one axis are one concat, splits of splits one split.
+//
+// What moves data is free where movement.h says so.
+#pragma once
+
+#include "cost/kernel.h"
+
+namespace taso {
+
+inline constexpr std::size_t longest_epilogue = 6;
+
+class Fusion {
+ public:
+  explicit Fusion(const GraphView& view) : view_(view) {}
+
+  /// The node that the kernel which takes `node` is known by; `no_plan_node` if no kernel does.
+  PlanNode leader(PlanNode node) const;
+  /// The kernel of a node that is its own leader.
+  Kernel kernel(PlanNode leader) const;
+  /// What the kernel costs that is known by this node; 0 if there is none. The cost of a graph is the sum over its nodes.
+  Cost price(PlanNode node, const KernelPrices& prices) const;
+  /// Appends the nodes whose price may depend on `changed` being there, or on who uses the value. What a change of the
+  /// graph costs is the difference of the prices of the nodes that are appended before it, for what it takes away, or after
+  /// it, for what it adds; a value counts as both where it becomes, or is no longer, an output of the graph. Nodes may be
+  /// appended several times.
+  void affected(PlanNode changed, std::vector<PlanNode>& nodes) const;
+  void affected(PlanValue changed, std::vector<PlanNode>& nodes) const;
+
+ private:
+  struct Segment {
+    std::vector<PlanNode> nodes;
+    PlanNode head() const { return nodes.front(); }
+    PlanNode tail() const { return nodes.back(); }
+  };
+  bool is_element_wise(PlanNode node) const;
+  bool can_lead_chain(PlanNode node) const;
+  /// The operand through which an element-wise operator joins its producer; operands() if there is none.
+  std::size_t link(PlanNode node) const;
+  /// The node that continues the chain after this one.
+  PlanNode next(PlanNode node) const;
+  bool takes(const Segment& segment, PlanNode node) const;
+  std::vector<PlanNode> chain(PlanNode node) const;
+  Segment segment_of(PlanNode node) const;
+  /// The node into whose kernel the whole segment goes.
+  PlanNode absorber(const Segment& segment) const;
+  PlanNode leader_of_chain(PlanNode node) const;
+  void collect(const Segment& segment, std::vector<PlanNode>& nodes) const;
+  void append_chain(PlanNode node, std::vector<PlanNode>& nodes) const;
+
+  const GraphView& view_;
+};
+
+}  // namespace taso

@@ -1,0 +1,174 @@
+#include "cost/plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cost/movement.h"
+#include "ops/error.h"
+
+namespace taso {
+namespace {
+
+/// Bytes of a value as a whole number. What no machine could hold is cut, so that sums stay numbers.
+std::int64_t whole_bytes(const GraphView& view, PlanValue value) {
+  return static_cast<std::int64_t>(std::min(bytes_of(view, value), 1e15));
+}
+
+/// Bytes between two neighbours along an axis.
+std::int64_t stride_bytes(const GraphView& view, PlanValue value, std::int64_t axis) {
+  return strides_of(*view.extents(value))[static_cast<std::size_t>(axis)] *
+         static_cast<std::int64_t>(size_of(view.element(value)));
+}
+
+class Planner {
+ public:
+  Planner(const WholeGraph& view, const KernelPrices& prices) : view_(view), fusion_(view), prices_(prices) {}
+
+  Plan make() {
+    choose_kernels();
+    order_steps();
+    place_values();
+    return std::move(plan_);
+  }
+
+ private:
+  void choose_kernels() {
+    std::vector<bool> taken(view_.nodes(), false);
+    for (std::uint32_t i = 0; i < view_.nodes(); ++i) {
+      if (taken[i]) continue;
+      const PlanNode leader = fusion_.leader(PlanNode{i});
+      if (leader == no_plan_node) continue;
+      Plan::Step step{fusion_.kernel(leader), 0};
+      step.price = prices_.price(view_, step.kernel);
+      std::sort(step.kernel.nodes.begin(), step.kernel.nodes.end());
+      for (const PlanNode node : step.kernel.nodes) {
+        check(!taken[place(node)], "one kernel takes a node");
+        taken[place(node)] = true;
+      }
+      plan_.cost += step.price;
+      plan_.steps.push_back(std::move(step));
+    }
+  }
+
+  /// The nodes are in an order in which they can be done. A kernel runs where its last node stands: nobody else needs what
+  /// is inside of it. Only splits give something to others before that; they need nothing but their root's operand.
+  void order_steps() {
+    const auto place_of = [this](const Plan::Step& step) {
+      return role_of(view_, step.kernel.main) == Role::split ? step.kernel.main : step.kernel.nodes.back();
+    };
+    std::sort(plan_.steps.begin(), plan_.steps.end(),
+              [&](const Plan::Step& a, const Plan::Step& b) { return place_of(a) < place_of(b); });
+  }
+
+  struct Storage {
+    PlanValue owner{};  ///< whose buffer it is; the owner of a view of an input is the input
+    std::int64_t offset = 0;
+  };
+
+  /// Where a value lies. Operands come before results, and concats before what is written into them.
+  Storage storage_of(PlanValue value) const {
+    Storage storage{value, 0};
+    for (;;) {
+      const PlanNode producer = view_.producer(storage.owner);
+      if (view_.is_free(producer)) return storage;
+      if (is_view(view_, producer) ||
+          (role_of(view_, producer) == Role::transpose && is_read_transposed(view_, producer))) {
+        storage.offset += offset_of_view(producer, storage.owner);
+        storage.owner = view_.operand(producer, 0);
+        continue;
+      }
+      const PlanNode concat = concat_of(storage.owner);
+      if (concat == no_plan_node) return storage;
+      if (view_.operand(concat, 1) == storage.owner) {
+        const PlanValue first = view_.operand(concat, 0);
+        const auto axis = std::get<op::Concat>(*view_.op(concat)).axis;
+        storage.offset += (*view_.extents(first))[static_cast<std::size_t>(axis)] * stride_bytes(view_, first, axis);
+      }
+      storage.owner = view_.result(concat, 0);
+    }
+  }
+
+  std::int64_t offset_of_view(PlanNode node, PlanValue result) const {
+    const PlanValue operand = view_.operand(node, 0);
+    if (const auto* split = std::get_if<op::Split>(view_.op(node))) {
+      if (result == view_.result(node, 0)) return 0;
+      const PlanValue first = view_.result(node, 0);
+      return (*view_.extents(first))[static_cast<std::size_t>(split->axis)] * stride_bytes(view_, operand, split->axis);
+    }
+    if (const auto* slice = std::get_if<op::Slice>(view_.op(node))) {
+      // Sizes that were assumed for unknown dimensions need not fit together: it is a part of the operand anyway.
+      return std::clamp<std::int64_t>(
+          view_.size(slice->begin) * stride_bytes(view_, operand, slice->axis), 0,
+          std::max<std::int64_t>(0, whole_bytes(view_, operand) - whole_bytes(view_, result)));
+    }
+    return 0;
+  }
+
+  PlanNode concat_of(PlanValue value) const {
+    for (std::size_t i = 0; i < view_.users(value); ++i) {
+      const PlanNode user = view_.user(value, i);
+      if (view_.is_free(user) || role_of(view_, user) != Role::concat) continue;
+      for (std::size_t operand = 0; operand < view_.operands(user); ++operand)
+        if (view_.operand(user, operand) == value && is_in_place(view_, user, operand)) return user;
+    }
+    return no_plan_node;
+  }
+
+  void place_values() {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> buffer_of(view_.values(), none);
+    const auto touch = [&](PlanValue value, std::size_t step) {
+      const Storage storage = storage_of(value);
+      if (view_.is_free(view_.producer(storage.owner))) return;
+      std::size_t& index = buffer_of[place(storage.owner)];
+      if (index == none) {
+        index = plan_.buffers.size();
+        plan_.buffers.push_back({whole_bytes(view_, storage.owner), step, step, 0});
+      }
+      Buffer& buffer = plan_.buffers[index];
+      buffer.begin = std::min(buffer.begin, step);
+      buffer.end = std::max(buffer.end, step);
+    };
+    const std::size_t last = plan_.steps.empty() ? 0 : plan_.steps.size() - 1;
+    for (std::size_t step = 0; step < plan_.steps.size(); ++step) {
+      for (const PlanValue value : plan_.steps[step].kernel.read) touch(value, step);
+      for (const PlanValue value : plan_.steps[step].kernel.written) touch(value, step);
+    }
+    for (std::uint32_t i = 0; i < view_.values(); ++i)
+      if (view_.is_output(PlanValue{i})) touch(PlanValue{i}, last);
+    plan_.arena_bytes = lay_out(plan_.buffers);
+    for (std::uint32_t i = 0; i < view_.values(); ++i) {
+      const Storage storage = storage_of(PlanValue{i});
+      if (const std::size_t buffer = buffer_of[place(storage.owner)]; buffer != none)
+        plan_.places.push_back({PlanValue{i}, buffer, storage.offset});
+    }
+  }
+
+  const WholeGraph& view_;
+  Fusion fusion_;
+  const KernelPrices& prices_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan plan(const WholeGraph& view, const KernelPrices& prices) { return Planner(view, prices).make(); }
+
+Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& options) {
+  return plan(WholeGraph(graph, options.sizes), prices);
+}
+
+std::string text_of(const Plan& plan, const WholeGraph& view) {
+  std::string text;
+  for (const Plan::Step& step : plan.steps) {
+    text += fmt::format("{:10.3f} us  {:12}", static_cast<double>(step.price) * 1e-9, name_of(step.kernel.kind));
+    for (const PlanNode node : step.kernel.nodes)
+      text += fmt::format(
+          " {}", view.op(node) ? name_of(*view.op(node)) : std::string_view(view.node(node).as_opaque()->kind));
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace taso

@@ -1,0 +1,43 @@
+// A graph laid onto kernels: what runs, in which order, what it is expected to take, and where each value lies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost/fusion.h"
+#include "cost/memory_plan.h"
+
+namespace taso {
+
+struct PlanOptions {
+  DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
+};
+
+struct Plan {
+  struct Step {
+    Kernel kernel;  ///< its nodes are in an order in which they can be done
+    Cost price = 0;
+  };
+  /// Where a value that is needed lies: in a buffer, from an offset on.
+  struct Place {
+    PlanValue value{};
+    std::size_t buffer = 0;
+    std::int64_t offset = 0;  ///< in the buffer
+  };
+  std::vector<Step> steps;  ///< in the order in which they run
+  Cost cost = 0;            ///< of all steps
+  std::vector<Buffer> buffers;
+  std::vector<Place> places;     ///< of values that are computed at run time, in order of values
+  std::int64_t arena_bytes = 0;  ///< for everything that is computed; inputs and weights are the caller's
+
+  std::size_t launches() const { return steps.size(); }
+};
+
+/// The numbers of nodes and values in the plan are those of the view.
+Plan plan(const WholeGraph& view, const KernelPrices& prices);
+Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& options = {});
+
+/// One line a kernel, for people and tests: price, kind, operators.
+std::string text_of(const Plan& plan, const WholeGraph& view);
+
+}  // namespace taso

@@ -1,0 +1,45 @@
+// Buffers in one arena: none that are needed together overlap, and the arena is little larger than it has to be.
+#include "cost/memory_plan.h"
+
+#include <algorithm>
+
+#include "ops/random.h"
+#include "tests/catch.h"
+
+using namespace taso;
+
+TEST_CASE("buffers that are needed together do not overlap") {
+  Random random(3);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Buffer> buffers(random.below(60));
+    for (Buffer& buffer : buffers) {
+      buffer.size = random.between(0, 10'000);
+      buffer.begin = random.below(30);
+      buffer.end = buffer.begin + random.below(6);
+    }
+    const std::int64_t total = lay_out(buffers);
+    std::int64_t most = 0;  // that is needed at a time: no arena can be smaller
+    for (std::size_t step = 0; step < 40; ++step) {
+      std::int64_t sum = 0;
+      for (const Buffer& buffer : buffers)
+        if (buffer.begin <= step && step <= buffer.end) sum += buffer.size;
+      most = std::max(most, sum);
+    }
+    CHECK(total >= most);
+    CHECK(total <= 2 * most + 256 * static_cast<std::int64_t>(buffers.size()));
+    for (const Buffer& a : buffers) {
+      CHECK(a.offset % buffer_alignment == 0);
+      CHECK(a.offset + a.size <= total);
+      for (const Buffer& b : buffers) {
+        if (&a == &b || a.end < b.begin || b.end < a.begin) continue;
+        CHECK((a.offset + a.size <= b.offset || b.offset + b.size <= a.offset));
+      }
+    }
+  }
+}
+
+TEST_CASE("a chain needs room for two") {
+  std::vector<Buffer> buffers;
+  for (std::size_t i = 0; i < 10; ++i) buffers.push_back({1024, i, i + 1, 0});
+  CHECK(lay_out(buffers) == 2048);
+}

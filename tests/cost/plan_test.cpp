@@ -1,0 +1,169 @@
+// Plans of small graphs. tests/cost/plans.graphs holds graphs, each with the kernels that it is laid onto and what they
+// cost, to the femtosecond; TASO_BLESS=1 writes these anew.
+#include "cost/plan.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cost/roofline.h"
+#include "ops/graph_text.h"
+#include "tests/catch.h"
+#include "tests/source_folder.h"
+
+using namespace taso;
+
+namespace {
+
+struct Section {
+  std::string graph;     ///< with the comments above it
+  std::string expected;  ///< lines that begin with "#="
+};
+
+std::vector<Section> sections_of(const std::string& text) {
+  std::vector<Section> sections;
+  std::istringstream lines(text);
+  Section section;
+  const auto end = [&] {
+    if (!section.graph.empty()) sections.push_back(section);
+    section = {};
+  };
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty())
+      end();
+    else
+      (line.starts_with("#=") ? section.expected : section.graph) += line + "\n";
+  }
+  end();
+  return sections;
+}
+
+std::string describe(const Graph& graph) {
+  const WholeGraph view(graph);
+  const Plan laid = plan(view, Roofline());
+  std::string text;
+  for (const Plan::Step& step : laid.steps) {
+    text += fmt::format("#= {} fs {}:", step.price, name_of(step.kernel.kind));
+    for (const PlanNode node : step.kernel.nodes)
+      text += fmt::format(" {}", view.op(node) ? name_of(*view.op(node)) : "opaque");
+    text += "\n";
+  }
+  return text + fmt::format("#= {} bytes\n", laid.arena_bytes);
+}
+
+Plan plan_of(std::string_view text) { return plan(parse_graph(text), Roofline()); }
+
+}  // namespace
+
+TEST_CASE("graphs are laid onto the kernels that they should be") {
+  const auto file = source_folder() / "tests/cost/plans.graphs";
+  std::ifstream in(file, std::ios::binary);
+  REQUIRE(in.good());
+  std::ostringstream text;
+  text << in.rdbuf();
+  const bool bless = std::getenv("TASO_BLESS") != nullptr;
+  std::string blessed;
+  const auto sections = sections_of(text.str());
+  CHECK(sections.size() >= 30);
+  for (const Section& section : sections) {
+    INFO(section.graph);
+    const std::string given = describe(parse_graph(section.graph));
+    if (!bless) CHECK(given == section.expected);
+    blessed += (blessed.empty() ? "" : "\n") + section.graph + given;
+  }
+  if (bless) std::ofstream(file, std::ios::binary) << blessed;
+}
+
+TEST_CASE("prices can be worked out by hand") {
+  // 128 x 768 floats, read and written: 786,432 bytes at 5,000 a nanosecond, after 2 us.
+  CHECK(plan_of(R"(graph
+    input x: float32[128, 768]
+    y = relu(x)
+    output y)")
+            .cost == 2'000'000'000 + 16384 * 1'000'000LL / 40);
+  // 100 times as much is limited by bandwidth: 78,643,200 bytes.
+  CHECK(plan_of(R"(graph
+    input x: float32[12800, 768]
+    y = relu(x)
+    output y)")
+            .cost == 2'000'000'000 + 15'728'640'000);
+  // 196 places and 256 filters are 4 x 4 tiles, all at once; each goes through 2304 steps of 3.6 ns, and 32 to fill.
+  CHECK(plan_of(R"(graph
+    input x: float32[1, 256, 14, 14]
+    constant w: float32[256, 256, 3, 3]
+    y = conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](x, w)
+    output y)")
+            .cost == 3'400'000'000 + (2304 + 32) * 3'600'000LL);
+  // 64 examples: 196 x 4 tiles, in 6 rounds.
+  CHECK(plan_of(R"(graph
+    input x: float32[64, 256, 14, 14]
+    constant w: float32[256, 256, 3, 3]
+    y = conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](x, w)
+    output y)")
+            .cost == 3'400'000'000 + 6 * (2304 + 32) * 3'600'000LL);
+}
+
+TEST_CASE("unknown dimensions are priced at the sizes that are given") {
+  const Graph graph = parse_graph(R"(graph
+    input x: float32[N, 768]
+    y = relu(x)
+    output y)");
+  const Graph fixed = parse_graph(R"(graph
+    input x: float32[12800, 768]
+    y = relu(x)
+    output y)");
+  const PlanOptions options{[](std::string_view name) { return name == "N" ? 12800 : 1; }};
+  CHECK(plan(graph, Roofline(), options).cost == plan(fixed, Roofline()).cost);
+  CHECK(plan(graph, Roofline()).cost < plan(fixed, Roofline()).cost);
+}
+
+TEST_CASE("objectives") {
+  const Graph graph = parse_graph(R"(graph
+    input x: float32[128, 768]
+    a = relu(x)
+    b = exp(a)
+    y, z = split[axis=1, at=384](b)
+    output y, z)");
+  CHECK(plan(graph, LaunchCount()).cost == 2);
+  CHECK(plan(graph, LaunchCount()).launches() == 2);
+  CHECK(plan(graph, BytesWritten()).cost == 2 * 128 * 768 * 4);
+  CHECK(plan(graph, Roofline()).arena_bytes == 2 * 128 * 768 * 4);
+}
+
+TEST_CASE("fp32 is slower than TF32, which is slower than fp16") {
+  const auto graph_in = [](std::string_view element) {
+    return parse_graph(fmt::format(R"(graph
+      input x: {0}[128, 768]
+      constant w: {0}[768, 768]
+      y = matmul(x, w)
+      output y)",
+                                   element));
+  };
+  const Cost fp32 = plan(graph_in("float32"), Roofline(Precision::fp32)).cost;
+  const Cost tf32 = plan(graph_in("float32"), Roofline()).cost;
+  const Cost fp16 = plan(graph_in("float16"), Roofline()).cost;
+  CHECK(tf32 < fp32);
+  CHECK(fp16 < tf32);
+  CHECK(plan(graph_in("bfloat16"), Roofline()).cost == fp16);
+}
+
+TEST_CASE("parts of a concat lie in its buffer, views in that of what they show") {
+  const Graph graph = parse_graph(R"(graph
+    input x: float32[1, 4, 8, 8]
+    a = relu(x)
+    b = exp(x)
+    c = concat[axis=1](a, b)
+    s = slice[axis=1, begin=3, end=6](c)
+    r = reshape[shape=[192]](s)
+    output r)");
+  const WholeGraph view(graph);
+  const Plan laid = plan(view, Roofline());
+  REQUIRE(laid.launches() == 2);
+  REQUIRE(laid.buffers.size() == 1);
+  CHECK(laid.buffers[0].size == 8 * 8 * 8 * 4);
+  std::vector<std::int64_t> offsets;
+  for (const Plan::Place& value : laid.places) offsets.push_back(value.offset);
+  CHECK(offsets == std::vector<std::int64_t>{0, 4 * 64 * 4, 0, 3 * 64 * 4, 3 * 64 * 4});
+}

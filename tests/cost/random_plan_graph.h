@@ -1,0 +1,134 @@
+// Random graphs whose values nearly all have one shape, so that kernels have something to take together and any operand can
+// take another's place; and a view of such a graph that can be changed.
+#pragma once
+
+#include "cost/graph_view.h"
+#include "ops/random.h"
+
+namespace taso {
+
+/// [batch, 4, 4, 4]
+inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t steps) {
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Pool& pool = *graph.pool;
+  const Type type{ElementType::float32, shape_of({batch, 4, 4, 4})};
+  const auto constant = [&](const char* name, const Extents& extents) {
+    return pool.constant(name, {ElementType::float32, shape_of(extents)});
+  };
+  const Value full = constant("full", {4, 4, 3, 3}), deep = constant("deep", {4, 1, 3, 3}), vec = constant("vec", {4}),
+              image = constant("image", {1, 4, 1, 1}), matrix = constant("matrix", {4, 4});
+  std::vector<Value> values;
+  for (const char* name : {"x", "y"}) values.push_back(pool.input(name, type));
+  graph.inputs = values;
+  const auto some = [&] {
+    return values[random.chance(0.6) && values.size() > 4 ? values.size() - 1 - random.below(4)
+                                                          : random.below(values.size())];
+  };
+  const std::vector<std::int64_t> one{1, 1}, pads{1, 1, 1, 1}, three{3, 3};
+  for (std::size_t i = 0; i < steps; ++i) {
+    const Value x = some();
+    Value result;
+    switch (random.below(18)) {
+      case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, full}); break;
+      case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
+      case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
+      case 3: result = pool.apply(op::MatMul{}, {x, matrix}); break;
+      case 4: result = pool.apply(op::Relu{}, {x}); break;
+      case 5: result = pool.apply(op::Sigmoid{}, {x}); break;
+      case 6:
+      case 7: result = pool.apply(op::Add{}, {x, some()}); break;
+      case 8: result = pool.apply(op::Mul{}, {x, random.chance(0.5) ? image : some()}); break;
+      case 9: result = pool.apply(op::BatchNorm{}, {x, vec, vec, vec, vec}); break;
+      case 10: result = pool.apply(op::Softmax{3}, {x}); break;
+      case 11: result = pool.apply(op::LayerNorm{3}, {x, vec}); break;
+      case 12: {
+        std::vector<std::int64_t> permutation{1, 2, 3};
+        random.shuffle(permutation);
+        permutation.insert(permutation.begin(), 0);
+        result = pool.apply(op::Transpose{permutation}, {x});
+        break;
+      }
+      case 13: result = pool.apply(op::MaxPool{three, one, one, pads}, {x}); break;
+      case 14: {  // joined, looked at, cut again
+        const auto axis = static_cast<std::int64_t>(random.below(2));
+        Value joined = pool.apply(op::Concat{axis}, {x, some()});
+        const std::int64_t length = axis == 0 ? batch : 4;
+        if (random.chance(0.5)) {
+          joined = pool.apply(op::Concat{axis}, {joined, some()});
+          const Node& first = pool.add(op::Split{axis, length}, std::vector{joined});
+          values.push_back(first.output(0));
+          joined = first.output(1);
+        }
+        if (random.chance(0.3)) joined = pool.apply(op::Relu{}, {joined});
+        const Node& cut = pool.add(op::Split{axis, length}, std::vector{joined});
+        values.push_back(cut.output(0));
+        result = cut.output(1);
+        break;
+      }
+      case 15: {
+        const Value padded = pool.apply(op::Pad{{0, 1, 0, 0}, {0, 0, 0, 0}}, {x});
+        result = pool.apply(op::Slice{1, 0, 4}, {padded});
+        break;
+      }
+      case 16: {
+        const Value flat = pool.apply(op::Reshape{shape_of({batch * 64})}, {x});
+        result = pool.apply(op::Reshape{*type.shape}, {random.chance(0.5) ? pool.apply(op::Relu{}, {flat}) : flat});
+        break;
+      }
+      default: {
+        const Value mean = pool.apply(op::ReduceMean{{3}, true}, {x});
+        result = pool.apply(op::Mul{}, {x, random.chance(0.5) ? pool.apply(op::Sigmoid{}, {mean}) : mean});
+      }
+    }
+    values.push_back(result);
+  }
+  graph.outputs = {values.back(), some(), some()};
+  return graph;
+}
+
+/// A copy of a view, in which operands and outputs can be exchanged.
+class ChangingGraph : public GraphView {
+ public:
+  explicit ChangingGraph(const WholeGraph& view) : view_(view), operands_(view.nodes()), users_(view.values()) {
+    for (std::uint32_t i = 0; i < view.nodes(); ++i)
+      for (std::size_t j = 0; j < view.operands(PlanNode{i}); ++j) operands_[i].push_back(view.operand(PlanNode{i}, j));
+    for (std::uint32_t i = 0; i < view.values(); ++i) outputs_.push_back(view.is_output(PlanValue{i}));
+    find_users();
+  }
+  void set_operand(PlanNode node, std::size_t index, PlanValue value) {
+    operands_[place(node)][index] = value;
+    find_users();
+  }
+  void set_output(PlanValue value, bool output) { outputs_[place(value)] = output; }
+
+  const Operator* op(PlanNode node) const override { return view_.op(node); }
+  bool is_free(PlanNode node) const override { return view_.is_free(node); }
+  std::size_t operands(PlanNode node) const override { return view_.operands(node); }
+  PlanValue operand(PlanNode node, std::size_t index) const override { return operands_[place(node)][index]; }
+  std::size_t results(PlanNode node) const override { return view_.results(node); }
+  PlanValue result(PlanNode node, std::size_t index) const override { return view_.result(node, index); }
+  PlanNode producer(PlanValue value) const override { return view_.producer(value); }
+  std::size_t users(PlanValue value) const override { return users_[place(value)].size(); }
+  PlanNode user(PlanValue value, std::size_t index) const override { return users_[place(value)][index]; }
+  bool is_output(PlanValue value) const override { return outputs_[place(value)]; }
+  bool is_weight(PlanValue value) const override { return view_.is_weight(value); }
+  ElementType element(PlanValue value) const override { return view_.element(value); }
+  const Extents* extents(PlanValue value) const override { return view_.extents(value); }
+
+ private:
+  void find_users() {
+    for (auto& users : users_) users.clear();
+    for (std::uint32_t i = 0; i < operands_.size(); ++i)
+      for (const PlanValue value : operands_[i]) {
+        auto& users = users_[place(value)];
+        if (users.empty() || users.back() != PlanNode{i}) users.push_back(PlanNode{i});
+      }
+  }
+  const WholeGraph& view_;
+  std::vector<std::vector<PlanValue>> operands_;
+  std::vector<std::vector<PlanNode>> users_;
+  std::vector<bool> outputs_;
+};
+
+}  // namespace taso

@@ -1,0 +1,177 @@
+// Properties of plans on random graphs.
+#include <algorithm>
+#include <set>
+
+#include "cost/plan.h"
+#include "cost/roofline.h"
+#include "tests/catch.h"
+#include "tests/cost/random_plan_graph.h"
+#include "tests/ops/random_graph.h"
+
+using namespace taso;
+
+namespace {
+
+Cost sum_over_nodes(const GraphView& view, std::size_t nodes) {
+  const Fusion fusion(view);
+  Cost sum = 0;
+  for (std::uint32_t i = 0; i < nodes; ++i) sum += fusion.price(PlanNode{i}, Roofline());
+  return sum;
+}
+
+Cost sum_over(const GraphView& view, const std::set<PlanNode>& nodes) {
+  const Fusion fusion(view);
+  Cost sum = 0;
+  for (const PlanNode node : nodes) sum += fusion.price(node, Roofline());
+  return sum;
+}
+
+/// Every value is written before it is read, and no kernel touches bytes of a value that somebody still needs.
+void check_plan(const WholeGraph& view, const Plan& laid) {
+  std::vector<std::size_t> place_of(view.values(), laid.places.size());
+  for (std::size_t i = 0; i < laid.places.size(); ++i) place_of[place(laid.places[i].value)] = i;
+  for (const Buffer& buffer : laid.buffers) CHECK(buffer.offset + buffer.size <= laid.arena_bytes);
+  // A run in which every byte says which value was written there last. Views and parts are told by what they show: a value
+  // is whole if its bytes were last written by the kernels that it comes from, which is so if they did not change since it
+  // was complete.
+  std::vector<std::int32_t> memory(static_cast<std::size_t>(laid.arena_bytes), -1);
+  const auto range = [&](PlanValue value) {
+    const Plan::Place& found = laid.places[place_of[place(value)]];
+    const auto begin = static_cast<std::size_t>(laid.buffers[found.buffer].offset + found.offset);
+    return std::pair(begin, begin + static_cast<std::size_t>(bytes_of(view, value)));
+  };
+  const auto is_held = [&](PlanValue value) { return place_of[place(value)] < laid.places.size(); };
+  // The values that are complete, by what was written for them.
+  std::vector<std::vector<std::int32_t>> contents(view.values());
+  std::vector<bool> computed(view.values(), false);
+  for (std::uint32_t i = 0; i < view.values(); ++i)
+    if (view.is_free(view.producer(PlanValue{i}))) computed[i] = true;
+  // What needs no kernel is there as soon as its operands are.
+  std::vector<bool> taken(view.nodes(), false);
+  for (const Plan::Step& step : laid.steps)
+    for (const PlanNode node : step.kernel.nodes) taken[place(node)] = true;
+  const auto complete = [&] {
+    for (std::uint32_t i = 0; i < view.nodes(); ++i) {
+      const PlanNode node{i};
+      if (taken[i] || view.is_free(node) || computed[place(view.result(node, 0))]) continue;
+      bool ready = true;
+      for (std::size_t j = 0; j < view.operands(node); ++j) ready = ready && computed[place(view.operand(node, j))];
+      for (std::size_t j = 0; j < view.results(node) && ready; ++j) {
+        const PlanValue value = view.result(node, j);
+        computed[place(value)] = true;
+        if (!is_held(value)) continue;
+        const auto [begin, end] = range(value);
+        contents[place(value)].assign(memory.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      memory.begin() + static_cast<std::ptrdiff_t>(end));
+      }
+    }
+  };
+  const auto check_whole = [&](PlanValue value) {
+    REQUIRE(computed[place(value)]);
+    if (!is_held(value)) return;
+    const auto [begin, end] = range(value);
+    CHECK(std::equal(contents[place(value)].begin(), contents[place(value)].end(),
+                     memory.begin() + static_cast<std::ptrdiff_t>(begin),
+                     memory.begin() + static_cast<std::ptrdiff_t>(end)));
+  };
+  complete();
+  std::int32_t writes = 0;
+  for (const Plan::Step& step : laid.steps) {
+    for (const PlanValue value : step.kernel.read) check_whole(value);
+    for (const PlanValue value : step.kernel.written) {
+      REQUIRE(is_held(value));
+      const auto [begin, end] = range(value);
+      ++writes;
+      // A concat leaves what is in its place already.
+      const bool joins =
+          std::holds_alternative<op::Concat>(view.op(step.kernel.main) ? *view.op(step.kernel.main) : Operator());
+      for (std::size_t i = begin; i < end && !joins; ++i) memory[i] = writes;
+      computed[place(value)] = true;
+      contents[place(value)].assign(memory.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    memory.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+    for (const PlanValue value : step.kernel.read) check_whole(value);  // nor is it overwritten while it is read
+    complete();
+  }
+  for (std::uint32_t i = 0; i < view.values(); ++i)
+    if (view.is_output(PlanValue{i})) check_whole(PlanValue{i});
+}
+
+}  // namespace
+
+TEST_CASE("a plan costs the sum of the prices of its nodes, and holds every value as long as it is needed") {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    Random random(seed);
+    const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 40);
+    INFO("seed " << seed);
+    const WholeGraph view(graph);
+    const Plan laid = plan(view, Roofline());
+    CHECK(laid.cost == sum_over_nodes(view, view.nodes()));
+    CHECK(plan(graph, Roofline()).cost == laid.cost);
+    check_plan(view, laid);
+  }
+}
+
+TEST_CASE("plans of graphs over all operators") {
+  RandomGraphOptions options;
+  options.opaque = 0.05;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    options.nodes = 3 + seed % 20;
+    const Graph graph = RandomGraph(seed, options).make();
+    INFO("seed " << seed);
+    const WholeGraph view(graph);
+    const Plan laid = plan(view, Roofline());
+    CHECK(laid.cost == sum_over_nodes(view, view.nodes()));
+    const bool is_known = std::all_of(graph.inputs.begin(), graph.inputs.end(), [](const Value& value) {
+      return value.type().shape && is_static(value.shape());
+    });
+    if (is_known) check_plan(view, laid);
+  }
+}
+
+TEST_CASE("after a change only what is near has to be priced again") {
+  std::size_t changes = 0, looked_at = 0, nodes = 0;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    Random random(seed);
+    const WholeGraph whole(random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 30));
+    ChangingGraph view(whole);
+    const Fusion fusion(view);
+    Cost cost = sum_over_nodes(view, whole.nodes());
+    for (int i = 0; i < 20; ++i) {
+      std::vector<PlanNode> near;
+      const PlanNode node{static_cast<std::uint32_t>(random.below(whole.nodes()))};
+      const PlanValue value{static_cast<std::uint32_t>(random.below(whole.values()))};
+      std::function<void()> change;
+      std::function<void()> look;
+      if (random.chance(0.2)) {
+        if (view.is_weight(value) || whole.node(whole.producer(value)).as_input()) continue;
+        look = [&] { fusion.affected(value, near); };
+        change = [&] { view.set_output(value, !view.is_output(value)); };
+      } else {
+        // Another operand of the same type, computed before.
+        if (view.is_free(node)) continue;
+        const std::size_t operand = random.below(view.operands(node));
+        if (whole.producer(value) >= node || view.is_weight(value) != view.is_weight(view.operand(node, operand)) ||
+            *view.extents(value) != *view.extents(view.operand(node, operand)))
+          continue;
+        look = [&] { fusion.affected(node, near); };
+        change = [&, operand] { view.set_operand(node, operand, value); };
+      }
+      look();
+      std::set<PlanNode> both(near.begin(), near.end());
+      ChangingGraph before = view;
+      change();
+      near.clear();
+      look();
+      both.insert(near.begin(), near.end());
+      cost += sum_over(view, both) - sum_over(before, both);
+      INFO("seed " << seed << ", change " << i);
+      REQUIRE(cost == sum_over_nodes(view, whole.nodes()));
+      ++changes;
+      looked_at += both.size();
+      nodes += whole.nodes();
+    }
+  }
+  CHECK(changes > 1000);
+  CHECK(looked_at < nodes);
+}
