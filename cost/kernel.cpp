@@ -121,7 +121,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
 Cost BytesWritten::price(const GraphView& view, const Kernel& kernel) const {
   double bytes = 0;
   for (const PlanValue value : kernel.written) bytes += bytes_of(view, value);
-  return static_cast<Cost>(std::min(bytes, 1e18));
+  return static_cast<Cost>(std::min(bytes, static_cast<double>(highest_kernel_price)));
 }
 
 }  // namespace taso

@@ -9,8 +9,10 @@
 
 namespace taso {
 
-/// Whole numbers, so that sums do not depend on their order. Times are femtoseconds.
+/// Whole numbers, so that sums do not depend on their order. Times are picoseconds.
 using Cost = std::int64_t;
+/// Nothing costs more, so that sums over many thousands of kernels stay in range: 100 seconds.
+inline constexpr Cost highest_kernel_price = 100'000'000'000'000;
 
 struct Kernel {
   enum class Kind : std::uint8_t { convolution, matmul, element_wise, pooling, rows, copy, opaque };
@@ -31,7 +33,7 @@ struct Kernel {
 
 std::string_view name_of(Kernel::Kind kind);
 
-/// Where prices come from: a model, a recording, a measurement. Never negative.
+/// Where prices come from: a model, a recording, a measurement. From 0 to `highest_kernel_price`.
 class KernelPrices {
  public:
   virtual ~KernelPrices() = default;

@@ -162,7 +162,7 @@ Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& opt
 std::string text_of(const Plan& plan, const WholeGraph& view) {
   std::string text;
   for (const Plan::Step& step : plan.steps) {
-    text += fmt::format("{:10.3f} us  {:12}", static_cast<double>(step.price) * 1e-9, name_of(step.kernel.kind));
+    text += fmt::format("{:10.3f} us  {:12}", static_cast<double>(step.price) * 1e-6, name_of(step.kernel.kind));
     for (const PlanNode node : step.kernel.nodes)
       text += fmt::format(
           " {}", view.op(node) ? name_of(*view.op(node)) : std::string_view(view.node(node).as_opaque()->kind));

@@ -56,8 +56,7 @@ Cost Roofline::price(const Kernel& kernel) const {
   const double nanoseconds =
       least(kernel.kind) +
       std::max({nanoseconds_of_product(kernel), kernel.operations / h200::operations, nanoseconds_of_movement(kernel)});
-  const double longest = 1e12;  // 1000 s: nothing that is this long has to be told from anything longer
-  return static_cast<Cost>(std::min(nanoseconds, longest) * 1e6 + 0.5);
+  return static_cast<Cost>(std::min(nanoseconds * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));
 }
 
 }  // namespace taso

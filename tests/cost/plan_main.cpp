@@ -32,7 +32,7 @@ void print_plan(const std::string& path, const Settings& settings) {
   for (const Plan::Step& step : laid.steps) ++kinds[name_of(step.kernel.kind)];
   std::string counts;
   for (const auto& [kind, count] : kinds) counts += fmt::format("  {} {}", count, kind);
-  fmt::print("{}: {:.3f} ms, {} nodes, {} kernels, {:.1f} MB;{}\n", path, static_cast<double>(laid.cost) * 1e-12,
+  fmt::print("{}: {:.3f} ms, {} nodes, {} kernels, {:.1f} MB;{}\n", path, static_cast<double>(laid.cost) * 1e-9,
              view.nodes(), laid.launches(), static_cast<double>(laid.arena_bytes) * 1e-6, counts);
 }
 
