@@ -1,5 +1,7 @@
 // Properties of plans on random graphs.
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "cost/plan.h"
@@ -97,6 +99,31 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     if (view.is_output(PlanValue{i})) check_whole(PlanValue{i});
 }
 
+/// Every part of a concat lies in its place, or is copied there.
+void check_concats(const WholeGraph& view, const Plan& laid) {
+  std::map<PlanValue, std::pair<std::size_t, std::int64_t>> places;
+  for (const Plan::Place& value : laid.places) places[value.value] = {value.buffer, value.offset};
+  std::map<PlanNode, const Kernel*> kernels;
+  for (const Plan::Step& step : laid.steps)
+    for (const PlanNode node : step.kernel.nodes) kernels[node] = &step.kernel;
+  for (std::uint32_t i = 0; i < view.nodes(); ++i) {
+    const PlanNode node{i};
+    if (view.is_free(node) || !view.op(node) || !std::holds_alternative<op::Concat>(*view.op(node))) continue;
+    const Kernel* kernel = kernels.contains(node) ? kernels[node] : nullptr;
+    std::int64_t offset = 0;
+    for (std::size_t j = 0; j < 2; ++j) {
+      const PlanValue part = view.operand(node, j), whole = view.result(node, 0);
+      const bool copied = kernel && std::count(kernel->read.begin(), kernel->read.end(), part) > 0;
+      const bool joined = kernel && kernels.contains(view.producer(part)) && kernels[view.producer(part)] == kernel;
+      if (!copied && !joined) {
+        REQUIRE(places.contains(part));
+        CHECK(places[part] == std::pair(places[whole].first, places[whole].second + offset));
+      }
+      offset += static_cast<std::int64_t>(bytes_of(view, part));
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a plan costs the sum of the prices of its nodes, and holds every value as long as it is needed") {
@@ -109,6 +136,7 @@ TEST_CASE("a plan costs the sum of the prices of its nodes, and holds every valu
     CHECK(laid.cost == sum_over_nodes(view, view.nodes()));
     CHECK(plan(graph, Roofline()).cost == laid.cost);
     check_plan(view, laid);
+    check_concats(view, laid);
   }
 }
 

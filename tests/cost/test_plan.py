@@ -1,0 +1,24 @@
+"""Plans of example networks: batch norm, activation and residuals go with the convolutions, and times are of the right order."""
+
+import re
+import subprocess
+
+import pytest
+
+
+@pytest.mark.parametrize("network, arguments, kernels, low, high", [
+    # 26 convolutions, 3 poolings and a mean; all concats in place.
+    ("squeezenet1_1", (), 30, 0.08, 0.4),
+    # 52 convolutions, a mean and a matmul.
+    ("mobilenet_v2", (), 54, 0.15, 0.6),
+    # In each of one layer: 8 matmuls, softmax, two layer norms, gelu.
+    ("bert_base", ("--layers", 1), None, 0.05, 0.3),
+])
+def test_plan(programs, tmp_path, network, arguments, kernels, low, high):
+    subprocess.run([programs / "taso-networks", network, *map(str, arguments), "-q", "-o", tmp_path / "n.onnx"], check=True)
+    done = subprocess.run([programs.parent / "tests" / "cost_plan", tmp_path / "n.onnx"], capture_output=True, text=True,
+                          check=True)
+    found = re.search(r"([\d.]+) ms, \d+ nodes, (\d+) kernels", done.stdout)
+    assert low < float(found[1]) < high
+    if kernels is not None:
+        assert int(found[2]) == kernels
