@@ -173,7 +173,8 @@ class Generator {
     };
     Enumeration enumeration = enumerate(family, enumerate_options, workers_);
     report_.families.push_back({name, enumeration.evaluations, enumeration.values, enumeration.equalities,
-                                enumeration.graphs, enumeration.memory, enumeration.spilled});
+                                enumeration.graphs, enumeration.memory, enumeration.spilled,
+                                contents == Contents::integers});
     report_.equalities += enumeration.equalities;
     report_.renamed += enumeration.found.size();
     SelectOptions select_options;

@@ -65,6 +65,7 @@ struct FamilyReport {
   double graphs = 0;
   std::size_t memory = 0;
   std::uint64_t spilled = 0;  ///< records that went to temporary files
+  bool is_in_order = false;   ///< on small integers, for operators that need an order
 };
 
 struct Rejected {

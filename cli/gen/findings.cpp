@@ -142,6 +142,7 @@ double chance_of_a_coincidence(const Findings& findings) {
   const double by_keys = elements / prime * (elements / prime);
   double chance = 0;
   for (const FamilyReport& family : findings.report.families) {
+    if (family.is_in_order) continue;  // small integers coincide more easily, but only add to what the field shows
     const double values = static_cast<double>(family.values);
     chance += values * values / 2 * (by_contents + by_keys);
   }
