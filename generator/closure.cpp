@@ -168,7 +168,12 @@ Closure::Scope Closure::scope_of(std::uint32_t rank, std::uint32_t limit) const 
   return {limit, static_cast<std::uint8_t>(level), static_cast<std::uint8_t>(size - 1)};
 }
 
+bool Closure::can_be_one(const Found& found) const {
+  return found.second == Found::none || joins_[found.form.schema] != any_schema;
+}
+
 bool Closure::follows(std::uint32_t rank, std::uint32_t limit) const {
+  if (!can_be_one(order_[rank].found)) return false;
   const auto [value, start] = as_one(order_[rank].found);
   const Scope scope = scope_of(rank, limit);
   std::vector<Form> forms{normal(start)}, next;
@@ -217,6 +222,7 @@ void Closure::rewrite(const Form& form, const Scope& scope, std::vector<Form>& t
 
 void Closure::add(std::uint32_t rank) {
   accept(rank);
+  if (!can_be_one(order_[rank].found)) return;
   Found one = order_[rank].found;
   std::tie(one.known, one.form) = as_one(one);
   one.second = Found::none;

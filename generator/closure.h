@@ -59,6 +59,8 @@ class Closure {
   };
   class Match;
 
+  /// Not if nothing joins what a split cuts.
+  bool can_be_one(const Found& found) const;
   /// As the equality of one result: of a split, its operand is what joins both results.
   std::pair<ValueId, Form> as_one(const Found& found) const;
   void add(const SmallTerm& from, const SmallTerm& to);

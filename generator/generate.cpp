@@ -148,7 +148,13 @@ class Generator {
     }
     // The smallest first, and of these the most general: what follows from them need not be proved.
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      return std::tie(a.size, a.operators, b.inputs, a.text) < std::tie(b.size, b.operators, a.inputs, b.text);
+      // Of those that are the same, one that merges.
+      const auto merging = [](const Candidate& one) { return one.merging ? canonical_text(*one.merging) : "~"; };
+      const auto key = [](const Candidate& one, const Candidate& other) {
+        return std::tie(one.size, one.operators, other.inputs, one.text);
+      };
+      if (key(a, b) != key(b, a)) return key(a, b) < key(b, a);
+      return merging(a) < merging(b);
     });
     candidates_.erase(std::unique(candidates_.begin(), candidates_.end(),
                                   [](const Candidate& a, const Candidate& b) { return a.text == b.text; }),
