@@ -108,7 +108,6 @@ SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, cons
   searching.alpha = options.alpha;
   searching.budget = options.budget;
   if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
-  searching.describe_steps = false;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
   Progress progress(console, options.budget);

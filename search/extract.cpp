@@ -1,9 +1,11 @@
 #include "search/extract.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "ops/error.h"
 #include "ops/literal.h"
+#include "ops/operator_text.h"
 #include "search/matcher.h"
 
 namespace taso {
@@ -17,7 +19,11 @@ std::string text_of_attribute(const Attribute& attribute) {
 
 }  // namespace
 
-Extractor::Extractor(const Program& program, const Graph& graph) : program_(program), original_(graph) {}
+Extractor::Extractor(Program& program, const Graph& graph) : program_(program), original_(graph) {
+  for (const Node* node : graph.nodes())
+    for (std::size_t i = 0; i < node->outputs().size(); ++i)
+      numbers_[program.value_of(node->output(i))] = next_number_++;
+}
 
 const Node& Extractor::make(ComputationId id, const std::vector<Value>& operands) {
   const Computation& computation = program_.store()[id];
@@ -59,19 +65,48 @@ ValueId Extractor::current(ValueId id) const {
   return id;
 }
 
-std::vector<Value> Extractor::values(const std::vector<ValueId>& ids) const {
-  std::vector<Value> result;
-  for (const ValueId id : ids) result.push_back(made_.at(current(id)));
-  return result;
+/// What the results of the target's nodes are called when rewrite() has put them in: the log says so where something
+/// changed. It begins with the values that lose their computations, and goes on with the target, node by node.
+std::vector<std::vector<ValueId>> Extractor::results_of_target(const Match& match, const Program::Log& log) {
+  std::unordered_map<ComputationId, std::optional<std::vector<ValueId>>> changed;  // nothing: it is not there
+  std::size_t next = 0;
+  const auto advance = [&] {
+    check(next < log.size() && log[next].kind <= Change::Kind::removed, "a log says what was put in");
+    const Change& change = log[next++];
+    changed[change.computation].reset();
+    if (change.kind == Change::Kind::added) changed[change.computation] = change.names;
+  };
+  for (std::size_t i = 0; i < 2 * match.roots.size(); ++i) advance();
+  std::vector<std::vector<ValueId>> results;
+  for (const TargetNode& node : match.target) {
+    std::vector<ValueId> operands;
+    for (const TargetNode::Operand& operand : node.operands)
+      operands.push_back(operand.is_input ? match.inputs[operand.index] : results[operand.index][operand.output]);
+    const ComputationId id = program_.store().apply(*node.op, std::move(operands));
+    const auto names = [&]() -> const std::vector<ValueId>* {
+      if (const auto found = changed.find(id); found != changed.end()) return found->second ? &*found->second : nullptr;
+      return program_.has(id) ? &program_.results(id) : nullptr;
+    };
+    const std::vector<ValueId>* there = names();
+    if (there == nullptr) {
+      advance();
+    } else if (std::find(there->begin(), there->end(), no_value) != there->end()) {
+      advance();
+      advance();
+    }
+    there = names();
+    check(there != nullptr, "the target is there");
+    results.push_back(*there);
+  }
+  return results;
 }
 
-RewriteStep Extractor::describe(const Match& match) const {
+RewriteStep Extractor::describe(const Match& match, const Program::Log& log) {
   RewriteStep step;
   step.rule = match.rule->name();
   const auto& inputs = match.rule->property().inputs();
   const auto& variables = match.rule->property().variables();
-  const auto standing = values(match.inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) step.inputs.emplace_back(inputs[i], standing[i]);
+  for (std::size_t i = 0; i < inputs.size(); ++i) step.inputs.emplace_back(inputs[i], numbers_.at(match.inputs[i]));
   for (std::size_t i = 0; i < variables.size(); ++i)
     step.variables.emplace_back(variables[i], text_of_attribute(match.variables[i]));
   std::size_t place_of_operator = 0;
@@ -80,7 +115,37 @@ RewriteStep Extractor::describe(const Match& match) const {
     if (match.exchanged[i]) step.exchanged.push_back(place_of_operator);
     ++place_of_operator;
   }
-  step.replaced = values(match.roots);
+  for (const ValueId root : match.roots) step.replaced.push_back(numbers_.at(root));
+  const auto results = results_of_target(match, log);
+  std::unordered_set<ValueId> fresh;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto& made = step.made.emplace_back();
+    made.op = text_of(match.target[i].op->op);
+    for (const ValueId result : results[i]) {
+      if (!program_.definition(result).exists && fresh.insert(result).second)
+        numbers_.insert_or_assign(result, next_number_++);
+      made.results.push_back(numbers_.at(result));
+    }
+  }
+  // That the results are those of the target goes without saying; what follows from that does not.
+  std::unordered_map<ValueId, ValueId> same;
+  const auto unite = [&](ValueId a, ValueId b) {
+    const auto first = [&](ValueId id) {
+      for (auto found = same.find(id); found != same.end(); found = same.find(id)) id = found->second;
+      return id;
+    };
+    a = first(a);
+    b = first(b);
+    if (a != b) same.emplace(a, b);
+    return a != b;
+  };
+  for (std::size_t i = 0; i < match.roots.size(); ++i) {
+    const TargetNode::Operand& by = match.results[i];
+    unite(match.roots[i], by.is_input ? match.inputs[by.index] : results[by.index][by.output]);
+  }
+  for (const Change& change : log)
+    if (change.kind == Change::Kind::merged && unite(change.names[0], change.names[1]))
+      step.merged.emplace_back(numbers_.at(change.names[0]), numbers_.at(change.names[1]));
   step.conditions = conditions_of(match);
   return step;
 }

@@ -289,21 +289,17 @@ class Search {
     std::reverse(path.begin(), path.end());
     move_to(0);
     Extractor extractor(program_, graph_);
-    if (options_.describe_steps || path.empty()) result.graph = extractor.graph();
     for (const std::uint32_t id : path) {
       const State& state = states_[id];
-      RewriteStep step;
-      step.rule = state.match->rule->name();
-      if (options_.describe_steps) step = extractor.describe(*state.match);
+      RewriteStep step = extractor.describe(*state.match, state.log);
       program_.redo(state.log);
       here_ = id;
       extractor.note(state.log);
-      if (options_.describe_steps || id == path.back()) result.graph = extractor.graph();
-      if (options_.describe_steps) step.by = extractor.values(state.match->roots);
       step.cost_before = states_[state.parent].cost;
       step.cost_after = state.cost;
       result.steps.push_back(std::move(step));
     }
+    result.graph = extractor.graph();
     check(prices_.total(program_) == states_[best_].cost, "the cost that was kept up to date is the cost");
     result.replacements = extractor.replacements(options_.is_named);
     result.counts.computations = store_.computations();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/graph.h"
+#include "rules/rewrite_certificate.h"
 #include "rules/rule.h"
 #include "search/cost_model.h"
 
@@ -23,9 +24,6 @@ struct SearchOptions {
   /// A graph of more operators than `piece` times three is searched as a whole while it gets better with every step, and then
   /// piece by piece: each with the one after it, cut where few values cross. 0 for never.
   std::size_t piece = 24;
-  /// Whether the steps say where they took place. It takes a graph for each, and so time that grows with the square of the
-  /// graph's size; without, they have the rule and the costs alone.
-  bool describe_steps = true;
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
 };
@@ -39,24 +37,11 @@ struct Replacements {
   bool complete = true;
 };
 
-/// One rewrite on the way to the result, in terms of the graphs before and after it.
-struct RewriteStep {
-  std::string rule;
-  std::vector<std::pair<std::string, Value>> inputs;           ///< of the rule, and the values that they stand for
-  std::vector<std::pair<std::string, std::string>> variables;  ///< attribute variables, and what they stand for
-  /// The operators of the source whose operands stand the other way round, counted operands first, result by result.
-  std::vector<std::size_t> exchanged;
-  std::vector<Value> replaced;           ///< the values of the graph before
-  std::vector<Value> by;                 ///< what they have become
-  std::vector<std::string> conditions;   ///< what had to hold, in the rule's terms and in the model's
-  Cost cost_before = 0, cost_after = 0;  ///< of the graph
-};
-
 struct SearchResult {
   enum class End { budget, time, exhausted, stopped } end = End::exhausted;
   Graph graph;  ///< in the same pool
   Cost cost_before = 0, cost_after = 0;
-  std::vector<RewriteStep> steps;
+  std::vector<RewriteStep> steps;  ///< on the way to the result
   Replacements replacements;
   struct Counts {
     std::size_t rules = 0;     ///< that could match the graph's operators

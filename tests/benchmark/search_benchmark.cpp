@@ -63,7 +63,6 @@ long peak_megabytes() {
 int main(int argc, char** argv) {
   SearchOptions options;
   options.budget = argc > 1 ? static_cast<std::size_t>(std::atoi(argv[1])) : 100;
-  options.describe_steps = false;
   std::vector<Rule> rules = sound_rules();
   for (Rule& rule : rules_of_file(source_folder() / "rules/properties.rules")) rules.push_back(std::move(rule));
   fmt::print("{} rules and properties, {} expansions\n", rules.size(), options.budget);

@@ -33,7 +33,7 @@ TEST_CASE("a program goes to its graph and back") {
     options.nodes = 12;
     const Graph graph = random_graph(seed, options);
     Store store;
-    const Program program(store, graph);
+    Program program(store, graph);
     CHECK(program.size() == graph.nodes().size());
     Extractor extractor(program, graph);
     const Graph again = extractor.graph();

@@ -42,6 +42,29 @@ std::string difference(const Graph& before, const Graph& after, std::uint64_t se
   return {};
 }
 
+/// What is wrong with the numbers of the steps on the face of it: whether the steps are right is for the verifier to say.
+std::string flaw_of(const Graph& graph, const SearchResult& result) {
+  ValueNumber next = 0;
+  for (const Node* node : graph.nodes()) next += node->outputs().size();
+  Cost cost = result.cost_before;
+  for (const RewriteStep& step : result.steps) {
+    for (const auto& [name, value] : step.inputs)
+      if (value >= next) return "an input of " + step.rule + " that nobody made";
+    for (const ValueNumber value : step.replaced)
+      if (value >= next) return step.rule + " replaces what nobody made";
+    for (const RewriteStep::Made& made : step.made)
+      for (const ValueNumber value : made.results) {
+        if (value > next) return "a value that " + step.rule + " makes does not have the next number";
+        next = std::max(next, value + 1);
+      }
+    for (const auto& [value, other] : step.merged)
+      if (value >= next || other >= next || value == other) return "a wrong merge in " + step.rule;
+    if (step.cost_before != cost) return "costs that do not follow one another";
+    cost = step.cost_after;
+  }
+  return cost == result.cost_after ? "" : "costs that do not lead to the last one";
+}
+
 struct Campaign {
   std::size_t graphs = 0, changed = 0, steps = 0;
 };
@@ -59,13 +82,7 @@ Campaign run(const std::vector<Rule>& rules, std::uint64_t first, std::size_t co
     REQUIRE(result.cost_after <= result.cost_before);
     if (!result.steps.empty()) REQUIRE(result.cost_after < result.cost_before);
     REQUIRE(difference(graph, result.graph, seed) == "");
-    for (const RewriteStep& step : result.steps) {
-      Graph before = graph, after = graph;
-      before.outputs = step.replaced;
-      after.outputs = step.by;
-      INFO("step " << step.rule);
-      REQUIRE(difference(before, after, seed) == "");
-    }
+    REQUIRE(flaw_of(graph, result) == "");
     ++campaign.graphs;
     campaign.changed += !result.steps.empty();
     campaign.steps += result.steps.size();
