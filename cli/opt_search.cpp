@@ -10,6 +10,7 @@
 #include "cli/data_files.h"
 #include "cli/ending.h"
 #include "cli/interrupt.h"
+#include "cost/roofline.h"
 #include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
 #include "ops/onnx/proto.h"
@@ -21,7 +22,7 @@
 namespace taso {
 namespace {
 
-double seconds(Cost cost) { return static_cast<double>(cost) / cost_per_second; }
+double seconds(Cost picoseconds) { return static_cast<double>(picoseconds) * 1e-12; }
 
 /// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
 class Progress {
@@ -113,7 +114,7 @@ SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, cons
   Progress progress(console, options.budget);
   if (interrupted()) stop.request_stop();
   const SearchResult found =
-      search(imported.graph, rules, RooflineModel(), searching, stop.get_token(), [&](const SearchProgress& now) {
+      search(imported.graph, rules, Roofline(), searching, stop.get_token(), [&](const SearchProgress& now) {
         if (interrupted()) stop.request_stop();
         progress(now);
       });

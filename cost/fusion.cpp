@@ -119,7 +119,7 @@ PlanNode Fusion::leader(PlanNode node) const {
   if (view_.is_free(node)) return no_plan_node;
   const std::optional<Role> role = role_of(view_, node);
   if (!role) return node;
-  if (is_view(view_, node)) return no_plan_node;
+  if (*role != Role::split && is_view(view_, node)) return no_plan_node;
   switch (*role) {
     case Role::element_wise:
     case Role::convolution:
@@ -129,9 +129,13 @@ PlanNode Fusion::leader(PlanNode node) const {
       const PlanNode root = root_of_concats(view_, node);
       return is_all_in_place(view_, root) ? no_plan_node : root;
     }
-    case Role::split: return root_of_splits(view_, node);
+    case Role::split: {
+      const PlanNode root = root_of_splits(view_, node);
+      const auto below = splits_below(view_, root);
+      const bool all_seen = std::all_of(below.begin(), below.end(), [&](PlanNode one) { return is_view(view_, one); });
+      return all_seen ? no_plan_node : root;
+    }
     case Role::transpose: {
-      if (is_read_transposed(view_, node)) return no_plan_node;
       const PlanValue operand = view_.operand(node, 0);
       const PlanNode producer = view_.producer(operand);
       if (can_lead_chain(producer) && only_use(view_, operand) && can_write_transposed(view_, node)) {
@@ -142,8 +146,8 @@ PlanNode Fusion::leader(PlanNode node) const {
     }
     case Role::pooling:
     case Role::slice:
-    case Role::copy: return node;
     case Role::reshape:
+    case Role::copy: return node;
     case Role::constant: break;
   }
   return no_plan_node;
@@ -202,11 +206,11 @@ Kernel Fusion::kernel(PlanNode leader) const {
       break;
     case Role::slice:
     case Role::transpose:
+    case Role::reshape:
     case Role::copy:
       kernel.kind = Kernel::Kind::copy;
       kernel.nodes = {leader};
       break;
-    case Role::reshape:
     case Role::constant:
       kernel.kind = Kernel::Kind::opaque;
       kernel.nodes = {leader};
@@ -239,6 +243,19 @@ void Fusion::append_chain(PlanNode node, std::vector<PlanNode>& nodes) const {
   }
 }
 
+void Fusion::append_moved(PlanValue value, std::vector<PlanNode>& nodes) const {
+  for (std::size_t i = 0; i < view_.users(value); ++i) {
+    const PlanNode user = view_.user(value, i);
+    if (view_.is_free(user)) continue;
+    const bool moves = only_moves(view_, user);
+    if (!moves && !is_role(view_, user, Role::concat)) continue;
+    nodes.push_back(user);
+    if (const PlanNode first = leader(user); first != no_plan_node) nodes.push_back(first);
+    for (std::size_t j = 0; moves && j < view_.results(user); ++j)
+      if (view_.result(user, j) != no_plan_value) append_moved(view_.result(user, j), nodes);
+  }
+}
+
 void Fusion::affected(PlanNode changed, std::vector<PlanNode>& nodes) const {
   append_chain(changed, nodes);
   for (std::size_t i = 0; i < view_.operands(changed); ++i)
@@ -249,8 +266,14 @@ void Fusion::affected(PlanNode changed, std::vector<PlanNode>& nodes) const {
 
 void Fusion::affected(PlanValue changed, std::vector<PlanNode>& nodes) const {
   if (view_.is_weight(changed)) return;
-  append_chain(view_.producer(changed), nodes);
+  const PlanNode producer = view_.producer(changed);
+  append_chain(producer, nodes);
   for (std::size_t i = 0; i < view_.users(changed); ++i) append_chain(view_.user(changed, i), nodes);
+  append_moved(changed, nodes);
+  // Where the parts of a concat lie depends on where it lies itself.
+  if (view_.is_free(producer) || !is_role(view_, producer, Role::concat)) return;
+  for (const PlanNode concat : concats_below(view_, producer))
+    for (std::size_t i = 0; i < view_.operands(concat); ++i) append_moved(view_.operand(concat, i), nodes);
 }
 
 }  // namespace taso

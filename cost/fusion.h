@@ -55,6 +55,8 @@ class Fusion {
   PlanNode leader_of_chain(PlanNode node) const;
   void collect(const Segment& segment, std::vector<PlanNode>& nodes) const;
   void append_chain(PlanNode node, std::vector<PlanNode>& nodes) const;
+  /// Whether what shows this value in another way has to copy it may depend on how it lies.
+  void append_moved(PlanValue value, std::vector<PlanNode>& nodes) const;
 
   const GraphView& view_;
 };

@@ -48,12 +48,14 @@ void measure_matmul(const GraphView& view, Kernel& kernel) {
 
 double operations_of(const GraphView& view, PlanNode node) {
   const Operator& op = *view.op(node);
+  const double each = operations_per_element(op);
+  if (each == 0) return 0;  // what only moves may have results that nobody uses
   const Role role = role_of(op);
   const PlanValue counted = role == Role::rows ? view.operand(node, 0) : view.result(node, 0);
   double window = 1;
   if (const auto* pool = std::get_if<op::AveragePool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
   if (const auto* pool = std::get_if<op::MaxPool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
-  return operations_per_element(op) * elements(view, counted) * window;
+  return each * elements(view, counted) * window;
 }
 
 }  // namespace
@@ -92,7 +94,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
     }
     for (std::size_t i = 0; i < view.results(node); ++i) {
       const PlanValue value = view.result(node, i);
-      if (value == no_plan_value) continue;
+      if (value == no_plan_value || (role == Role::split && seen(view, value))) continue;
       bool needed = view.is_output(value);
       for (std::size_t j = 0; j < view.users(value) && !needed; ++j) needed = !is_member(view.user(value, j));
       if (needed) kernel.written.push_back(value);

@@ -10,15 +10,6 @@ const T& as(const GraphView& view, PlanNode node) {
   return std::get<T>(*view.op(node));
 }
 
-/// How far apart neighbours along each axis of the transpose's result lie in its operand.
-std::vector<std::int64_t> strides_of_result(const GraphView& view, PlanNode transpose) {
-  const auto own = strides_of(*view.extents(view.operand(transpose, 0)));
-  std::vector<std::int64_t> strides;
-  for (const std::int64_t axis : as<op::Transpose>(view, transpose).permutation)
-    strides.push_back(own[static_cast<std::size_t>(axis)]);
-  return strides;
-}
-
 /// Whether the leading axes, the last two left out, can be walked with one stride.
 bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t>& strides) {
   std::int64_t expected = 0;  // of the next axis outwards; 0: any
@@ -28,6 +19,107 @@ bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t
     expected = strides[i] * extents[i];
   }
   return true;
+}
+
+/// Whether rows are dense: what reads them a row at a time does not mind where each begins.
+bool has_dense_rows(const Extents& extents, const Strides& strides) {
+  return extents.empty() || extents.back() == 1 || strides.back() == 1;
+}
+
+/// Whether only the outermost axis has room between its neighbours.
+bool has_dense_examples(const Extents& extents, const Strides& strides) {
+  if (extents.size() < 2) return false;
+  return is_dense(Extents(extents.begin() + 1, extents.end()), Strides(strides.begin() + 1, strides.end()));
+}
+
+bool is_matrix(const Extents& extents, const Strides& strides) {
+  const std::size_t rank = extents.size();
+  if (rank < 2) return false;
+  // One axis of the matrix must be contiguous, whichever.
+  const bool contiguous =
+      strides[rank - 1] == 1 || strides[rank - 2] == 1 || extents[rank - 1] == 1 || extents[rank - 2] == 1;
+  return contiguous && has_one_batch_stride(extents, strides);
+}
+
+/// The strides of another shape over the same elements, which lie so; nothing if there are none.
+std::optional<Strides> reshaped(const Extents& from, const Strides& strides, const Extents& to) {
+  if (is_dense(from, strides)) return strides_of(to);
+  Strides result(to.size(), 1);
+  std::size_t i = 0, j = 0;
+  while (i < from.size() || j < to.size()) {
+    // The fewest axes of either that hold equally many elements.
+    std::size_t begin = i, end = j;
+    std::int64_t have = i < from.size() ? from[i++] : 1, want = j < to.size() ? to[j++] : 1;
+    while (have != want) {
+      if (have < want && i < from.size())
+        have *= from[i++];
+      else if (want < have && j < to.size())
+        want *= to[j++];
+      else
+        return std::nullopt;  // sizes that were assumed for unknown dimensions need not fit together
+    }
+    // They must be walked with one stride.
+    std::int64_t step = 0;
+    for (std::size_t k = i; k-- > begin;) {
+      if (from[k] == 1) continue;
+      if (step == 0)
+        step = strides[k];
+      else if (strides[k] != step)
+        return std::nullopt;
+      step *= from[k];
+    }
+    std::int64_t stride = 1;
+    for (std::size_t k = i; k-- > begin;)
+      if (from[k] != 1) {
+        stride = strides[k];
+        break;
+      }
+    for (std::size_t k = j; k-- > end;) {
+      result[k] = stride;
+      stride *= to[k];
+    }
+  }
+  return result;
+}
+
+/// How a result of a node that only moves lies as a view of its operand, which lies so.
+std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const Strides& operand) {
+  const Extents& from = *view.extents(view.operand(node, 0));
+  switch (*role_of(view, node)) {
+    case Role::split:
+    case Role::slice: return operand;
+    case Role::reshape: return reshaped(from, operand, *view.extents(view.result(node, 0)));
+    case Role::transpose: {
+      Strides strides;
+      for (const std::int64_t axis : as<op::Transpose>(view, node).permutation)
+        strides.push_back(operand[static_cast<std::size_t>(axis)]);
+      return strides;
+    }
+    default: return std::nullopt;
+  }
+}
+
+/// Whether a node can read a value that lies so.
+bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides& strides) {
+  const Extents& extents = *view.extents(value);
+  if (is_dense(extents, strides)) return true;
+  const std::optional<Role> role = role_of(view, node);
+  if (!role || view.is_free(node)) return false;
+  switch (*role) {
+    case Role::element_wise:
+    case Role::rows: return has_dense_rows(extents, strides);
+    case Role::matmul: return is_matrix(extents, strides);
+    case Role::convolution:
+    case Role::pooling: return view.operand(node, 0) == value && has_dense_examples(extents, strides);
+    case Role::concat:
+    case Role::split:
+    case Role::slice:
+    case Role::transpose:
+    case Role::copy: return true;
+    case Role::reshape: return seen_through(view, node, strides).has_value();
+    case Role::constant: break;
+  }
+  return false;
 }
 
 }  // namespace
@@ -54,39 +146,53 @@ std::optional<Role> role_of(const GraphView& view, PlanNode node) {
   return op ? std::optional(role_of(*op)) : std::nullopt;
 }
 
-bool is_outermost(const Extents& extents, std::int64_t axis) {
-  return std::all_of(extents.begin(), extents.begin() + axis, [](std::int64_t extent) { return extent == 1; });
-}
-
-bool is_view(const GraphView& view, PlanNode node) {
-  const std::optional<Role> role = role_of(view, node);
-  if (role == Role::reshape) return true;
-  if (role != Role::split && role != Role::slice && role != Role::transpose) return false;
-  const Extents& extents = *view.extents(view.operand(node, 0));
-  if (role == Role::split) return is_outermost(extents, as<op::Split>(view, node).axis);
-  if (role == Role::slice) return is_outermost(extents, as<op::Slice>(view, node).axis);
-  std::int64_t last = -1;
-  for (const std::int64_t axis : as<op::Transpose>(view, node).permutation) {
-    if (extents[static_cast<std::size_t>(axis)] == 1) continue;
-    if (axis < last) return false;
-    last = axis;
+bool is_dense(const Extents& extents, const Strides& strides) {
+  std::int64_t expected = 1;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    if (extents[i] == 1) continue;
+    if (strides[i] != expected) return false;
+    expected *= extents[i];
   }
   return true;
 }
 
-bool is_read_transposed(const GraphView& view, PlanNode transpose) {
-  const PlanValue result = view.result(transpose, 0);
-  if (view.is_output(result) || view.users(result) == 0) return false;
-  const Extents& extents = *view.extents(result);
-  if (extents.size() < 2) return false;
-  const auto strides = strides_of_result(view, transpose);
-  // One axis of the matrix must be contiguous, whichever.
-  const std::size_t rank = extents.size();
-  if (strides[rank - 1] != 1 && strides[rank - 2] != 1 && extents[rank - 1] != 1 && extents[rank - 2] != 1)
-    return false;
-  if (!has_one_batch_stride(extents, strides)) return false;
-  for (std::size_t i = 0; i < view.users(result); ++i)
-    if (role_of(view, view.user(result, i)) != Role::matmul) return false;
+bool only_moves(const GraphView& view, PlanNode node) {
+  if (view.is_free(node)) return false;
+  const std::optional<Role> role = role_of(view, node);
+  return role == Role::reshape || role == Role::transpose || role == Role::split || role == Role::slice;
+}
+
+std::optional<Strides> seen(const GraphView& view, PlanValue value) {
+  const PlanNode producer = view.producer(value);
+  if (!only_moves(view, producer)) return std::nullopt;
+  std::optional<Strides> strides = seen_through(view, producer, strides_in_memory(view, view.operand(producer, 0)));
+  if (!strides || (view.is_output(value) && !is_dense(*view.extents(value), *strides))) return std::nullopt;
+  for (std::size_t i = 0; i < view.users(value); ++i)
+    if (!reads(view, view.user(value, i), value, *strides)) return std::nullopt;
+  return strides;
+}
+
+Strides strides_in_memory(const GraphView& view, PlanValue value) {
+  if (view.extents(value) == nullptr) return {};
+  if (std::optional<Strides> strides = seen(view, value)) return std::move(*strides);
+  for (std::size_t i = 0; i < view.users(value); ++i) {
+    const PlanNode user = view.user(value, i);
+    if (view.is_free(user) || role_of(view, user) != Role::concat) continue;
+    for (std::size_t operand = 0; operand < view.operands(user); ++operand)
+      if (view.operand(user, operand) == value && as<op::Concat>(view, user).axis == 1 &&
+          is_in_place(view, user, operand))
+        return strides_of(*view.extents(view.result(root_of_concats(view, user), 0)));
+  }
+  return strides_of(*view.extents(value));
+}
+
+bool is_view(const GraphView& view, PlanNode node) {
+  if (!only_moves(view, node)) return false;
+  for (std::size_t i = 0; i < view.results(node); ++i) {
+    const PlanValue value = view.result(node, i);
+    if (value == no_plan_value || (view.users(value) == 0 && !view.is_output(value))) continue;
+    if (!seen(view, value)) return false;
+  }
   return true;
 }
 
@@ -105,14 +211,28 @@ bool can_write_transposed(const GraphView& view, PlanNode transpose) {
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
   const PlanValue value = view.operand(concat, operand);
   const PlanNode producer = view.producer(value);
-  if (view.is_free(producer) || view.is_output(value) || view.op(producer) == nullptr || is_view(view, producer))
+  if (view.is_free(producer) || view.is_output(value) || view.op(producer) == nullptr || seen(view, value))
     return false;
-  if (!is_outermost(*view.extents(value), as<op::Concat>(view, concat).axis)) return false;
   if (view.operand(concat, 0) == view.operand(concat, 1)) return false;
   std::size_t claims = 0;
   for (std::size_t i = 0; i < view.users(value); ++i)
     if (role_of(view, view.user(value, i)) == Role::concat) ++claims;
-  return claims == 1;
+  if (claims != 1) return false;
+
+  const Extents& extents = *view.extents(value);
+  const std::int64_t axis = as<op::Concat>(view, concat).axis;
+  if (std::all_of(extents.begin(), extents.begin() + axis, [](std::int64_t extent) { return extent == 1; }))
+    return true;  // it lies densely
+  if (axis != 1 || only_moves(view, producer)) return false;
+  // Its examples lie apart, as those of the whole do.
+  const PlanNode root = root_of_concats(view, concat);
+  const PlanValue whole = view.result(root, 0);
+  for (std::size_t i = 0; i < view.users(whole); ++i)
+    if (role_of(view, view.user(whole, i)) == Role::concat) return false;
+  const Strides strides = strides_of(*view.extents(whole));
+  for (std::size_t i = 0; i < view.users(value); ++i)
+    if (!reads(view, view.user(value, i), value, strides)) return false;
+  return true;
 }
 
 PlanNode root_of_concats(const GraphView& view, PlanNode concat) {

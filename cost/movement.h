@@ -23,20 +23,32 @@ PlanNode only_user(const GraphView& view, PlanValue value);
 /// Null-safe: opaque nodes, inputs and constants have none.
 std::optional<Role> role_of(const GraphView& view, PlanNode node);
 
-/// Whether all dimensions before the axis are 1: parts along it are contiguous.
-bool is_outermost(const Extents& extents, std::int64_t axis);
+/// How far apart, in elements, neighbours along each axis lie.
+using Strides = std::vector<std::int64_t>;
+/// Whether a value that lies so has nothing between its elements. Along an axis of 1 there are no neighbours.
+bool is_dense(const Extents& extents, const Strides& strides);
 
-/// Reshapes; splits and slices along the outermost axis that is not 1; transposes that move axes of 1 only.
+/// How a value lies in memory as a view of what its producer, a reshape, transpose, split or slice, takes it from. Nothing if
+/// it has to be copied, because somebody reads it who cannot do so where it lies, or if something else computes it.
+///
+/// Element-wise operators, reductions and other copies read rows wherever each begins. A matmul reads matrices either way
+/// round at any distance. Convolutions and pooling read examples at any distance. Everybody else wants a value to be dense.
+std::optional<Strides> seen(const GraphView& view, PlanValue value);
+/// How a value lies: as a view, as a part of a concat, or densely.
+Strides strides_in_memory(const GraphView& view, PlanValue value);
+
+/// Reshapes, transposes, splits and slices: what gives a view, if its readers allow.
+bool only_moves(const GraphView& view, PlanNode node);
+/// Whether nothing has to be done for a node that only moves: all of its results that somebody uses are seen.
 bool is_view(const GraphView& view, PlanNode node);
 
-/// A transpose that every user of it absorbs: all are matmuls, which read matrices either way round at any distance.
-bool is_read_transposed(const GraphView& view, PlanNode transpose);
 /// Whether a matmul can write its result so that it lies as this transpose of it wants it. Says nothing about whether there
 /// is a matmul.
 bool can_write_transposed(const GraphView& view, PlanNode transpose);
 
-/// Whether an operand of a concat is computed where the concat wants it: the axis is outermost, something computes the
-/// operand, no other concat claims it, and it is no output by itself. Others may read it there.
+/// Whether an operand of a concat is computed where the concat wants it: the axis is the outermost, or the one after the
+/// examples, something computes the operand, no other concat claims it, and it is no output by itself. Others may read it
+/// there, if they can.
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand);
 
 /// The concat or split that does this one's work too: the last of concats, or the first of splits, of one another along one

@@ -72,8 +72,7 @@ class Planner {
     for (;;) {
       const PlanNode producer = view_.producer(storage.owner);
       if (view_.is_free(producer)) return storage;
-      if (is_view(view_, producer) ||
-          (role_of(view_, producer) == Role::transpose && is_read_transposed(view_, producer))) {
+      if (seen(view_, storage.owner)) {
         storage.offset += offset_of_view(producer, storage.owner);
         storage.owner = view_.operand(producer, 0);
         continue;
@@ -83,7 +82,7 @@ class Planner {
       if (view_.operand(concat, 1) == storage.owner) {
         const PlanValue first = view_.operand(concat, 0);
         const auto axis = std::get<op::Concat>(*view_.op(concat)).axis;
-        storage.offset += (*view_.extents(first))[static_cast<std::size_t>(axis)] * stride_bytes(view_, first, axis);
+        storage.offset += extent(first, axis) * stride_bytes(view_, first, axis);
       }
       storage.owner = view_.result(concat, 0);
     }
@@ -91,18 +90,23 @@ class Planner {
 
   std::int64_t offset_of_view(PlanNode node, PlanValue result) const {
     const PlanValue operand = view_.operand(node, 0);
+    std::int64_t axis = 0, begin = 0;
     if (const auto* split = std::get_if<op::Split>(view_.op(node))) {
-      if (result == view_.result(node, 0)) return 0;
-      const PlanValue first = view_.result(node, 0);
-      return (*view_.extents(first))[static_cast<std::size_t>(split->axis)] * stride_bytes(view_, operand, split->axis);
-    }
-    if (const auto* slice = std::get_if<op::Slice>(view_.op(node))) {
+      axis = split->axis;
+      if (result != view_.result(node, 0)) begin = extent(view_.result(node, 0), axis);
+    } else if (const auto* slice = std::get_if<op::Slice>(view_.op(node))) {
+      axis = slice->axis;
       // Sizes that were assumed for unknown dimensions need not fit together: it is a part of the operand anyway.
-      return std::clamp<std::int64_t>(
-          view_.size(slice->begin) * stride_bytes(view_, operand, slice->axis), 0,
-          std::max<std::int64_t>(0, whole_bytes(view_, operand) - whole_bytes(view_, result)));
+      begin = std::clamp<std::int64_t>(view_.size(slice->begin), 0,
+                                       std::max<std::int64_t>(0, extent(operand, axis) - extent(result, axis)));
     }
-    return 0;
+    if (begin == 0) return 0;
+    return begin * strides_in_memory(view_, operand)[static_cast<std::size_t>(axis)] *
+           static_cast<std::int64_t>(size_of(view_.element(operand)));
+  }
+
+  std::int64_t extent(PlanValue value, std::int64_t axis) const {
+    return (*view_.extents(value))[static_cast<std::size_t>(axis)];
   }
 
   PlanNode concat_of(PlanValue value) const {
@@ -141,7 +145,7 @@ class Planner {
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
       const Storage storage = storage_of(PlanValue{i});
       if (const std::size_t buffer = buffer_of[place(storage.owner)]; buffer != none)
-        plan_.places.push_back({PlanValue{i}, buffer, storage.offset});
+        plan_.places.push_back({PlanValue{i}, buffer, storage.offset, strides_in_memory(view_, PlanValue{i})});
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "cost/fusion.h"
 #include "cost/memory_plan.h"
+#include "cost/movement.h"
 
 namespace taso {
 
@@ -18,11 +19,12 @@ struct Plan {
     Kernel kernel;  ///< its nodes are in an order in which they can be done
     Cost price = 0;
   };
-  /// Where a value that is needed lies: in a buffer, from an offset on.
+  /// Where a value that is needed lies: in a buffer, from an offset on, with such distances between its elements.
   struct Place {
     PlanValue value{};
     std::size_t buffer = 0;
     std::int64_t offset = 0;  ///< in the buffer
+    Strides strides;          ///< in elements
   };
   std::vector<Step> steps;  ///< in the order in which they run
   Cost cost = 0;            ///< of all steps

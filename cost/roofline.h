@@ -2,8 +2,8 @@
 // has measured. Only additions, multiplications, divisions and rounding up of doubles, without contraction: the same number
 // on every machine.
 //
-// A kernel takes the least time of its kind, plus the longest of: its arithmetic in products, its other arithmetic, moving
-// its bytes. More of anything never costs less, and one kernel for two of its kind never costs more than the two.
+// A kernel takes the least time of its kind, plus the longer of: its arithmetic, in products and then on what they give, and
+// moving its bytes. More of anything never costs less, and one kernel for two of its kind never costs more than the two.
 #pragma once
 
 #include "cost/kernel.h"

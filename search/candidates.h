@@ -7,20 +7,20 @@
 #include <unordered_set>
 #include <vector>
 
-#include "search/cost_model.h"
 #include "search/matcher.h"
+#include "search/prices.h"
 
 namespace taso {
 
 struct Candidate {
   std::shared_ptr<const Match> match;
-  Cost difference = 0;  ///< what the graph costs more afterwards
-  ProgramHash hash;     ///< what is added to the graph's hash
+  GraphCost difference;  ///< what the graph costs more afterwards
+  ProgramHash hash;      ///< what is added to the graph's hash
 };
 
 class Candidates {
  public:
-  Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices);
+  Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, const Prices& prices);
 
   /// By the computation that gives the first result, in the order of ids.
   const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }
@@ -37,7 +37,7 @@ class Candidates {
   void affect(ValueId value, std::size_t levels, std::unordered_set<ComputationId>& roots) const;
 
   Program& program_;
-  Prices& prices_;
+  const Prices& prices_;
   std::vector<std::vector<const RewriteRule*>> by_kind_;  // of the first result's operator
   std::size_t depth_ = 1, depth_of_several_ = 0;
   std::map<ComputationId, std::vector<Candidate>> all_;

@@ -20,12 +20,12 @@ struct State {
   std::size_t depth = 0;
   std::shared_ptr<const Match> match;
   Program::Log log;
-  Cost cost = 0;
+  GraphCost cost;
 };
 
 /// A graph that nobody has made yet: a match in one that has been stood at.
 struct Waiting {
-  Cost cost = 0;
+  GraphCost cost;
   std::uint64_t number = 0;  // in the order of finding
   std::uint32_t parent = no_state;
   ProgramHash hash;
@@ -66,16 +66,16 @@ std::vector<std::unique_ptr<RewriteRule>> applicable(const Program& program, con
 
 class Search {
  public:
-  Search(const Graph& graph, const std::vector<Rule>& rules, const CostModel& costs, const SearchOptions& options)
+  Search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices, const SearchOptions& options)
       : graph_(graph),
         options_(options),
         program_(store_, graph),
         first_new_(store_.computations()),
         rules_(applicable(program_, rules)),
-        prices_(costs),
+        prices_(program_, prices, options.sizes),
         candidates_(program_, rules_, prices_) {
     State first;
-    first.cost = lowest_ = prices_.total(program_);
+    first.cost = lowest_ = prices_.total();
     states_.push_back(std::move(first));
     seen_.insert(program_.hash());
   }
@@ -92,7 +92,7 @@ class Search {
     End end = loop(options_.budget, is_large);
     alpha_ = options_.alpha;
     while (end == End::stuck) {
-      const Cost before = states_[best_].cost;
+      const GraphCost before = states_[best_].cost;
       bool all_tried = true;
       end = search_pieces(piece, all_tried);
       if (end == End::stuck && all_tried && states_[best_].cost == before) end = End::exhausted;
@@ -122,7 +122,7 @@ class Search {
       if (!state) continue;
       expand(*state);
       ++expanded_;
-      if (watch_) watch_({expanded_, queue_.size(), states_[0].cost, states_[best_].cost});
+      if (watch_) watch_({expanded_, queue_.size(), states_[0].cost.price, states_[best_].cost.price});
     }
     // What waits and is better than everything that was stood at.
     while (!queue_.empty() && queue_.front().cost < states_[best_].cost) make(pop());
@@ -158,7 +158,7 @@ class Search {
           inside.insert(*id);
         } else {
           outside.insert(*id);
-          rest_ += prices_.sum(program_, {*id});
+          rest_ += prices_.price(*id);
         }
       }
       seen_.clear();
@@ -197,8 +197,9 @@ class Search {
     return top;
   }
 
-  bool is_cheap(Cost cost) const {
-    return static_cast<double>(cost - rest_) < alpha_ * static_cast<double>(lowest_ - rest_);
+  bool is_cheap(const GraphCost& cost) const {
+    return cost < lowest_ ||
+           static_cast<double>(cost.price - rest_) < alpha_ * static_cast<double>(lowest_.price - rest_);
   }
 
   /// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.
@@ -250,7 +251,7 @@ class Search {
   void expand(std::uint32_t id) {
     move_to(id);
     candidates_.repair();
-    const Cost cost = states_[id].cost;
+    const GraphCost cost = states_[id].cost;
     for (const auto& [root, list] : candidates_.all())
       for (const Candidate& candidate : list) {
         Waiting waiting;
@@ -281,8 +282,8 @@ class Search {
                  : end == End::time    ? SearchResult::End::time
                  : end == End::stopped ? SearchResult::End::stopped
                                        : SearchResult::End::exhausted;
-    result.cost_before = states_[0].cost;
-    result.cost_after = states_[best_].cost;
+    result.cost_before = states_[0].cost.price;
+    result.cost_after = states_[best_].cost.price;
     result.counts = {rules_.size(), expanded_, candidates_.matched(), kept_, longest_, pieces_searched_, 0, 0};
     std::vector<std::uint32_t> path;
     for (std::uint32_t id = best_; id != 0; id = states_[id].parent) path.push_back(id);
@@ -295,12 +296,12 @@ class Search {
       program_.redo(state.log);
       here_ = id;
       extractor.note(state.log);
-      step.cost_before = states_[state.parent].cost;
-      step.cost_after = state.cost;
+      step.cost_before = states_[state.parent].cost.price;
+      step.cost_after = state.cost.price;
       result.steps.push_back(std::move(step));
     }
     result.graph = extractor.graph();
-    check(prices_.total(program_) == states_[best_].cost, "the cost that was kept up to date is the cost");
+    check(prices_.total() == states_[best_].cost, "the cost that was kept up to date is the cost");
     result.replacements = extractor.replacements(options_.is_named);
     result.counts.computations = store_.computations();
     result.counts.values = store_.values();
@@ -319,8 +320,8 @@ class Search {
   std::vector<Waiting> queue_;  // a heap
   std::unordered_set<ProgramHash, HashProgramHash> seen_;
   std::uint32_t here_ = 0, best_ = 0;
-  Cost lowest_ = 0;  // of everything seen, also of what waits
-  Cost rest_ = 0;    // of what is outside of the pieces that are searched
+  GraphCost lowest_;  // of everything seen, also of what waits
+  Cost rest_ = 0;     // of what is outside of the pieces that are searched
   double alpha_ = options_.alpha;
   std::size_t expanded_ = 0, pieces_searched_ = 0;
   std::stop_token stop_;
@@ -342,10 +343,10 @@ std::string_view text_of(SearchResult::End end) {
   return "";
 }
 
-SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const CostModel& costs,
+SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices,
                     const SearchOptions& options, const std::stop_token& stop,
                     const std::function<void(const SearchProgress&)>& watch) {
-  return Search(graph, rules, costs, options).run(stop, watch);
+  return Search(graph, rules, prices, options).run(stop, watch);
 }
 
 }  // namespace taso

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "cost/kernel.h"
 #include "ops/graph.h"
 #include "rules/rewrite_certificate.h"
 #include "rules/rule.h"
-#include "search/cost_model.h"
 
 namespace taso {
 
@@ -24,6 +24,7 @@ struct SearchOptions {
   /// A graph of more operators than `piece` times three is searched as a whole while it gets better with every step, and then
   /// piece by piece: each with the one after it, cut where few values cross. 0 for never.
   std::size_t piece = 24;
+  DimensionSizes sizes;  ///< what unknown dimensions are priced as; 1, if nothing is given
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
 };
@@ -61,8 +62,8 @@ struct SearchProgress {
   Cost before = 0, best = 0;
 };
 
-/// The best graph found; the one given, if nothing is better. The same for the same graph, rules, costs and budget.
-SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const CostModel& costs,
+/// The best graph found; the one given, if nothing is cheaper, or costs the same with fewer operators. The same for the same graph, rules, costs and budget.
+SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices,
                     const SearchOptions& options = {}, const std::stop_token& stop = {},
                     const std::function<void(const SearchProgress&)>& watch = {});
 

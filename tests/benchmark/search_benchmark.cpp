@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "cost/roofline.h"
 #include "ops/graph_text.h"
 #include "search/search.h"
 #include "tests/search/rule_graph.h"
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
   for (const std::size_t blocks : {1, 2, 4, 8, 16, 32, 64}) {
     const Graph graph = network(blocks);
     const auto start = std::chrono::steady_clock::now();
-    const SearchResult result = search(graph, rules, RooflineModel(), options);
+    const SearchResult result = search(graph, rules, Roofline(), options);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     fmt::print("{:>6} {:>6} {:>6} {:>9.3f} {:>9.0f} {:>8} {:>10} {:>9.1f}% {:>8}\n", blocks, graph.nodes().size(),
                result.counts.rules, time.count(), static_cast<double>(result.counts.expanded) / time.count(),

@@ -51,7 +51,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
       }
       case 13: result = pool.apply(op::MaxPool{three, one, one, pads}, {x}); break;
       case 14: {  // joined, looked at, cut again
-        const auto axis = static_cast<std::int64_t>(random.below(2));
+        const auto axis = static_cast<std::int64_t>(random.below(4));
         Value joined = pool.apply(op::Concat{axis}, {x, some()});
         const std::int64_t length = axis == 0 ? batch : 4;
         if (random.chance(0.5)) {
@@ -67,12 +67,17 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         break;
       }
       case 15: {
-        const Value padded = pool.apply(op::Pad{{0, 1, 0, 0}, {0, 0, 0, 0}}, {x});
-        result = pool.apply(op::Slice{1, 0, 4}, {padded});
+        const auto axis = static_cast<std::int64_t>(1 + random.below(3));
+        std::vector<std::int64_t> before(4, 0);
+        before[static_cast<std::size_t>(axis)] = 1;
+        const Value padded = pool.apply(op::Pad{before, {0, 0, 0, 0}}, {x});
+        const std::int64_t begin = static_cast<std::int64_t>(random.below(2));
+        result = pool.apply(op::Slice{axis, begin, begin + 4}, {padded});
         break;
       }
       case 16: {
-        const Value flat = pool.apply(op::Reshape{shape_of({batch * 64})}, {x});
+        const Value flat =
+            pool.apply(op::Reshape{shape_of(random.chance(0.5) ? Extents{batch * 64} : Extents{batch, 4, 2, 8})}, {x});
         result = pool.apply(op::Reshape{*type.shape}, {random.chance(0.5) ? pool.apply(op::Relu{}, {flat}) : flat});
         break;
       }

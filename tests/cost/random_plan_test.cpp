@@ -37,10 +37,32 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
   // is whole if its bytes were last written by the kernels that it comes from, which is so if they did not change since it
   // was complete.
   std::vector<std::int32_t> memory(static_cast<std::size_t>(laid.arena_bytes), -1);
-  const auto range = [&](PlanValue value) {
+  // The bytes of a value, wherever its elements lie.
+  const auto bytes = [&](PlanValue value) {
     const Plan::Place& found = laid.places[place_of[place(value)]];
-    const auto begin = static_cast<std::size_t>(laid.buffers[found.buffer].offset + found.offset);
-    return std::pair(begin, begin + static_cast<std::size_t>(bytes_of(view, value)));
+    const Buffer& buffer = laid.buffers[found.buffer];
+    const auto size = static_cast<std::int64_t>(size_of(view.element(value)));
+    std::vector<std::int64_t> begins{found.offset};
+    if (view.extents(value) == nullptr) return std::vector<std::size_t>();
+    const Extents& extents = *view.extents(value);
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      std::vector<std::int64_t> more;
+      for (const std::int64_t begin : begins)
+        for (std::int64_t i = 0; i < extents[axis]; ++i) more.push_back(begin + i * found.strides[axis] * size);
+      begins = std::move(more);
+    }
+    std::vector<std::size_t> result;
+    for (const std::int64_t begin : begins) {
+      REQUIRE(begin >= 0);
+      REQUIRE(begin + size <= buffer.size);
+      for (std::int64_t i = 0; i < size; ++i) result.push_back(static_cast<std::size_t>(buffer.offset + begin + i));
+    }
+    return result;
+  };
+  const auto content = [&](PlanValue value) {
+    std::vector<std::int32_t> result;
+    for (const std::size_t at : bytes(value)) result.push_back(memory[at]);
+    return result;
   };
   const auto is_held = [&](PlanValue value) { return place_of[place(value)] < laid.places.size(); };
   // The values that are complete, by what was written for them.
@@ -55,26 +77,24 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
   const auto complete = [&] {
     for (std::uint32_t i = 0; i < view.nodes(); ++i) {
       const PlanNode node{i};
-      if (taken[i] || view.is_free(node) || computed[place(view.result(node, 0))]) continue;
+      if (view.is_free(node)) continue;
       bool ready = true;
-      for (std::size_t j = 0; j < view.operands(node); ++j) ready = ready && computed[place(view.operand(node, j))];
+      for (std::size_t j = 0; j < view.operands(node); ++j)
+        ready = ready && (view.operand(node, j) == no_plan_value || computed[place(view.operand(node, j))]);
       for (std::size_t j = 0; j < view.results(node) && ready; ++j) {
         const PlanValue value = view.result(node, j);
+        // A split may copy some of its results and show the others.
+        if (computed[place(value)] || (taken[i] && !seen(view, value))) continue;
         computed[place(value)] = true;
         if (!is_held(value)) continue;
-        const auto [begin, end] = range(value);
-        contents[place(value)].assign(memory.begin() + static_cast<std::ptrdiff_t>(begin),
-                                      memory.begin() + static_cast<std::ptrdiff_t>(end));
+        contents[place(value)] = content(value);
       }
     }
   };
   const auto check_whole = [&](PlanValue value) {
     REQUIRE(computed[place(value)]);
     if (!is_held(value)) return;
-    const auto [begin, end] = range(value);
-    CHECK(std::equal(contents[place(value)].begin(), contents[place(value)].end(),
-                     memory.begin() + static_cast<std::ptrdiff_t>(begin),
-                     memory.begin() + static_cast<std::ptrdiff_t>(end)));
+    CHECK(contents[place(value)] == content(value));
   };
   complete();
   std::int32_t writes = 0;
@@ -82,15 +102,14 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     for (const PlanValue value : step.kernel.read) check_whole(value);
     for (const PlanValue value : step.kernel.written) {
       REQUIRE(is_held(value));
-      const auto [begin, end] = range(value);
       ++writes;
       // A concat leaves what is in its place already.
       const bool joins =
           std::holds_alternative<op::Concat>(view.op(step.kernel.main) ? *view.op(step.kernel.main) : Operator());
-      for (std::size_t i = begin; i < end && !joins; ++i) memory[i] = writes;
+      if (!joins)
+        for (const std::size_t at : bytes(value)) memory[at] = writes;
       computed[place(value)] = true;
-      contents[place(value)].assign(memory.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    memory.begin() + static_cast<std::ptrdiff_t>(end));
+      contents[place(value)] = content(value);
     }
     for (const PlanValue value : step.kernel.read) check_whole(value);  // nor is it overwritten while it is read
     complete();
@@ -119,7 +138,9 @@ void check_concats(const WholeGraph& view, const Plan& laid) {
         REQUIRE(places.contains(part));
         CHECK(places[part] == std::pair(places[whole].first, places[whole].second + offset));
       }
-      offset += static_cast<std::int64_t>(bytes_of(view, part));
+      const auto axis = static_cast<std::size_t>(std::get<op::Concat>(*view.op(node)).axis);
+      offset += (*view.extents(part))[axis] * strides_of(*view.extents(whole))[axis] *
+                static_cast<std::int64_t>(size_of(view.element(part)));
     }
   }
 }

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "cost/roofline.h"
 #include "ops/graph_text.h"
 #include "search/extract.h"
 #include "search/pieces.h"
+#include "search/prices.h"
 #include "search/rewrite.h"
 #include "search/search.h"
 #include "tests/catch.h"
@@ -45,13 +47,13 @@ TEST_CASE("a program goes to its graph and back") {
 TEST_CASE("rewrites can be taken back, and a graph looks the same however it was reached") {
   const auto rules = compile(sound_rules());
   RuleGraphs graphs(sound_rules());
-  RooflineModel model;
+  Roofline model;
   std::size_t taken = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Graph graph = graphs.make(seed, 4);
     Store store;
     Program program(store, graph);
-    Prices prices(model);
+    Prices prices(program, model);
     Random random(seed);
     struct Stop {
       ProgramHash hash;
@@ -59,7 +61,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
       Program::Log log;
     };
     std::vector<Stop> way;
-    Cost cost = prices.total(program);
+    GraphCost cost = prices.total();
     for (int step = 0; step < 6; ++step) {
       auto matches = matches_in(program, rules);
       if (matches.empty()) break;
@@ -70,7 +72,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
         continue;
       }
       cost += prices.difference(program, stop.log);
-      REQUIRE(prices.total(program) == cost);  // and everything that is there is needed, and no cycle
+      REQUIRE(prices.total() == cost);  // and everything that is there is needed, and no cycle
       REQUIRE(program.hash() != stop.hash);
       way.push_back(std::move(stop));
       ++taken;
@@ -122,11 +124,12 @@ TEST_CASE("two rewrites in either order are one graph") {
 
 TEST_CASE("a search ends for a reason, and says which") {
   const Graph graph = parse_graph(
-      text_of_file(source_folder() / "tests/search/golden/merged-convolutions.graph")
-          .substr(0,
-                  text_of_file(source_folder() / "tests/search/golden/merged-convolutions.graph").find("\n#! result")));
+      text_of_file(source_folder() / "tests/search/golden/attention-projections.graph")
+          .substr(
+              0,
+              text_of_file(source_folder() / "tests/search/golden/attention-projections.graph").find("\n#! result")));
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
-  const RooflineModel model;
+  const Roofline model;
   SearchOptions options;
   CHECK(search(graph, rules, model, options).end == SearchResult::End::exhausted);
   options.budget = 2;
@@ -187,7 +190,7 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   SearchOptions options;
   options.budget = 1500;
-  const SearchResult result = search(graph, rules, RooflineModel(), options);
+  const SearchResult result = search(graph, rules, Roofline(), options);
   CHECK(result.counts.pieces > 3);
   std::map<std::string_view, int> operators;
   for (const Node* node : result.graph.nodes())
@@ -195,7 +198,7 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
   CHECK(operators["conv"] == 30);
   CHECK(operators["relu"] == 30);
   options.piece = 0;  // as a whole it takes longer, and comes to the same end
-  const SearchResult whole = search(graph, rules, RooflineModel(), options);
+  const SearchResult whole = search(graph, rules, Roofline(), options);
   CHECK(whole.counts.pieces == 0);
   CHECK(whole.cost_after == result.cost_after);
   CHECK(whole.counts.kept > result.counts.kept);
@@ -208,8 +211,8 @@ TEST_CASE("graphs of any size have a cost") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   SearchOptions options;
   options.budget = 3;
-  const SearchResult result = search(graph, rules, RooflineModel(), options);
-  CHECK(result.cost_before == 200 * highest_price);
+  const SearchResult result = search(graph, rules, Roofline(), options);
+  CHECK(result.cost_before == 200 * highest_kernel_price);
   CHECK(result.cost_after <= result.cost_before);
 }
 
@@ -221,7 +224,7 @@ TEST_CASE("a search gives the same result every time") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     std::vector<std::string> texts;
     for (int run = 0; run < 2; ++run) {
-      const SearchResult result = search(graphs.make(seed, 6), sound_rules(), RooflineModel(), options);
+      const SearchResult result = search(graphs.make(seed, 6), sound_rules(), Roofline(), options);
       texts.push_back(text_of(result.graph) + std::to_string(result.counts.matched));
     }
     CHECK(texts[0] == texts[1]);

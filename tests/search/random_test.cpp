@@ -1,6 +1,7 @@
 // Whatever the search makes of a graph computes the same: random graphs, all rules, and a threshold that lets it wander.
 #include <cmath>
 
+#include "cost/roofline.h"
 #include "ops/graph_text.h"
 #include "ops/interpreter.h"
 #include "search/search.h"
@@ -76,11 +77,10 @@ Campaign run(const std::vector<Rule>& rules, std::uint64_t first, std::size_t co
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const Graph graph = graphs.make(seed, parts);
     const std::string text = text_of(graph);
-    const SearchResult result = search(graph, rules, RooflineModel(), options);
+    const SearchResult result = search(graph, rules, Roofline(), options);
     INFO("seed " << seed << "\n" << text << "became\n" << text_of(result.graph));
     for (const RewriteStep& step : result.steps) UNSCOPED_INFO("by " << step.rule);
     REQUIRE(result.cost_after <= result.cost_before);
-    if (!result.steps.empty()) REQUIRE(result.cost_after < result.cost_before);
     REQUIRE(difference(graph, result.graph, seed) == "");
     REQUIRE(flaw_of(graph, result) == "");
     ++campaign.graphs;
@@ -116,15 +116,12 @@ TEST_CASE("what a wrong rule does is noticed") {
   options.alpha = 1.2;
   RuleGraphs graphs(wrong);
   std::size_t noticed = 0;
-  struct Cheapest : CostModel {  // so that it is always applied
-    Cost price(const Program& program, ComputationId id) const override {
-      const Computation& computation = program.store()[id];
-      return computation.op != nullptr && name_of(computation.op->op) == "relu" &&
-                     program.store()[program.definition(computation.operands[0]).computation].op != nullptr
-                 ? 100
-                 : 1;
+  struct Cheapest : KernelPrices {  // so that it is always applied
+    Cost price(const GraphView& view, const Kernel& kernel) const override {
+      for (const PlanNode node : kernel.nodes)
+        if (name_of(*view.op(node)) == "relu" && view.op(view.producer(view.operand(node, 0))) != nullptr) return 100;
+      return 1;
     }
-    std::size_t reach() const override { return 1; }
   };
   for (std::uint64_t seed = 1; seed < 20; ++seed) {
     const Graph graph = graphs.make(seed, 2);

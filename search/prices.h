@@ -1,0 +1,84 @@
+// What the graph that the search stands at costs, and what a rewrite changes of that: with the kernels and prices of cost/,
+// of which only those near the rewrite are worked out again.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "cost/fusion.h"
+#include "search/program.h"
+
+namespace taso {
+
+/// A program as pricing sees it. Computations are its nodes, under the same numbers.
+class ProgramView : public GraphView {
+ public:
+  explicit ProgramView(const Program& program, DimensionSizes sizes = {})
+      : program_(program), store_(program.store()), extents_(std::move(sizes)) {}
+
+  const Operator* op(PlanNode node) const override;
+  bool is_free(PlanNode node) const override;
+  std::size_t operands(PlanNode node) const override { return computation(node).operands.size(); }
+  PlanValue operand(PlanNode node, std::size_t index) const override;
+  std::size_t results(PlanNode node) const override { return computation(node).results; }
+  PlanValue result(PlanNode node, std::size_t index) const override;
+  PlanNode producer(PlanValue value) const override;
+  std::size_t users(PlanValue value) const override { return program_.users(id(value)).size(); }
+  PlanNode user(PlanValue value, std::size_t index) const override;
+  bool is_output(PlanValue value) const override { return program_.is_output(id(value)); }
+  bool is_weight(PlanValue value) const override { return store_.weight_only(id(value)); }
+  ElementType element(PlanValue value) const override { return store_.type(id(value)).element; }
+  const Extents* extents(PlanValue value) const override { return extents_.of(place(value), store_.type(id(value))); }
+
+ private:
+  static ValueId id(PlanValue value) { return static_cast<ValueId>(value); }
+  const Computation& computation(PlanNode node) const { return store_[static_cast<ComputationId>(node)]; }
+
+  const Program& program_;
+  const Store& store_;
+  ExtentsTable extents_;
+};
+
+/// What the search compares graphs by: the price, and of two that cost the same, which has fewer operators.
+struct GraphCost {
+  Cost price = 0;
+  std::int64_t operators = 0;
+
+  auto operator<=>(const GraphCost&) const = default;
+  GraphCost& operator+=(const GraphCost& other) {
+    price += other.price;
+    operators += other.operators;
+    return *this;
+  }
+  friend GraphCost operator+(GraphCost a, const GraphCost& b) { return a += b; }
+};
+
+class Prices {
+ public:
+  /// Unknown dimensions are priced with these sizes, or as 1.
+  Prices(const Program& program, const KernelPrices& kernels, DimensionSizes sizes = {})
+      : program_(program), view_(program, std::move(sizes)), fusion_(view_), kernels_(kernels) {}
+  Prices(const Prices&) = delete;
+  Prices& operator=(const Prices&) = delete;
+
+  /// Of the kernel that is known by this computation; 0 if there is none.
+  Cost price(ComputationId id) const;
+  /// Of the whole program: the sum over its computations, and what its plan costs.
+  GraphCost total() const;
+  /// What the program, to which the log has just been applied, costs more than before. It is the one given at first, and is
+  /// as it was afterwards.
+  GraphCost difference(Program& program, const Program::Log& log) const;
+
+ private:
+  /// Appends the computations of the program as it stands whose price these changes may have changed.
+  void affected(const Program::Log& log, std::vector<PlanNode>& nodes) const;
+  Cost sum(const std::vector<PlanNode>& nodes) const;
+
+  const Program& program_;
+  ProgramView view_;
+  Fusion fusion_;
+  const KernelPrices& kernels_;
+};
+
+}  // namespace taso
