@@ -26,7 +26,7 @@ def projections(shape=(16, 8)):
     weights = [numpy_helper.from_array(random.standard_normal((shape[1], 4)).astype(np.float32), name) for name in "qkv"]
     nodes = [helper.make_node("Tanh", ["x"], ["t"], name="first", doc_string="before")]
     nodes += [helper.make_node("MatMul", ["t", name], ["p" + name], name="product " + name) for name in "qkv"]
-    nodes += [helper.make_node("Relu", ["p" + name], ["r" + name], name="last " + name, doc_string="after") for name in "qkv"]
+    nodes += [helper.make_node("Softmax", ["p" + name], ["r" + name], name="last " + name, doc_string="after") for name in "qkv"]
     return helper.make_model(
         helper.make_graph(nodes, "projections",
                           [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
