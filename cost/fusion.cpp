@@ -24,6 +24,28 @@ bool is_all_in_place(const GraphView& view, PlanNode root) {
 
 }  // namespace
 
+void Affected::clear() {
+  nodes_.clear();
+  ++change_;
+  ++graph_;
+}
+
+void Affected::add(PlanNode node) {
+  if (mark(added_, place(node), change_)) nodes_.push_back(node);
+}
+
+bool Affected::mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint32_t by) {
+  if (at >= marks.size()) marks.resize(std::max(at + 1, 2 * marks.size()), 0);
+  if (marks[at] == by) return false;
+  marks[at] = by;
+  return true;
+}
+
+void Fusion::forget() {
+  ++time_;
+  segments_.clear();
+}
+
 bool Fusion::is_element_wise(PlanNode node) const {
   return !view_.is_free(node) && is_role(view_, node, Role::element_wise);
 }
@@ -78,22 +100,25 @@ std::vector<PlanNode> Fusion::chain(PlanNode node) const {
   return nodes;
 }
 
-Fusion::Segment Fusion::segment_of(PlanNode node) const {
-  Segment segment;
-  bool found = false;
-  for (const PlanNode member : chain(node)) {
-    if (!segment.nodes.empty() && !takes(segment, member)) {
-      if (found) return segment;
-      segment.nodes.clear();
-    }
-    segment.nodes.push_back(member);
-    found = found || member == node;
+const Fusion::Segment& Fusion::segment_of(PlanNode node) const {
+  if (place(node) < known_.size() && known_[place(node)].time == time_) return segments_[known_[place(node)].segment];
+  const std::vector<PlanNode> members = chain(node);
+  for (const PlanNode member : members) {
+    if (member == members.front() || !takes(segments_.back(), member)) segments_.emplace_back();
+    segments_.back().nodes.push_back(member);
+    if (place(member) >= known_.size()) known_.resize(std::max(place(member) + 1, 2 * known_.size()));
+    known_[place(member)] = {time_, static_cast<std::uint32_t>(segments_.size() - 1)};
   }
-  check(found, "a node is in its own chain");
-  return segment;
+  check(known_[place(node)].time == time_, "a node is in its own chain");
+  return segments_[known_[place(node)].segment];
 }
 
 PlanNode Fusion::absorber(const Segment& segment) const {
+  if (!segment.absorber) segment.absorber = find_absorber(segment);
+  return *segment.absorber;
+}
+
+PlanNode Fusion::find_absorber(const Segment& segment) const {
   if (!is_element_wise(segment.head())) return no_plan_node;
   const PlanValue result = view_.result(segment.tail(), 0);
   const PlanNode user = only_user(view_, result);
@@ -108,7 +133,7 @@ PlanNode Fusion::absorber(const Segment& segment) const {
 
 PlanNode Fusion::leader_of_chain(PlanNode node) const {
   for (;;) {
-    const Segment segment = segment_of(node);
+    const Segment& segment = segment_of(node);
     const PlanNode user = absorber(segment);
     if (user == no_plan_node) return segment.head();
     node = user;
@@ -162,7 +187,7 @@ void Fusion::collect(const Segment& segment, std::vector<PlanNode>& nodes) const
       const PlanNode producer = view_.producer(view_.operand(node, i));
       if (!is_element_wise(producer)) continue;
       if (linked < view_.operands(node) && view_.operand(node, i) == view_.operand(node, linked)) continue;
-      const Segment other = segment_of(producer);
+      const Segment& other = segment_of(producer);
       if (other.tail() == producer && absorber(other) == node)
         nodes.insert(nodes.end(), other.nodes.begin(), other.nodes.end());
     }
@@ -224,56 +249,58 @@ Cost Fusion::price(PlanNode node, const KernelPrices& prices) const {
   return leader(node) == node ? prices.price(view_, kernel(node)) : 0;
 }
 
-void Fusion::append_chain(PlanNode node, std::vector<PlanNode>& nodes) const {
-  if (view_.is_free(node)) return;
-  nodes.push_back(node);
-  if (const PlanNode first = leader(node); first != no_plan_node) nodes.push_back(first);
+void Fusion::add_chain(PlanNode node, Affected& nodes) const {
+  if (view_.is_free(node) || !nodes.begin(node)) return;
+  nodes.add(node);
+  if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
   if (!can_lead_chain(node)) return;
   for (const PlanNode member : chain(node)) {
-    nodes.push_back(member);
-    if (const PlanNode first = leader(member); first != no_plan_node) nodes.push_back(first);
+    nodes.begin(member);
+    nodes.add(member);
+    if (const PlanNode first = leader(member); first != no_plan_node) nodes.add(first);
     // What else comes in may be taken by one kernel of the chain and not by another.
     for (std::size_t i = 0; i < view_.operands(member); ++i) {
       const PlanNode producer = view_.producer(view_.operand(member, i));
-      if (is_element_wise(producer)) nodes.push_back(segment_of(producer).head());
+      if (is_element_wise(producer)) nodes.add(segment_of(producer).head());
     }
     const PlanValue result = view_.result(member, 0);
     for (std::size_t i = 0; i < view_.users(result); ++i)
-      if (is_role(view_, view_.user(result, i), Role::transpose)) nodes.push_back(view_.user(result, i));
+      if (is_role(view_, view_.user(result, i), Role::transpose)) nodes.add(view_.user(result, i));
   }
 }
 
-void Fusion::append_moved(PlanValue value, std::vector<PlanNode>& nodes) const {
+void Fusion::add_moved(PlanValue value, Affected& nodes) const {
+  if (!nodes.begin(value)) return;
   for (std::size_t i = 0; i < view_.users(value); ++i) {
     const PlanNode user = view_.user(value, i);
     if (view_.is_free(user)) continue;
     const bool moves = only_moves(view_, user);
     if (!moves && !is_role(view_, user, Role::concat)) continue;
-    nodes.push_back(user);
-    if (const PlanNode first = leader(user); first != no_plan_node) nodes.push_back(first);
+    nodes.add(user);
+    if (const PlanNode first = leader(user); first != no_plan_node) nodes.add(first);
     for (std::size_t j = 0; moves && j < view_.results(user); ++j)
-      if (view_.result(user, j) != no_plan_value) append_moved(view_.result(user, j), nodes);
+      if (view_.result(user, j) != no_plan_value) add_moved(view_.result(user, j), nodes);
   }
 }
 
-void Fusion::affected(PlanNode changed, std::vector<PlanNode>& nodes) const {
-  append_chain(changed, nodes);
+void Fusion::affected(PlanNode changed, Affected& nodes) const {
+  add_chain(changed, nodes);
   for (std::size_t i = 0; i < view_.operands(changed); ++i)
     if (view_.operand(changed, i) != no_plan_value) affected(view_.operand(changed, i), nodes);
   for (std::size_t i = 0; i < view_.results(changed); ++i)
     if (view_.result(changed, i) != no_plan_value) affected(view_.result(changed, i), nodes);
 }
 
-void Fusion::affected(PlanValue changed, std::vector<PlanNode>& nodes) const {
+void Fusion::affected(PlanValue changed, Affected& nodes) const {
   if (view_.is_weight(changed)) return;
   const PlanNode producer = view_.producer(changed);
-  append_chain(producer, nodes);
-  for (std::size_t i = 0; i < view_.users(changed); ++i) append_chain(view_.user(changed, i), nodes);
-  append_moved(changed, nodes);
+  add_chain(producer, nodes);
+  for (std::size_t i = 0; i < view_.users(changed); ++i) add_chain(view_.user(changed, i), nodes);
+  add_moved(changed, nodes);
   // Where the parts of a concat lie depends on where it lies itself.
   if (view_.is_free(producer) || !is_role(view_, producer, Role::concat)) return;
   for (const PlanNode concat : concats_below(view_, producer))
-    for (std::size_t i = 0; i < view_.operands(concat); ++i) append_moved(view_.operand(concat, i), nodes);
+    for (std::size_t i = 0; i < view_.operands(concat); ++i) add_moved(view_.operand(concat, i), nodes);
 }
 
 }  // namespace taso

@@ -12,15 +12,43 @@
 // What moves data is free where movement.h says so.
 #pragma once
 
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
 #include "cost/kernel.h"
 
 namespace taso {
 
 inline constexpr std::size_t longest_epilogue = 6;
 
+/// The nodes that a change of a graph may give other prices, each once: see Fusion::affected.
+class Affected {
+ public:
+  const std::vector<PlanNode>& nodes() const { return nodes_; }
+  void clear();
+  /// Keeps the nodes, but what is near is looked at again: the graph is another one.
+  void next_graph() { ++graph_; }
+
+ private:
+  friend class Fusion;
+  void add(PlanNode node);
+  /// Whether it is the first time in this graph.
+  bool begin(PlanNode node) { return mark(begun_nodes_, place(node), graph_); }
+  bool begin(PlanValue value) { return mark(begun_values_, place(value), graph_); }
+  static bool mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint32_t by);
+
+  std::vector<PlanNode> nodes_;
+  std::vector<std::uint32_t> added_, begun_nodes_, begun_values_;
+  std::uint32_t graph_ = 1, change_ = 1;
+};
+
+/// It remembers what it found out, until it is told that the graph has changed.
 class Fusion {
  public:
   explicit Fusion(const GraphView& view) : view_(view) {}
+  void forget();
 
   /// The node that the kernel which takes `node` is known by; `no_plan_node` if no kernel does.
   PlanNode leader(PlanNode node) const;
@@ -28,18 +56,18 @@ class Fusion {
   Kernel kernel(PlanNode leader) const;
   /// What the kernel costs that is known by this node; 0 if there is none. The cost of a graph is the sum over its nodes.
   Cost price(PlanNode node, const KernelPrices& prices) const;
-  /// Appends the nodes whose price may depend on `changed` being there, or on who uses the value. What a change of the
-  /// graph costs is the difference of the prices of the nodes that are appended before it, for what it takes away, or after
-  /// it, for what it adds; a value counts as both where it becomes, or is no longer, an output of the graph. Nodes may be
-  /// appended several times.
-  void affected(PlanNode changed, std::vector<PlanNode>& nodes) const;
-  void affected(PlanValue changed, std::vector<PlanNode>& nodes) const;
+  /// Adds the nodes whose price may depend on `changed` being there, or on who uses the value. What a change of the graph
+  /// costs is the difference of the prices of the nodes that are added before it, for what it takes away, or after it, for
+  /// what it adds; a value counts as both where it becomes, or is no longer, an output of the graph.
+  void affected(PlanNode changed, Affected& nodes) const;
+  void affected(PlanValue changed, Affected& nodes) const;
 
  private:
   struct Segment {
     std::vector<PlanNode> nodes;
     PlanNode head() const { return nodes.front(); }
     PlanNode tail() const { return nodes.back(); }
+    mutable std::optional<PlanNode> absorber;  // once it is known
   };
   bool is_element_wise(PlanNode node) const;
   bool can_lead_chain(PlanNode node) const;
@@ -49,16 +77,23 @@ class Fusion {
   PlanNode next(PlanNode node) const;
   bool takes(const Segment& segment, PlanNode node) const;
   std::vector<PlanNode> chain(PlanNode node) const;
-  Segment segment_of(PlanNode node) const;
+  const Segment& segment_of(PlanNode node) const;
   /// The node into whose kernel the whole segment goes.
   PlanNode absorber(const Segment& segment) const;
+  PlanNode find_absorber(const Segment& segment) const;
   PlanNode leader_of_chain(PlanNode node) const;
   void collect(const Segment& segment, std::vector<PlanNode>& nodes) const;
-  void append_chain(PlanNode node, std::vector<PlanNode>& nodes) const;
+  void add_chain(PlanNode node, Affected& nodes) const;
   /// Whether what shows this value in another way has to copy it may depend on how it lies.
-  void append_moved(PlanValue value, std::vector<PlanNode>& nodes) const;
+  void add_moved(PlanValue value, Affected& nodes) const;
 
   const GraphView& view_;
+  mutable std::deque<Segment> segments_;
+  struct Known {
+    std::uint32_t time = 0, segment = 0;
+  };
+  mutable std::vector<Known> known_;  // by node
+  std::uint32_t time_ = 1;
 };
 
 }  // namespace taso

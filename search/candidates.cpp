@@ -12,7 +12,7 @@ constexpr std::size_t most_users = 200;
 
 }  // namespace
 
-Candidates::Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, const Prices& prices)
+Candidates::Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices)
     : program_(program), prices_(prices), by_kind_(all_operators().size()) {
   for (const auto& rule : rules) {
     by_kind_[rule->nodes()[rule->roots()[0]].kind].push_back(rule.get());

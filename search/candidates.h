@@ -20,7 +20,7 @@ struct Candidate {
 
 class Candidates {
  public:
-  Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, const Prices& prices);
+  Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices);
 
   /// By the computation that gives the first result, in the order of ids.
   const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }
@@ -37,7 +37,7 @@ class Candidates {
   void affect(ValueId value, std::size_t levels, std::unordered_set<ComputationId>& roots) const;
 
   Program& program_;
-  const Prices& prices_;
+  Prices& prices_;
   std::vector<std::vector<const RewriteRule*>> by_kind_;  // of the first result's operator
   std::size_t depth_ = 1, depth_of_several_ = 0;
   std::map<ComputationId, std::vector<Candidate>> all_;

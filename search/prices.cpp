@@ -44,47 +44,51 @@ PlanNode ProgramView::user(PlanValue value, std::size_t index) const {
   return plan_node(program_.users(id(value))[index]);
 }
 
-Cost Prices::price(ComputationId id) const {
-  return std::clamp<Cost>(fusion_.price(plan_node(id), kernels_), 0, highest_kernel_price);
+void Prices::moved() {
+  here_.forget();
+  ++time_;
 }
 
-GraphCost Prices::total() const {
+Cost Prices::price(ComputationId id) {
+  if (place(id) >= known_.size()) known_.resize(std::max(place(id) + 1, 2 * known_.size()));
+  Known& known = known_[place(id)];
+  if (known.time != time_)
+    known = {time_, std::clamp<Cost>(here_.price(plan_node(id), kernels_), 0, highest_kernel_price)};
+  return known.price;
+}
+
+GraphCost Prices::total() {
   GraphCost sum;
   for (const ComputationId id : program_.computations()) sum += {price(id), counts(program_.store()[id]) ? 1 : 0};
   return sum;
 }
 
-void Prices::affected(const Program::Log& log, std::vector<PlanNode>& nodes) const {
+void Prices::add_affected(const Program::Log& log, const Fusion& fusion) {
   for (const Change& change : log) {
     if (change.kind == Change::Kind::added || change.kind == Change::Kind::removed) {
-      if (program_.has(change.computation)) fusion_.affected(plan_node(change.computation), nodes);
+      if (program_.has(change.computation)) fusion.affected(plan_node(change.computation), affected_);
     } else if (change.kind == Change::Kind::output) {
       for (const ValueId name : change.names)
-        if (program_.definition(name).exists) fusion_.affected(plan_value(name), nodes);
+        if (program_.definition(name).exists) fusion.affected(plan_value(name), affected_);
     }
   }
 }
 
-Cost Prices::sum(const std::vector<PlanNode>& nodes) const {
-  Cost sum = 0;
-  for (const PlanNode node : nodes) {
-    const auto id = static_cast<ComputationId>(node);
-    if (program_.has(id)) sum += price(id);
-  }
-  return sum;
-}
-
-GraphCost Prices::difference(Program& program, const Program::Log& log) const {
+GraphCost Prices::difference(Program& program, const Program::Log& log) {
   check(&program == &program_, "prices are those of one program");
-  std::vector<PlanNode> nodes;
-  affected(log, nodes);
+  affected_.clear();
+  there_.forget();
+  add_affected(log, there_);
   program.undo(log);
-  affected(log, nodes);
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  const Cost before = sum(nodes);
+  affected_.next_graph();
+  add_affected(log, here_);
+  GraphCost difference;
+  for (const PlanNode node : affected_.nodes())
+    if (const auto id = static_cast<ComputationId>(node); program_.has(id)) difference.price -= price(id);
   program.redo(log);
-  GraphCost difference{sum(nodes) - before, 0};
+  for (const PlanNode node : affected_.nodes())
+    if (program_.has(static_cast<ComputationId>(node)))
+      difference.price += std::clamp<Cost>(there_.price(node, kernels_), 0, highest_kernel_price);
   for (const Change& change : log) {
     if (change.kind != Change::Kind::added && change.kind != Change::Kind::removed) continue;
     if (counts(program.store()[change.computation]))

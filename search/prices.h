@@ -58,27 +58,35 @@ class Prices {
  public:
   /// Unknown dimensions are priced with these sizes, or as 1.
   Prices(const Program& program, const KernelPrices& kernels, DimensionSizes sizes = {})
-      : program_(program), view_(program, std::move(sizes)), fusion_(view_), kernels_(kernels) {}
+      : program_(program), view_(program, std::move(sizes)), here_(view_), there_(view_), kernels_(kernels) {}
   Prices(const Prices&) = delete;
   Prices& operator=(const Prices&) = delete;
 
+  /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
+  void moved();
   /// Of the kernel that is known by this computation; 0 if there is none.
-  Cost price(ComputationId id) const;
+  Cost price(ComputationId id);
   /// Of the whole program: the sum over its computations, and what its plan costs.
-  GraphCost total() const;
+  GraphCost total();
   /// What the program, to which the log has just been applied, costs more than before. It is the one given at first, and is
   /// as it was afterwards.
-  GraphCost difference(Program& program, const Program::Log& log) const;
+  GraphCost difference(Program& program, const Program::Log& log);
 
  private:
-  /// Appends the computations of the program as it stands whose price these changes may have changed.
-  void affected(const Program::Log& log, std::vector<PlanNode>& nodes) const;
-  Cost sum(const std::vector<PlanNode>& nodes) const;
+  /// Adds the computations of the program as it stands whose price these changes may have changed.
+  void add_affected(const Program::Log& log, const Fusion& fusion);
 
   const Program& program_;
   ProgramView view_;
-  Fusion fusion_;
+  Fusion here_, there_;  // of the program where it stands, and after a rewrite that is tried
   const KernelPrices& kernels_;
+  Affected affected_;
+  struct Known {
+    std::uint32_t time = 0;
+    Cost price = 0;
+  };
+  std::vector<Known> known_;  // by computation, where the program stands
+  std::uint32_t time_ = 1;
 };
 
 }  // namespace taso

@@ -219,6 +219,7 @@ class Search {
       program_.undo(state.log);
       return std::nullopt;
     }
+    prices_.moved();
     candidates_.touch(state.log);
     const auto id = static_cast<std::uint32_t>(states_.size());
     states_.push_back(std::move(state));
@@ -229,6 +230,8 @@ class Search {
   }
 
   void move_to(std::uint32_t target) {
+    if (target == here_) return;
+    prices_.moved();
     std::vector<std::uint32_t> down;
     std::uint32_t up = here_;
     for (std::uint32_t other = target; up != other;) {
@@ -294,6 +297,7 @@ class Search {
       const State& state = states_[id];
       RewriteStep step = extractor.describe(*state.match, state.log);
       program_.redo(state.log);
+      prices_.moved();
       here_ = id;
       extractor.note(state.log);
       step.cost_before = states_[state.parent].cost.price;

@@ -184,14 +184,14 @@ TEST_CASE("after a change only what is near has to be priced again") {
     Random random(seed);
     const WholeGraph whole(random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 30));
     ChangingGraph view(whole);
-    const Fusion fusion(view);
     Cost cost = sum_over_nodes(view, whole.nodes());
     for (int i = 0; i < 20; ++i) {
-      std::vector<PlanNode> near;
+      Affected near;
       const PlanNode node{static_cast<std::uint32_t>(random.below(whole.nodes()))};
       const PlanValue value{static_cast<std::uint32_t>(random.below(whole.values()))};
       std::function<void()> change;
       std::function<void()> look;
+      Fusion fusion(view);
       if (random.chance(0.2)) {
         if (view.is_weight(value) || whole.node(whole.producer(value)).as_input()) continue;
         look = [&] { fusion.affected(value, near); };
@@ -207,12 +207,12 @@ TEST_CASE("after a change only what is near has to be priced again") {
         change = [&, operand] { view.set_operand(node, operand, value); };
       }
       look();
-      std::set<PlanNode> both(near.begin(), near.end());
       ChangingGraph before = view;
       change();
-      near.clear();
+      fusion.forget();
+      near.next_graph();
       look();
-      both.insert(near.begin(), near.end());
+      const std::set<PlanNode> both(near.nodes().begin(), near.nodes().end());
       cost += sum_over(view, both) - sum_over(before, both);
       INFO("seed " << seed << ", change " << i);
       REQUIRE(cost == sum_over_nodes(view, whole.nodes()));

@@ -72,6 +72,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
         continue;
       }
       cost += prices.difference(program, stop.log);
+      prices.moved();
       REQUIRE(prices.total() == cost);  // and everything that is there is needed, and no cycle
       REQUIRE(program.hash() != stop.hash);
       way.push_back(std::move(stop));

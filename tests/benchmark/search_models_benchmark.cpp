@@ -1,0 +1,103 @@
+// What the search makes of models: kernels, predicted times, and what it takes to find them.
+//
+//   benchmark_search_models [--rules FILE] [--budget N] [--alpha A] [--steps] MODEL...
+//
+// Models are cleaned up first, as taso-opt does. The rules are those that come with the project, taken as proved.
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include <sys/resource.h>
+
+#include <fmt/format.h>
+
+#include "cost/plan.h"
+#include "cost/roofline.h"
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/import.h"
+#include "search/search.h"
+#include "tests/search/rule_graph.h"
+
+using namespace taso;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Of memory that the process holds now, in megabytes.
+double resident() {
+  std::ifstream in("/proc/self/statm");
+  double size = 0, resident = 0;
+  in >> size >> resident;
+  return resident * 4096e-6;
+}
+
+double peak() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1e-3;
+}
+
+void search_model(const std::string& path, const std::vector<Rule>& rules, const SearchOptions& options, bool steps) {
+  Model model = Model::load(path);
+  model.validate();
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Imported imported = import_model(edit.view());
+  const double before = resident();
+  const auto start = Clock::now();
+  const SearchResult found = search(imported.graph, rules, Roofline(), options);
+  const double time = seconds_since(start);
+  const Plan first = plan(imported.graph, Roofline()), last = plan(found.graph, Roofline());
+  check(first.cost == found.cost_before && last.cost == found.cost_after, "graphs cost what their plans cost");
+  fmt::print("{:<24} {:>5} {:>5} {:>5} {:>9.4f} {:>9.4f} {:>6.1f}% {:>6} {:>5} {:>7} {:>9} {:>8.2f} {:>8.0f}  {}\n",
+             std::filesystem::path(path).stem().string(), imported.graph.nodes().size(), first.launches(),
+             last.launches(), static_cast<double>(first.cost) * 1e-9, static_cast<double>(last.cost) * 1e-9,
+             100.0 * static_cast<double>(last.cost) / static_cast<double>(std::max<Cost>(first.cost, 1)),
+             found.counts.rules, found.steps.size(), found.counts.expanded, found.counts.matched, time,
+             std::max(peak() - before, 0.0), text_of(found.end));
+  if (steps) {
+    std::map<std::string, std::pair<int, Cost>> rules_used;
+    for (const RewriteStep& step : found.steps) {
+      auto& [count, saved] = rules_used[step.rule];
+      ++count;
+      saved += step.cost_before - step.cost_after;
+    }
+    for (const auto& [rule, used] : rules_used)
+      fmt::print("    {:>4} {:>10.3f} us  {}\n", used.first, static_cast<double>(used.second) * 1e-6, rule);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  SearchOptions options;
+  std::filesystem::path file = source_folder() / "rules/taso.rules";
+  std::vector<std::string> models;
+  bool steps = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--steps")
+      steps = true;
+    else if (argument == "--rules" && i + 1 < argc)
+      file = argv[++i];
+    else if (argument == "--budget" && i + 1 < argc)
+      options.budget = std::stoul(argv[++i]);
+    else if (argument == "--alpha" && i + 1 < argc)
+      options.alpha = std::stod(argv[++i]);
+    else
+      models.push_back(argument);
+  }
+  const auto start = Clock::now();
+  const std::vector<Rule> rules = rules_of_file(file);
+  fmt::print("{} rules, read in {:.2f} s; alpha {}, {} expansions at most\n", rules.size(), seconds_since(start),
+             options.alpha, options.budget);
+  fmt::print("{:<24} {:>5} {:>11} {:>19} {:>7} {:>6} {:>5} {:>7} {:>9} {:>8} {:>8}\n", "model", "nodes", "kernels",
+             "predicted ms", "", "rules", "steps", "expand", "matches", "seconds", "MB more");
+  for (const std::string& model : models) search_model(model, rules, options, steps);
+  return 0;
+}
