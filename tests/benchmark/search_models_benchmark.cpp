@@ -76,7 +76,7 @@ void search_model(const std::string& path, const std::vector<Rule>& rules, const
 
 int main(int argc, char** argv) {
   SearchOptions options;
-  std::filesystem::path file = source_folder() / "rules/taso.rules";
+  std::vector<std::filesystem::path> files;
   std::vector<std::string> models;
   bool steps = false;
   for (int i = 1; i < argc; ++i) {
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     if (argument == "--steps")
       steps = true;
     else if (argument == "--rules" && i + 1 < argc)
-      file = argv[++i];
+      files.push_back(argv[++i]);
     else if (argument == "--budget" && i + 1 < argc)
       options.budget = std::stoul(argv[++i]);
     else if (argument == "--alpha" && i + 1 < argc)
@@ -93,7 +93,11 @@ int main(int argc, char** argv) {
       models.push_back(argument);
   }
   const auto start = Clock::now();
-  const std::vector<Rule> rules = rules_of_file(file);
+  if (files.empty())
+    for (const char* name : {"rules/taso.rules", "rules/networks.rules"}) files.push_back(source_folder() / name);
+  std::vector<Rule> rules;
+  for (const auto& file : files)
+    for (Rule& rule : rules_of_file(file)) rules.push_back(std::move(rule));
   fmt::print("{} rules, read in {:.2f} s; alpha {}, {} expansions at most\n", rules.size(), seconds_since(start),
              options.alpha, options.budget);
   fmt::print("{:<24} {:>5} {:>11} {:>19} {:>7} {:>6} {:>5} {:>7} {:>9} {:>8} {:>8}\n", "model", "nodes", "kernels",
