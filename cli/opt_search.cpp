@@ -11,6 +11,7 @@
 #include "cli/ending.h"
 #include "cli/interrupt.h"
 #include "cost/roofline.h"
+#include "ops/kernels/threads.h"
 #include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
 #include "ops/onnx/proto.h"
@@ -34,7 +35,7 @@ class Progress {
     if (std::chrono::duration<double>(time - said_).count() < pause) return;
     said_ = time;
     const std::string line = fmt::format(
-        "searching: {} of {} graphs, {} wait; best {:.1f} % of the cost; {:.0f} s", now.expanded, budget_, now.waiting,
+        "searching: {} of {} graphs; best {:.1f} % of the cost; {:.0f} s", now.expanded, budget_,
         100.0 * static_cast<double>(now.best) / static_cast<double>(std::max<Cost>(now.before, 1)),
         std::chrono::duration<double>(time - start_).count());
     if (console_.is_live())
@@ -108,6 +109,7 @@ SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, cons
   SearchOptions searching;
   searching.alpha = options.alpha;
   searching.budget = options.budget;
+  searching.jobs = kernels::thread_count(options.jobs);
   if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;

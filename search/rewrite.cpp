@@ -31,6 +31,7 @@ class Rewriting {
       if (change.kind == Change::Kind::added) suspects.push_back(change.computation);
     program_.collect(std::move(suspects), log_);
   }
+  const std::vector<std::vector<ValueId>>& results() const { return results_; }
 
  private:
   ValueId value_of(const TargetNode::Operand& operand) const {
@@ -156,11 +157,13 @@ bool takes_what_others_use(Program& program, const Match& match) {
 
 }  // namespace
 
-bool rewrite(Program& program, const Match& match, Program::Log& log) {
+bool rewrite(Program& program, const Match& match, Program::Log& log, std::vector<std::vector<ValueId>>* made) {
   check(log.empty(), "a rewrite has a log of its own");
   if (!is_there(program, match) || makes_a_cycle(program, match) || takes_what_others_use(program, match)) return false;
   const ProgramHash before = program.hash();
-  Rewriting(program, match, log).run();
+  Rewriting rewriting(program, match, log);
+  rewriting.run();
+  if (made != nullptr) *made = rewriting.results();
   if (program.hash() == before) {
     program.undo(log);
     log.clear();

@@ -1,39 +1,19 @@
 #include "search/search.h"
 
 #include <algorithm>
-#include <set>
+#include <atomic>
+#include <map>
+#include <mutex>
 
 #include "ops/error.h"
-#include "search/candidates.h"
+#include "ops/kernels/threads.h"
 #include "search/extract.h"
 #include "search/pieces.h"
+#include "search/region.h"
 #include "search/rewrite.h"
 
 namespace taso {
 namespace {
-
-constexpr std::uint32_t no_state = std::numeric_limits<std::uint32_t>::max();
-
-/// A graph that has been stood at: how it came from another.
-struct State {
-  std::uint32_t parent = no_state;
-  std::size_t depth = 0;
-  std::shared_ptr<const Match> match;
-  Program::Log log;
-  GraphCost cost;
-};
-
-/// A graph that nobody has made yet: a match in one that has been stood at.
-struct Waiting {
-  GraphCost cost;
-  std::uint64_t number = 0;  // in the order of finding
-  std::uint32_t parent = no_state;
-  ProgramHash hash;
-  std::shared_ptr<const Match> match;
-
-  /// For a heap that has the cheapest on top, and of those the first.
-  bool operator<(const Waiting& other) const { return cost != other.cost ? cost > other.cost : number > other.number; }
-};
 
 /// Rules that speak of an operator which neither the graph has nor a rule makes can never match.
 std::vector<std::unique_ptr<RewriteRule>> applicable(const Program& program, const std::vector<Rule>& rules) {
@@ -66,273 +46,229 @@ std::vector<std::unique_ptr<RewriteRule>> applicable(const Program& program, con
 
 class Search {
  public:
-  Search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices, const SearchOptions& options)
+  Search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& kernels, const SearchOptions& options,
+         const std::stop_token& stop, const std::function<void(const SearchProgress&)>& watch)
       : graph_(graph),
+        kernels_(kernels),
         options_(options),
+        stop_(stop),
+        watch_(watch),
         program_(store_, graph),
-        first_new_(store_.computations()),
         rules_(applicable(program_, rules)),
-        prices_(program_, prices, options.sizes),
+        prices_(program_, kernels, options.sizes),
         candidates_(program_, rules_, prices_) {
-    State first;
-    first.cost = lowest_ = prices_.total();
-    states_.push_back(std::move(first));
-    seen_.insert(program_.hash());
+    before_ = cost_ = prices_.total();
+    is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
   }
 
-  SearchResult run(const std::stop_token& stop, const std::function<void(const SearchProgress&)>& watch) {
-    stop_ = stop;
-    watch_ = watch;
-    const std::size_t piece = options_.piece;
-    const bool is_large = piece > 0 && pieces_of(program_, piece).size() > 3;
-    // Steps back are for the pieces: in a large graph there are too many places to take them.
-    if (is_large) alpha_ = 1;
-    expand(0);
-    expanded_ = 1;
-    End end = loop(options_.budget, is_large);
-    alpha_ = options_.alpha;
-    while (end == End::stuck) {
-      const GraphCost before = states_[best_].cost;
-      bool all_tried = true;
-      end = search_pieces(piece, all_tried);
-      if (end == End::stuck && all_tried && states_[best_].cost == before) end = End::exhausted;
+  SearchResult run() {
+    using End = SearchResult::End;
+    std::optional<End> end;
+    while (!end) {
+      const GraphCost before = cost_;
+      const std::size_t expanded = expanded_;
+      descend();
+      // Pieces with the one after them, and then the pairs between those: what crosses a border lies inside of the next.
+      for (std::size_t first = 0; first < 2 && !end; ++first) {
+        const bool all_tried = search_pairs(first);
+        if (stop_.stop_requested())
+          end = End::stopped;
+        else if (is_late())
+          end = End::time;
+        else if (expanded_ >= options_.budget)
+          end = End::budget;
+        else if (all_tried)
+          end = End::exhausted;
+      }
+      if (!end && cost_ == before && expanded_ == expanded) end = End::exhausted;
     }
-    return finish(end);
+    return finish(*end);
   }
 
  private:
-  /// Why a part of the search is over: as in the result, or because it goes no further in this way.
-  enum class End { budget, time, exhausted, stopped, stuck };
+  /// The search of a region, for all regions with the same key.
+  struct Task {
+    Graph graph;
+    std::unordered_set<const Node*> frozen;
+    std::unique_ptr<Exploration> exploration;  // once it has begun
 
-  /// Pops and expands until so many graphs have been expanded in all. With `while_better`, only as long as the cheapest that
-  /// waits is better than everything before it.
-  End loop(std::size_t allowance, bool while_better) {
-    End end = End::exhausted;
-    while (!queue_.empty()) {
-      if (stop_.stop_requested())
-        end = End::stopped;
-      else if (options_.time_budget && std::chrono::steady_clock::now() - start_ > *options_.time_budget)
-        end = End::time;
-      else if (expanded_ >= allowance)
-        end = End::budget;
-      else if (while_better && queue_.front().cost >= states_[best_].cost)
-        end = End::stuck;
-      if (end != End::exhausted) break;
-      const auto state = make(pop());
-      if (!state) continue;
-      expand(*state);
+    bool is_exhausted() const { return exploration && exploration->is_exhausted(); }
+    bool found_something() const { return exploration && exploration->cost() < exploration->cost_before(); }
+  };
+
+  bool is_late() const {
+    return options_.time_budget && std::chrono::steady_clock::now() - start_ > *options_.time_budget;
+  }
+
+  /// Takes the best step in the whole graph, as long as there is one that makes it better: what shares an input may be far
+  /// apart. Steps back are for the regions; in a whole graph there are too many places to take them.
+  void descend() {
+    if (is_one_) return;
+    while (expanded_ < options_.budget && !stop_.stop_requested() && !is_late()) {
+      candidates_.repair();
       ++expanded_;
-      if (watch_) watch_({expanded_, queue_.size(), states_[0].cost.price, states_[best_].cost.price});
-    }
-    // What waits and is better than everything that was stood at.
-    while (!queue_.empty() && queue_.front().cost < states_[best_].cost) make(pop());
-    return while_better && end == End::exhausted ? End::stuck : end;
-  }
-
-  /// Each piece with the next, with an equal share of what is left of the budget. `all_tried` becomes false if one was left
-  /// before everything in it was tried.
-  End search_pieces(std::size_t piece, bool& all_tried) {
-    move_to(best_);
-    // By the values that they give: rewriting gives values other computations.
-    std::vector<std::vector<ValueId>> pieces;
-    for (const auto& part : pieces_of(program_, piece)) {
-      auto& values = pieces.emplace_back();
-      for (const ComputationId id : part)
-        for (const ValueId value : program_.results(id))
-          if (value != no_value) values.push_back(value);
-    }
-    const std::size_t pairs = std::max<std::size_t>(pieces.size(), 2) - 1;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      if (expanded_ >= options_.budget) return End::budget;
-      move_to(best_);
-      std::unordered_set<ComputationId> inside;
-      for (std::size_t k = i; k < std::min(i + 2, pieces.size()); ++k)
-        for (const ValueId value : pieces[k])
-          if (program_.definition(value).exists) inside.insert(program_.definition(value).computation);
-      // And what is between: computations that rewrites made, and nothing but these pieces uses.
-      std::unordered_set<ComputationId> outside;
-      rest_ = 0;
-      const std::vector<ComputationId> order = program_.computations();
-      for (auto id = order.rbegin(); id != order.rend(); ++id) {
-        if (inside.contains(*id) || is_between(*id, inside)) {
-          inside.insert(*id);
-        } else {
-          outside.insert(*id);
-          rest_ += prices_.price(*id);
-        }
+      const Candidate* best = nullptr;
+      for (const auto& [root, list] : candidates_.all())
+        for (const Candidate& candidate : list)
+          if (candidate.difference < (best ? best->difference : GraphCost())) best = &candidate;
+      if (best == nullptr) return;
+      Applied change;
+      change.match = best->match;
+      if (!rewrite(program_, *change.match, change.log)) return;
+      change.before = cost_;
+      change.after = cost_ + prices_.difference(program_, change.log);
+      // What was foreseen may have changed by rewrites far away that meet in an equal computation.
+      if (change.after >= change.before) {
+        program_.undo(change.log);
+        return;
       }
-      seen_.clear();
-      seen_.insert(program_.hash());
-      queue_.clear();
-      lowest_ = states_[best_].cost;
-      candidates_.leave_alone(std::move(outside));
-      ++pieces_searched_;
-      const std::size_t share = (options_.budget - expanded_) / (pairs - i);
-      const std::size_t allowance = expanded_ + std::max<std::size_t>(share, 1);
-      expand(best_);
-      ++expanded_;
-      const End end = loop(allowance, false);
-      if (end == End::stopped || end == End::time) return end;
-      if (end == End::budget) all_tried = false;
-    }
-    return expanded_ >= options_.budget ? End::budget : End::stuck;
-  }
-
-  bool is_between(ComputationId id, const std::unordered_set<ComputationId>& inside) const {
-    bool used = false;
-    for (const ValueId value : program_.results(id)) {
-      if (value == no_value) continue;
-      if (program_.is_output(value)) return false;
-      for (const ComputationId user : program_.users(value)) {
-        if (!inside.contains(user)) return false;
-        used = true;
-      }
-    }
-    return used && program_.store()[id].op != nullptr && place(id) >= first_new_;
-  }
-  Waiting pop() {
-    std::pop_heap(queue_.begin(), queue_.end());
-    Waiting top = std::move(queue_.back());
-    queue_.pop_back();
-    return top;
-  }
-
-  bool is_cheap(const GraphCost& cost) const {
-    return cost < lowest_ ||
-           static_cast<double>(cost.price - rest_) < alpha_ * static_cast<double>(lowest_.price - rest_);
-  }
-
-  /// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.
-  std::optional<std::uint32_t> make(const Waiting& waiting) {
-    if (!is_cheap(waiting.cost) && waiting.cost >= states_[best_].cost) return std::nullopt;
-    move_to(waiting.parent);
-    State state;
-    state.parent = waiting.parent;
-    state.depth = states_[waiting.parent].depth + 1;
-    state.match = waiting.match;
-    if (!rewrite(program_, *waiting.match, state.log)) return std::nullopt;
-    state.cost = states_[waiting.parent].cost + prices_.difference(program_, state.log);
-    // What was foreseen may have changed by rewrites far away that meet in an equal computation.
-    const bool foreseen = program_.hash() == waiting.hash;
-    if ((!foreseen && !seen_.insert(program_.hash()).second) ||
-        (!is_cheap(state.cost) && state.cost >= states_[best_].cost)) {
-      program_.undo(state.log);
-      return std::nullopt;
-    }
-    prices_.moved();
-    candidates_.touch(state.log);
-    const auto id = static_cast<std::uint32_t>(states_.size());
-    states_.push_back(std::move(state));
-    here_ = id;
-    if (states_[id].cost < states_[best_].cost) best_ = id;
-    lowest_ = std::min(lowest_, states_[id].cost);
-    return id;
-  }
-
-  void move_to(std::uint32_t target) {
-    if (target == here_) return;
-    prices_.moved();
-    std::vector<std::uint32_t> down;
-    std::uint32_t up = here_;
-    for (std::uint32_t other = target; up != other;) {
-      if (states_[up].depth >= states_[other].depth) {
-        program_.undo(states_[up].log);
-        candidates_.touch(states_[up].log);
-        up = states_[up].parent;
-      } else {
-        down.push_back(other);
-        other = states_[other].parent;
-      }
-    }
-    for (auto state = down.rbegin(); state != down.rend(); ++state) {
-      program_.redo(states_[*state].log);
-      candidates_.touch(states_[*state].log);
-    }
-    here_ = target;
-  }
-
-  void expand(std::uint32_t id) {
-    move_to(id);
-    candidates_.repair();
-    const GraphCost cost = states_[id].cost;
-    for (const auto& [root, list] : candidates_.all())
-      for (const Candidate& candidate : list) {
-        Waiting waiting;
-        waiting.cost = cost + candidate.difference;
-        if (!is_cheap(waiting.cost)) continue;
-        waiting.hash = program_.hash();
-        waiting.hash += candidate.hash;
-        if (!seen_.insert(waiting.hash).second) continue;
-        waiting.number = kept_++;
-        waiting.parent = id;
-        waiting.match = candidate.match;
-        lowest_ = std::min(lowest_, waiting.cost);
-        queue_.push_back(std::move(waiting));
-        std::push_heap(queue_.begin(), queue_.end());
-      }
-    longest_ = std::max(longest_, queue_.size());
-    if (queue_.size() > 2 * options_.longest_queue) {
-      // In a heap of "less is dearer", sorting puts the dearest first.
-      std::sort(queue_.begin(), queue_.end());
-      queue_.erase(queue_.begin(), queue_.end() - static_cast<std::ptrdiff_t>(options_.longest_queue));
-      std::make_heap(queue_.begin(), queue_.end());
-    }
-  }
-
-  SearchResult finish(End end) {
-    SearchResult result;
-    result.end = end == End::budget    ? SearchResult::End::budget
-                 : end == End::time    ? SearchResult::End::time
-                 : end == End::stopped ? SearchResult::End::stopped
-                                       : SearchResult::End::exhausted;
-    result.cost_before = states_[0].cost.price;
-    result.cost_after = states_[best_].cost.price;
-    result.counts = {rules_.size(), expanded_, candidates_.matched(), kept_, longest_, pieces_searched_, 0, 0};
-    std::vector<std::uint32_t> path;
-    for (std::uint32_t id = best_; id != 0; id = states_[id].parent) path.push_back(id);
-    std::reverse(path.begin(), path.end());
-    move_to(0);
-    Extractor extractor(program_, graph_);
-    for (const std::uint32_t id : path) {
-      const State& state = states_[id];
-      RewriteStep step = extractor.describe(*state.match, state.log);
-      program_.redo(state.log);
+      cost_ = change.after;
       prices_.moved();
-      here_ = id;
-      extractor.note(state.log);
-      step.cost_before = states_[state.parent].cost.price;
-      step.cost_after = state.cost.price;
+      candidates_.touch(change.log);
+      applied_.push_back(std::move(change));
+      tell(0);
+    }
+  }
+
+  /// The regions are searched side by side, with equal shares of half of what is left of the budget, and what was found is
+  /// done in the program one after the other.
+  /// True if everything was one region, of which nothing is left to try.
+  bool search_pairs(std::size_t first) {
+    std::vector<Region> regions;
+    std::vector<Task*> tasks, active;
+    for (const auto& computations : pairs_of_pieces(first)) {
+      regions.push_back(region_of(program_, computations));
+      Region& region = regions.back();
+      const auto [found, is_new] = tasks_.try_emplace(region.key);
+      Task& task = found->second;
+      if (is_new) {
+        task.graph = region.graph;
+        task.frozen = region.frozen;
+      }
+      tasks.push_back(&task);
+      if (!task.is_exhausted() && std::find(active.begin(), active.end(), &task) == active.end())
+        active.push_back(&task);
+    }
+    explore(active);
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      Task& task = *tasks[i];
+      if (!task.found_something()) continue;
+      const std::size_t made = applied_.size();
+      transfer(*task.exploration, task.graph, regions[i], program_, prices_, cost_, applied_);
+      for (std::size_t k = made; k < applied_.size(); ++k) candidates_.touch(applied_[k].log);
+      tell(0);
+    }
+    return is_one_ && tasks.size() == 1 && tasks[0]->is_exhausted();
+  }
+
+  void explore(const std::vector<Task*>& active) {
+    if (active.empty() || expanded_ >= options_.budget) return;
+    const std::size_t left = options_.budget - expanded_;
+    const std::size_t given = is_one_ ? left : std::max((left + 1) / 2, std::min(left, active.size()));
+    // The first ones get what does not divide.
+    const auto share = [&](std::size_t i) { return given / active.size() + (i < given % active.size() ? 1 : 0); };
+    std::vector<std::size_t> before;
+    for (const Task* task : active) before.push_back(task->exploration ? task->exploration->expanded() : 0);
+    std::atomic<std::size_t> done = 0;
+    kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(active.size()), [&](std::int64_t index) {
+      const auto i = static_cast<std::size_t>(index);
+      Task& task = *active[i];
+      if (stop_.stop_requested() || is_late()) return;
+      if (!task.exploration) task.exploration = begin(task);
+      std::size_t last = before[i];
+      task.exploration->run(share(i), [&] {
+        const std::size_t now = task.exploration->expanded();
+        if (now > last) tell(done.fetch_add(now - last) + now - last);
+        last = now;
+        return stop_.stop_requested() || is_late();
+      });
+    });
+    for (std::size_t i = 0; i < active.size(); ++i)
+      if (active[i]->exploration) expanded_ += active[i]->exploration->expanded() - before[i];
+  }
+
+  std::unique_ptr<Exploration> begin(const Task& task) const {
+    ExplorationOptions exploring;
+    exploring.alpha = options_.alpha;
+    exploring.longest_queue = options_.longest_queue;
+    exploring.sizes = options_.sizes;
+    return std::make_unique<Exploration>(task.graph, rules_, kernels_, exploring,
+                                         [&](const Value& value) { return task.frozen.contains(value.node); });
+  }
+
+  /// Says how far it has come; from any thread.
+  void tell(std::size_t expanded_now) {
+    if (!watch_) return;
+    const std::lock_guard lock(watching_);
+    watch_({expanded_ + expanded_now, before_.price, cost_.price});
+  }
+
+  std::vector<std::vector<ComputationId>> pairs_of_pieces(std::size_t first) {
+    std::vector<std::vector<ComputationId>> pieces;
+    if (!is_one_) pieces = pieces_of(program_, options_.piece);
+    if (is_one_) {
+      std::vector<ComputationId> all;
+      for (const ComputationId id : program_.computations())
+        if (program_.store()[id].op != nullptr || program_.store()[id].origin->as_opaque() != nullptr)
+          if (!program_.store()[id].weight_only) all.push_back(id);
+      if (first > 0 || all.empty()) return {};
+      return {std::move(all)};
+    }
+    std::vector<std::vector<ComputationId>> pairs;
+    for (std::size_t i = first; i < pieces.size(); i += 2) {
+      auto& pair = pairs.emplace_back(std::move(pieces[i]));
+      if (i + 1 < pieces.size()) pair.insert(pair.end(), pieces[i + 1].begin(), pieces[i + 1].end());
+    }
+    return pairs;
+  }
+
+  SearchResult finish(SearchResult::End end) {
+    SearchResult result;
+    result.end = end;
+    result.cost_before = before_.price;
+    result.cost_after = cost_.price;
+    result.counts.rules = rules_.size();
+    result.counts.expanded = expanded_;
+    result.counts.regions = tasks_.size();
+    for (const auto& [key, task] : tasks_) {
+      if (!task.exploration) continue;
+      result.counts.matched += task.exploration->matched();
+      result.counts.kept += task.exploration->kept();
+    }
+    for (auto change = applied_.rbegin(); change != applied_.rend(); ++change) program_.undo(change->log);
+    Extractor extractor(program_, graph_);
+    for (const Applied& change : applied_) {
+      RewriteStep step = extractor.describe(*change.match, change.log);
+      program_.redo(change.log);
+      extractor.note(change.log);
+      step.cost_before = change.before.price;
+      step.cost_after = change.after.price;
       result.steps.push_back(std::move(step));
     }
     result.graph = extractor.graph();
-    check(prices_.total() == states_[best_].cost, "the cost that was kept up to date is the cost");
+    prices_.moved();
+    check(prices_.total() == cost_, "the cost that was kept up to date is the cost");
     result.replacements = extractor.replacements(options_.is_named);
-    result.counts.computations = store_.computations();
-    result.counts.values = store_.values();
     return result;
   }
 
   const Graph& graph_;
+  const KernelPrices& kernels_;
   const SearchOptions& options_;
+  std::stop_token stop_;
+  const std::function<void(const SearchProgress&)>& watch_;
+  std::mutex watching_;
   Store store_;
   Program program_;
-  std::size_t first_new_;  // computations from here on are not of the graph that was given
   std::vector<std::unique_ptr<RewriteRule>> rules_;
   Prices prices_;
   Candidates candidates_;
-  std::vector<State> states_;
-  std::vector<Waiting> queue_;  // a heap
-  std::unordered_set<ProgramHash, HashProgramHash> seen_;
-  std::uint32_t here_ = 0, best_ = 0;
-  GraphCost lowest_;  // of everything seen, also of what waits
-  Cost rest_ = 0;     // of what is outside of the pieces that are searched
-  double alpha_ = options_.alpha;
-  std::size_t expanded_ = 0, pieces_searched_ = 0;
-  std::stop_token stop_;
-  std::function<void(const SearchProgress&)> watch_;
+  GraphCost before_, cost_;
+  std::vector<Applied> applied_;
+  std::map<std::string, Task> tasks_;  // by key
+  std::size_t expanded_ = 0;
+  bool is_one_ = false;  // too small to be cut into pieces
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::uint64_t kept_ = 0;
-  std::size_t longest_ = 0;
 };
 
 }  // namespace
@@ -350,7 +286,7 @@ std::string_view text_of(SearchResult::End end) {
 SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices,
                     const SearchOptions& options, const std::stop_token& stop,
                     const std::function<void(const SearchProgress&)>& watch) {
-  return Search(graph, rules, prices, options).run(stop, watch);
+  return Search(graph, rules, prices, options, stop, watch).run();
 }
 
 }  // namespace taso

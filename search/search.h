@@ -21,9 +21,10 @@ struct SearchOptions {
   std::size_t budget = 1000;  ///< graphs to expand
   std::optional<std::chrono::duration<double>> time_budget;
   std::size_t longest_queue = 1'000'000;  ///< graphs that wait; beyond twice as many the dearest are forgotten
-  /// A graph of more operators than `piece` times three is searched as a whole while it gets better with every step, and then
-  /// piece by piece: each with the one after it, cut where few values cross. 0 for never.
+  /// A graph of more operators than `piece` times three is searched in parts: pieces of about so many operators, each with the
+  /// one after it, cut where few values cross. Parts that are alike are searched once. 0 for never.
   std::size_t piece = 24;
+  unsigned jobs = 1;     ///< parts that are searched side by side; the result is the same
   DimensionSizes sizes;  ///< what unknown dimensions are priced as; 1, if nothing is given
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
@@ -49,16 +50,14 @@ struct SearchResult {
     std::size_t expanded = 0;  ///< graphs whose rewrites were looked at
     std::size_t matched = 0;   ///< places where a rule was found to apply
     std::size_t kept = 0;      ///< graphs that were new and cheap enough
-    std::size_t longest_queue = 0;
-    std::size_t pieces = 0;                    ///< pairs of pieces that were searched by themselves
-    std::size_t computations = 0, values = 0;  ///< that were held in the end
+    std::size_t regions = 0;   ///< parts that were searched by themselves, those that are alike once
   } counts;
 };
 
 std::string_view text_of(SearchResult::End end);
 
 struct SearchProgress {
-  std::size_t expanded = 0, waiting = 0;
+  std::size_t expanded = 0;
   Cost before = 0, best = 0;
 };
 

@@ -138,20 +138,23 @@ TEST_CASE("a search ends for a reason, and says which") {
   CHECK(short_of.end == SearchResult::End::budget);
   CHECK(short_of.counts.expanded == 2);
   CHECK(short_of.cost_after < short_of.cost_before);
+  options.budget = 1;
+  const SearchResult shortest = search(graph, rules, model, options);
+  CHECK(shortest.cost_after < shortest.cost_before);  // what waits and is better is not lost
   options.budget = 1000;
   options.time_budget = std::chrono::duration<double>(0);
   const SearchResult late = search(graph, rules, model, options);
   CHECK(late.end == SearchResult::End::time);
-  CHECK(late.cost_after < late.cost_before);  // what waits and is better is not lost
+  CHECK(late.cost_after <= late.cost_before);
   options.time_budget.reset();
   std::stop_source stop;
   stop.request_stop();
   CHECK(search(graph, rules, model, options, stop.get_token()).end == SearchResult::End::stopped);
   std::size_t seen = 0;
   search(graph, rules, model, options, {}, [&](const SearchProgress& progress) {
-    CHECK(progress.expanded == seen + 2);
+    CHECK(progress.expanded >= seen);
     CHECK(progress.best <= progress.before);
-    ++seen;
+    seen = progress.expanded;
   });
   CHECK(seen > 0);
 }
@@ -192,7 +195,7 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
   SearchOptions options;
   options.budget = 1500;
   const SearchResult result = search(graph, rules, Roofline(), options);
-  CHECK(result.counts.pieces > 3);
+  CHECK(result.counts.regions > 3);
   std::map<std::string_view, int> operators;
   for (const Node* node : result.graph.nodes())
     if (node->as_operator() != nullptr) ++operators[name_of(*node->as_operator())];
@@ -200,7 +203,7 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
   CHECK(operators["relu"] == 30);
   options.piece = 0;  // as a whole it takes longer, and comes to the same end
   const SearchResult whole = search(graph, rules, Roofline(), options);
-  CHECK(whole.counts.pieces == 0);
+  CHECK(whole.counts.regions == 1);
   CHECK(whole.cost_after == result.cost_after);
   CHECK(whole.counts.kept > result.counts.kept);
 }

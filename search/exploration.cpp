@@ -1,0 +1,134 @@
+#include "search/exploration.h"
+
+#include <algorithm>
+
+#include "ops/error.h"
+#include "search/rewrite.h"
+
+namespace taso {
+
+Exploration::Exploration(const Graph& graph, const std::vector<std::unique_ptr<RewriteRule>>& rules,
+                         const KernelPrices& prices, const ExplorationOptions& options,
+                         const std::function<bool(const Value&)>& is_frozen)
+    : options_(options),
+      program_(store_, graph),
+      prices_(program_, prices, options.sizes),
+      candidates_(program_, rules, prices_),
+      queue_(options.longest_queue) {
+  if (is_frozen) {
+    std::unordered_set<ComputationId> outside;
+    for (const auto& [value, id] : program_.original_values())
+      if (value && is_frozen(value)) outside.insert(program_.definition(id).computation);
+    candidates_.leave_alone(std::move(outside));
+  }
+  State first;
+  first.cost = lowest_ = prices_.total();
+  states_.push_back(std::move(first));
+  seen_.insert(program_.hash());
+}
+
+void Exploration::run(std::size_t expansions, const std::function<bool()>& should_end) {
+  const std::size_t allowance = expanded_ + expansions;
+  if (!begun_ && expansions > 0) {
+    begun_ = true;
+    expand(0);
+    ++expanded_;
+  }
+  while (!queue_.empty() && expanded_ < allowance && !should_end()) {
+    const auto state = make(expanded_ % 2 == 0 ? queue_.pop_nearest() : queue_.pop_cheapest());
+    if (!state) continue;
+    expand(*state);
+    ++expanded_;
+  }
+  // What waits and is better than everything that was stood at.
+  while (!queue_.empty() && queue_.lowest() < states_[best_].cost) make(queue_.pop_cheapest());
+}
+
+bool Exploration::is_cheap(const GraphCost& cost) const {
+  return cost < lowest_ || static_cast<double>(cost.price) < options_.alpha * static_cast<double>(lowest_.price);
+}
+
+/// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.
+std::optional<std::uint32_t> Exploration::make(const Waiting& waiting) {
+  if (!is_cheap(waiting.cost) && waiting.cost >= states_[best_].cost) return std::nullopt;
+  move_to(waiting.parent);
+  State state;
+  state.parent = waiting.parent;
+  state.depth = states_[waiting.parent].depth + 1;
+  state.match = waiting.match;
+  if (!rewrite(program_, *waiting.match, state.log, &state.made)) return std::nullopt;
+  state.cost = states_[waiting.parent].cost + prices_.difference(program_, state.log);
+  // What was foreseen may have changed by rewrites far away that meet in an equal computation.
+  const bool foreseen = program_.hash() == waiting.hash;
+  if ((!foreseen && !seen_.insert(program_.hash()).second) ||
+      (!is_cheap(state.cost) && state.cost >= states_[best_].cost)) {
+    program_.undo(state.log);
+    return std::nullopt;
+  }
+  prices_.moved();
+  candidates_.touch(state.log);
+  const auto id = static_cast<std::uint32_t>(states_.size());
+  const bool is_better = state.cost < states_[best_].cost;
+  state.steps = is_better ? 0 : states_[waiting.parent].steps + 1;
+  lowest_ = std::min(lowest_, state.cost);
+  states_.push_back(std::move(state));
+  here_ = id;
+  if (is_better) best_ = id;
+  return id;
+}
+
+void Exploration::move_to(std::uint32_t target) {
+  if (target == here_) return;
+  prices_.moved();
+  std::vector<std::uint32_t> down;
+  std::uint32_t up = here_;
+  for (std::uint32_t other = target; up != other;) {
+    if (states_[up].depth >= states_[other].depth) {
+      program_.undo(states_[up].log);
+      candidates_.touch(states_[up].log);
+      up = states_[up].parent;
+    } else {
+      down.push_back(other);
+      other = states_[other].parent;
+    }
+  }
+  for (auto state = down.rbegin(); state != down.rend(); ++state) {
+    program_.redo(states_[*state].log);
+    candidates_.touch(states_[*state].log);
+  }
+  here_ = target;
+}
+
+void Exploration::expand(std::uint32_t id) {
+  move_to(id);
+  candidates_.repair();
+  const GraphCost cost = states_[id].cost;
+  for (const auto& [root, list] : candidates_.all())
+    for (const Candidate& candidate : list) {
+      Waiting waiting;
+      waiting.cost = cost + candidate.difference;
+      if (!is_cheap(waiting.cost)) continue;
+      waiting.hash = program_.hash();
+      waiting.hash += candidate.hash;
+      if (!seen_.insert(waiting.hash).second) continue;
+      ++kept_;
+      waiting.parent = id;
+      waiting.match = candidate.match;
+      waiting.steps = waiting.cost < lowest_ ? 0 : states_[id].steps + 1;
+      lowest_ = std::min(lowest_, waiting.cost);
+      queue_.push(std::move(waiting));
+    }
+}
+
+void Exploration::retrace(const std::function<void(const Step&)>& take) {
+  std::vector<std::uint32_t> path;
+  for (std::uint32_t id = best_; id != 0; id = states_[id].parent) path.push_back(id);
+  move_to(0);
+  for (auto id = path.rbegin(); id != path.rend(); ++id) {
+    const State& state = states_[*id];
+    take({*state.match, state.log, state.made});
+    move_to(*id);
+  }
+}
+
+}  // namespace taso

@@ -1,0 +1,61 @@
+// The graphs that wait to be expanded, in two orders: by cost, and by how many steps they are away from the last
+// improvement.
+//
+// By cost alone a search drowns where many rewrites change nothing: all their combinations come before the one step that
+// costs a little and leads on. So graphs are taken from either order in turn.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "search/matcher.h"
+#include "search/prices.h"
+
+namespace taso {
+
+/// A graph that nobody has made yet: a match in one that has been stood at.
+struct Waiting {
+  GraphCost cost;
+  std::size_t steps = 0;     ///< since the last graph that was better than all before it
+  std::uint32_t parent = 0;  ///< the state that it is a rewrite of
+  ProgramHash hash;
+  std::shared_ptr<const Match> match;
+};
+
+class Queue {
+ public:
+  /// Beyond twice as many the dearest are forgotten.
+  explicit Queue(std::size_t longest) : longest_(longest) {}
+
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  void push(Waiting waiting);
+  /// The cheapest; of those that cost the same, the first.
+  Waiting pop_cheapest() { return pop(true); }
+  /// The cheapest of those with the fewest steps.
+  Waiting pop_nearest() { return pop(false); }
+  const GraphCost& lowest();
+
+ private:
+  Waiting pop(bool by_cost);
+  void skip_taken(std::vector<std::uint32_t>& heap, bool by_cost);
+  void shorten();
+  auto order(bool by_cost) const {
+    return [this, by_cost](std::uint32_t a, std::uint32_t b) {
+      const Waiting &left = *entries_[a], &right = *entries_[b];
+      if (!by_cost && left.steps != right.steps) return left.steps > right.steps;
+      return left.cost != right.cost ? left.cost > right.cost : a > b;
+    };
+  }
+
+  std::size_t longest_;
+  std::deque<std::unique_ptr<Waiting>> entries_;  // in the order of finding; taken ones keep their keys only
+  std::vector<bool> taken_;
+  std::vector<std::uint32_t> cheapest_, nearest_;  // heaps of entries
+  std::size_t size_ = 0;
+};
+
+}  // namespace taso

@@ -1,0 +1,39 @@
+// A part of a program as a graph of its own, which is searched apart from the rest: what comes in from outside is an input,
+// what is used outside an output.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "search/exploration.h"
+
+namespace taso {
+
+struct Region {
+  Graph graph;
+  /// What is around it: priced, so that kernels that reach across the border are seen, but not rewritten.
+  std::unordered_set<const Node*> frozen;
+  /// The values of the program that the graph's values stand for.
+  std::unordered_map<Value, ValueId, HashValue> values;
+  /// Everything that the search of it depends on: regions with one key are solved alike.
+  std::string key;
+};
+
+/// The region that these computations make up, with what they need that depends on constants only.
+Region region_of(const Program& program, const std::vector<ComputationId>& computations);
+
+/// A rewrite of the program, as it was made.
+struct Applied {
+  std::shared_ptr<const Match> match;
+  Program::Log log;
+  GraphCost before, after;
+};
+
+/// Does in the program what was found for the region, or for one with the same key, up to where the program costs least, and
+/// appends that. What turns out to be impossible or no improvement there is left. `cost` is the program's.
+void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, Program& program, Prices& prices,
+              GraphCost& cost, std::vector<Applied>& applied);
+
+}  // namespace taso
