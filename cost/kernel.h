@@ -38,6 +38,8 @@ class KernelPrices {
  public:
   virtual ~KernelPrices() = default;
   virtual Cost price(const GraphView& view, const Kernel& kernel) const = 0;
+  /// A saving of less than this means nothing.
+  virtual Cost noise() const { return 0; }
 };
 
 /// For those who want few launches: each costs 1.

@@ -53,8 +53,9 @@ double Roofline::nanoseconds_of_product(const Kernel& kernel) const {
 Cost Roofline::price(const GraphView&, const Kernel& kernel) const { return price(kernel); }
 
 Cost Roofline::price(const Kernel& kernel) const {
-  const double arithmetic = nanoseconds_of_product(kernel) + kernel.operations / h200::operations;
-  const double nanoseconds = least(kernel.kind) + std::max(arithmetic, nanoseconds_of_movement(kernel));
+  const double nanoseconds =
+      least(kernel.kind) +
+      std::max({nanoseconds_of_product(kernel), kernel.operations / h200::operations, nanoseconds_of_movement(kernel)});
   return static_cast<Cost>(std::min(nanoseconds * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));
 }
 

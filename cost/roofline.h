@@ -2,8 +2,8 @@
 // has measured. Only additions, multiplications, divisions and rounding up of doubles, without contraction: the same number
 // on every machine.
 //
-// A kernel takes the least time of its kind, plus the longer of: its arithmetic, in products and then on what they give, and
-// moving its bytes. More of anything never costs less, and one kernel for two of its kind never costs more than the two.
+// A kernel takes the least time of its kind, plus the longest of: its arithmetic in products, its other arithmetic, moving
+// its bytes. More of anything never costs less, and one kernel for two of its kind never costs more than the two.
 #pragma once
 
 #include "cost/kernel.h"
@@ -13,10 +13,14 @@ namespace taso {
 /// How products of float32 are done: on the tensor cores, which cut their factors to TF32, or exactly.
 enum class Precision : std::uint8_t { tf32, fp32 };
 
+/// 20 ns: the model is not as good as that, and no measurement is.
+inline constexpr Cost h200_noise = 20'000;
+
 class Roofline : public KernelPrices {
  public:
   explicit Roofline(Precision precision = Precision::tf32) : precision_(precision) {}
   Cost price(const GraphView& view, const Kernel& kernel) const override;
+  Cost noise() const override { return h200_noise; }
   /// The view is not looked at.
   Cost price(const Kernel& kernel) const;
 

@@ -54,6 +54,12 @@ struct GraphCost {
   friend GraphCost operator+(GraphCost a, const GraphCost& b) { return a += b; }
 };
 
+/// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost.
+inline bool is_worth(const GraphCost& before, const GraphCost& after, const KernelPrices& kernels) {
+  return before.price - after.price > kernels.noise() ||
+         (after.price <= before.price && after.operators < before.operators);
+}
+
 class Prices {
  public:
   /// Unknown dimensions are priced with these sizes, or as 1.
@@ -64,6 +70,7 @@ class Prices {
 
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();
+  const KernelPrices& kernels() const { return kernels_; }
   /// Of the kernel that is known by this computation; 0 if there is none.
   Cost price(ComputationId id);
   /// Of the whole program: the sum over its computations, and what its plan costs.

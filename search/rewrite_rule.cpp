@@ -33,6 +33,25 @@ Rule source_alone(const Rule& rule, bool exchanged) {
   return alone;
 }
 
+/// The same for patterns that differ in the order of what is added or multiplied.
+std::string text_in_one_order(const Pattern& pattern) {
+  if (pattern.is_input()) return pattern.input;
+  std::string text = pattern.op + ' ' + std::to_string(pattern.output) + '[';
+  for (const auto& [name, term] : pattern.attributes) text += name + '=' + text_of(*term) + ',';
+  std::vector<std::string> operands;
+  for (const PatternPtr& operand : pattern.operands) operands.push_back(text_in_one_order(*operand));
+  if (commutes(pattern.op)) std::sort(operands.begin(), operands.end());
+  for (const std::string& operand : operands) text += '(' + operand + ')';
+  return text + ']';
+}
+
+/// Such a rule leads nowhere: what is added or multiplied is found in either order anyway.
+bool only_exchanges(const Rule& rule) {
+  return std::equal(
+      rule.source.begin(), rule.source.end(), rule.target.begin(), rule.target.end(),
+      [](const PatternPtr& a, const PatternPtr& b) { return text_in_one_order(*a) == text_in_one_order(*b); });
+}
+
 }  // namespace
 
 SourceNode::Field RewriteRule::field_of(const Pattern& pattern, std::size_t kind, std::size_t index) const {
@@ -146,6 +165,7 @@ bool RewriteRule::find_ways() {
 std::unique_ptr<RewriteRule> RewriteRule::compile(const Rule& rule) {
   for (const PatternPtr& pattern : rule.source)
     if (pattern->is_input()) return nullptr;
+  if (only_exchanges(rule)) return nullptr;
   std::unique_ptr<RewriteRule> compiled(new RewriteRule);
   compiled->name_ = rule.name;
   Rule axiom = rule;

@@ -43,7 +43,8 @@ struct WayUp {
 
 class RewriteRule {
  public:
-  /// Nothing if it cannot be looked for: a result that is an input, or results that share none. An axiom is read from left
+  /// Nothing if it cannot be looked for, for a result is an input, or results share none, or if it would change nothing but
+  /// the order of what is added or multiplied. An axiom is read from left
   /// to right.
   static std::unique_ptr<RewriteRule> compile(const Rule& rule);
 

@@ -110,7 +110,9 @@ class Search {
       const Candidate* best = nullptr;
       for (const auto& [root, list] : candidates_.all())
         for (const Candidate& candidate : list)
-          if (candidate.difference < (best ? best->difference : GraphCost())) best = &candidate;
+          if (is_worth(GraphCost(), candidate.difference, kernels_) &&
+              (best == nullptr || candidate.difference < best->difference))
+            best = &candidate;
       if (best == nullptr) return;
       Applied change;
       change.match = best->match;
@@ -118,7 +120,7 @@ class Search {
       change.before = cost_;
       change.after = cost_ + prices_.difference(program_, change.log);
       // What was foreseen may have changed by rewrites far away that meet in an equal computation.
-      if (change.after >= change.before) {
+      if (!is_worth(change.before, change.after, kernels_)) {
         program_.undo(change.log);
         return;
       }
@@ -230,6 +232,7 @@ class Search {
     result.counts.rules = rules_.size();
     result.counts.expanded = expanded_;
     result.counts.regions = tasks_.size();
+    result.counts.matched = candidates_.matched();
     for (const auto& [key, task] : tasks_) {
       if (!task.exploration) continue;
       result.counts.matched += task.exploration->matched();
