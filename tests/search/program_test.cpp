@@ -12,6 +12,7 @@
 #include "search/rewrite.h"
 #include "search/search.h"
 #include "tests/catch.h"
+#include "tests/ops/random_graph.h"
 #include "tests/search/rule_graph.h"
 
 using namespace taso;

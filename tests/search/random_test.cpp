@@ -1,145 +1,246 @@
-// Whatever the search makes of a graph computes the same: random graphs, all rules, and a threshold that lets it wander.
+// Whatever rules and search make of a graph computes the same: random graphs over all operators, all rules that are shipped,
+// and a threshold that lets the search wander. The program search_random does more of it.
 #include <cmath>
 
-#include "cost/roofline.h"
 #include "ops/graph_text.h"
-#include "ops/interpreter.h"
-#include "search/search.h"
 #include "tests/catch.h"
-#include "tests/search/rule_graph.h"
+#include "tests/search/campaign.h"
+#include "tests/search/reduce.h"
 
 using namespace taso;
 
 namespace {
 
-/// Empty, or what differs. Rules are about real numbers: where something on the way is none, 0 times it is not 0, and there is
-/// nothing to compare.
-std::string difference(const Graph& before, const Graph& after, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<Array> inputs;
-  for (const Value& input : before.inputs) inputs.push_back(whole_array(random, extents_of(input.shape())));
-  const InterpreterOptions plain{1, true};
-  Graph everything = before;
-  everything.outputs.clear();
-  for (const Node* node : before.nodes())
-    for (std::size_t i = 0; i < node->outputs().size(); ++i) everything.outputs.push_back(node->output(i));
-  for (const Array& value : interpret(everything, inputs, plain))
-    for (const double element : value.values<double>())
-      if (!std::isfinite(element)) return {};
-  const auto expected = interpret(before, inputs, plain), given = interpret(after, inputs, plain);
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].extents() != given[i].extents()) return "output " + std::to_string(i) + " has another shape";
-    const auto a = expected[i].values<double>(), b = given[i].values<double>();
-    double scale = 1;
-    for (const double value : a)
-      if (std::isfinite(value)) scale = std::max(scale, std::abs(value));
-    for (std::size_t k = 0; k < a.size(); ++k) {
-      if (!std::isfinite(a[k]) || std::abs(a[k]) > 1e100) continue;  // of what is no number, rules say nothing
-      if (!(std::abs(a[k] - b[k]) <= 1e-9 * scale))
-        return "output " + std::to_string(i) + " at " + std::to_string(k) + ": " + std::to_string(a[k]) + " became " +
-               std::to_string(b[k]);
-    }
-  }
-  return {};
+CampaignOptions wandering(std::size_t budget) {
+  CampaignOptions options;
+  options.search.alpha = 1.2;
+  options.search.budget = budget;
+  options.makeup = {5, 0.25, 0.1, 0.2, 0.3, 3};
+  return options;
 }
 
-/// What is wrong with the numbers of the steps on the face of it: whether the steps are right is for the verifier to say.
-std::string flaw_of(const Graph& graph, const SearchResult& result) {
-  ValueNumber next = 0;
-  for (const Node* node : graph.nodes()) next += node->outputs().size();
-  Cost cost = result.cost_before;
-  for (const RewriteStep& step : result.steps) {
-    for (const auto& [name, value] : step.inputs)
-      if (value >= next) return "an input of " + step.rule + " that nobody made";
-    for (const ValueNumber value : step.replaced)
-      if (value >= next) return step.rule + " replaces what nobody made";
-    for (const RewriteStep::Made& made : step.made)
-      for (const ValueNumber value : made.results) {
-        if (value > next) return "a value that " + step.rule + " makes does not have the next number";
-        next = std::max(next, value + 1);
-      }
-    for (const auto& [value, other] : step.merged)
-      if (value >= next || other >= next || value == other) return "a wrong merge in " + step.rule;
-    if (step.cost_before != cost) return "costs that do not follow one another";
-    cost = step.cost_after;
-  }
-  return cost == result.cost_after ? "" : "costs that do not lead to the last one";
+std::vector<Rule> shipped_rules() { return rules_of_file(source_folder() / "rules/taso.rules"); }
+
+void search(Campaign& campaign, std::uint64_t first, std::size_t count) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) REQUIRE(campaign.search(seed) == "");
 }
 
-struct Campaign {
-  std::size_t graphs = 0, changed = 0, steps = 0;
-};
+void walk(Campaign& campaign, std::uint64_t first, std::size_t count) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) REQUIRE(campaign.walk(seed) == "");
+}
 
-Campaign run(const std::vector<Rule>& rules, std::uint64_t first, std::size_t count, std::size_t parts,
-             const SearchOptions& options) {
-  RuleGraphs graphs(rules);
-  Campaign campaign;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const Graph graph = graphs.make(seed, parts);
-    const std::string text = text_of(graph);
-    const SearchResult result = search(graph, rules, Roofline(), options);
-    INFO("seed " << seed << "\n" << text << "became\n" << text_of(result.graph));
-    for (const RewriteStep& step : result.steps) UNSCOPED_INFO("by " << step.rule);
-    REQUIRE(result.cost_after <= result.cost_before);
-    REQUIRE(difference(graph, result.graph, seed) == "");
-    REQUIRE(flaw_of(graph, result) == "");
-    ++campaign.graphs;
-    campaign.changed += !result.steps.empty();
-    campaign.steps += result.steps.size();
-  }
-  return campaign;
+std::size_t operators_in(const Graph& graph) {
+  std::size_t count = 0;
+  for (const Node* node : graph.nodes()) count += node->as_operator() != nullptr ? 1 : 0;
+  return count;
+}
+
+/// What is printed of a reduced graph.
+Graph graph_in(const std::string& told) {
+  const std::size_t begin = told.find("\ngraph\n");
+  REQUIRE(begin != std::string::npos);
+  return parse_graph(std::string_view(told).substr(begin + 1));
+}
+
+bool has(const Graph& graph, std::string_view name) {
+  for (const Node* node : graph.nodes())
+    if (node->as_operator() != nullptr && name_of(*node->as_operator()) == name) return true;
+  return false;
 }
 
 }  // namespace
 
-TEST_CASE("random graphs compute the same after any rewrites") {
-  SearchOptions options;
-  options.alpha = 1.2;
-  options.budget = 25;
-  const Campaign campaign = run(sound_rules(), 1, 150, 4, options);
-  CHECK(campaign.changed > campaign.graphs / 3);
-  CHECK(campaign.steps > campaign.graphs / 2);
+TEST_CASE("every rule that is shipped keeps what its source computes") {
+  Campaign campaign(shipped_rules(), wandering(0));
+  for (std::size_t rule = 0; rule < campaign.rules(); ++rule) REQUIRE(campaign.force(rule, 1) == "");
+  INFO(campaign.summary());
+  CHECK(campaign.rules() > 2000);
+  CHECK(campaign.missing().size() < campaign.rules() / 100);
+  CHECK(campaign.tally().no_number < campaign.tally().rewrites / 100);
+}
+
+TEST_CASE("random graphs compute the same after random walks and searches by all rules") {
+  Campaign campaign(shipped_rules(), wandering(10));
+  walk(campaign, 1, 60);
+  search(campaign, 1000, 40);
+  INFO(campaign.summary());
+  const Tally& tally = campaign.tally();
+  CHECK(tally.rewrites > 5 * 60);
+  CHECK(tally.applied.size() > 150);
+  CHECK(tally.changed > tally.searches / 3);
+  CHECK(tally.no_number < tally.rewrites / 5);
+}
+
+TEST_CASE("random graphs compute the same after searches by rules that are known to be sound") {
+  Campaign campaign(sound_rules(), wandering(25));
+  search(campaign, 1, 100);
+  CHECK(campaign.tally().changed > campaign.tally().searches / 3);
+  CHECK(campaign.tally().steps > campaign.tally().searches / 2);
 }
 
 TEST_CASE("random graphs compute the same when they are searched piece by piece") {
-  SearchOptions options;
-  options.alpha = 1.2;
-  options.budget = 80;
-  options.piece = 2;
-  const Campaign campaign = run(sound_rules(), 5000, 60, 12, options);
-  CHECK(campaign.changed > campaign.graphs / 2);
+  CampaignOptions options = wandering(80);
+  options.search.piece = 2;
+  options.makeup.parts = 12;
+  Campaign campaign(sound_rules(), options);
+  search(campaign, 5000, 40);
+  CHECK(campaign.tally().changed > campaign.tally().searches / 2);
 }
 
-TEST_CASE("what a wrong rule does is noticed") {
-  const std::vector<Rule> wrong{parse_rule("rule wrong\n  relu(sub(x, y)) => sub(relu(x), y)\n")};
-  SearchOptions options;
-  options.alpha = 1.2;
-  RuleGraphs graphs(wrong);
-  std::size_t noticed = 0;
-  struct Cheapest : KernelPrices {  // so that it is always applied
-    Cost price(const GraphView& view, const Kernel& kernel) const override {
-      for (const PlanNode node : kernel.nodes)
-        if (name_of(*view.op(node)) == "relu" && view.op(view.producer(view.operand(node, 0))) != nullptr) return 100;
-      return 1;
-    }
-  };
-  for (std::uint64_t seed = 1; seed < 20; ++seed) {
-    const Graph graph = graphs.make(seed, 2);
-    noticed += difference(graph, search(graph, wrong, Cheapest(), options).graph, seed) != "";
+TEST_CASE("what a wrong rule does is noticed, and made small") {
+  std::vector<Rule> rules = sound_rules();
+  rules.erase(rules.begin() + 20, rules.end());
+  const Rule wrong = parse_rule("candidate wrong\n  relu(sub(x, y)) => sub(relu(x), y)\n");
+  rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(rules.size() / 2), wrong);
+  CampaignOptions options = wandering(20);
+  options.makeup.parts = 10;
+  SECTION("where it is planted") {
+    Campaign campaign(rules, options);
+    const std::string told = campaign.force(rules.size() / 2, 1);
+    CHECK(told.find("rule wrong\n") != std::string::npos);
+    CHECK(operators_in(graph_in(told)) == 2);
   }
-  CHECK(noticed > 5);
+  SECTION("in walks") {
+    Campaign campaign(rules, options);
+    std::size_t noticed = 0;
+    for (std::uint64_t seed = 1; seed < 300 && noticed < 3; ++seed) {
+      const std::string told = campaign.walk(seed);
+      if (told.empty()) continue;
+      INFO(told);
+      ++noticed;
+      CHECK(told.find("rule wrong\n") != std::string::npos);
+      const Graph small = graph_in(told);
+      CHECK(operators_in(small) == 2);
+      CHECK(small.outputs.size() == 1);
+      for (const Value& input : small.inputs) CHECK(count(extents_of(input.shape())) == 1);
+    }
+    CHECK(noticed >= 3);
+  }
+  SECTION("in searches, whose rules it is found among") {
+    struct Cheapest : KernelPrices {  // so that it is always applied
+      Cost price(const GraphView& view, const Kernel& kernel) const override {
+        for (const PlanNode node : kernel.nodes)
+          if (view.op(node) != nullptr && name_of(*view.op(node)) == "relu" &&
+              view.op(view.producer(view.operand(node, 0))) != nullptr)
+            return 100;
+        return 1;
+      }
+    } cheapest;
+    options.prices = &cheapest;
+    Campaign campaign(rules, options);
+    std::size_t noticed = 0;
+    for (std::uint64_t seed = 1; seed < 300 && noticed < 3; ++seed) {
+      const std::string told = campaign.search(seed);
+      if (told.empty()) continue;
+      INFO(told);
+      ++noticed;
+      CHECK(told.find("rule wrong\n") != std::string::npos);
+      CHECK(operators_in(graph_in(told)) == 2);
+    }
+    CHECK(noticed >= 3);
+  }
 }
 
-TEST_CASE("random graphs compute the same after thousands of searches", "[.][full]") {
-  SearchOptions options;
-  options.alpha = 1.2;
-  options.budget = 40;
-  run(sound_rules(), 1000, 3000, 6, options);
+TEST_CASE("agreement tells the order of numbers from a fault, and what is no number from both") {
+  const auto compared = [](const char* text) {
+    const Graph graph = parse_graph(text);
+    Graph before = graph, after = graph;
+    before.outputs = {graph.outputs[0]};
+    after.outputs = {graph.outputs[1]};
+    return compare(before, after, 1);
+  };
+  const Agreement same = compared(
+      "graph\n input x: float64[3]\n a = relu(x)\n b = add(a, a)\n c = add(x, x)\n d = relu(c)\n output b, d\n");
+  CHECK(same.field == Agreement::Kind::agrees);
+  CHECK(!same.wrong());
+  const Agreement other =
+      compared("graph\n input x: float64[3]\n a = relu(x)\n b = add(a, x)\n c = add(x, x)\n output b, c\n");
+  CHECK(other.wrong());
+  CHECK(other.difference != "");
+  const Agreement none = compared(
+      "graph\n input x: float64[3]\n a = sub(x, x)\n b = div(x, a)\n c = add(b, x)\n d = add(x, b)\n output c, d\n");
+  CHECK(none.real == Agreement::Kind::no_number);
+  CHECK(!none.wrong());
+  const Agreement neither =
+      compared("graph\n input x: float64[3]\n a = sub(x, x)\n b = div(x, a)\n c = sub(b, x)\n output c, a\n");
+  CHECK(neither.wrong());
+}
+
+TEST_CASE("graphs are reduced to what matters") {
+  const Graph graph = parse_graph(
+      "graph\n"
+      "  input sizes: float64[N, T]\n"
+      "  input x: float64[4, N, 5]\n"
+      "  input w: float64[6, 6, 3]\n"
+      "  t0 = relu(x)\n"
+      "  t1, t2 = split[axis=0, at=2](t0)\n"
+      "  t3 = tanh(t1)\n"
+      "  t4 = transpose[permutation=[1, 0, 2]](t3)\n"
+      "  t5 = exp(t4)\n"
+      "  t6 = sigmoid(w)\n"
+      "  output t2, t5, t6, t0\n");
+  SECTION("one operator") {
+    const Graph small = reduce(graph, [](const Graph& g) { return has(g, "tanh"); });
+    CHECK(text_of(small).find("tanh") != std::string::npos);
+    CHECK(operators_in(small) == 1);
+    CHECK(small.inputs.size() == 1);
+    CHECK(extents_of(small.inputs[0].shape()) == Extents{1, 1, 1});
+  }
+  SECTION("two far from each other") {
+    const Graph small = reduce(graph, [](const Graph& g) { return has(g, "relu") && has(g, "exp"); });
+    CHECK(operators_in(small) == 2);
+  }
+  SECTION("an unknown dimension stays if it matters") {
+    const Graph small = reduce(graph, [](const Graph& g) {
+      for (const Node* node : g.nodes())
+        if (node->as_operator() != nullptr && !is_static(node->output().shape())) return true;
+      return false;
+    });
+    CHECK(operators_in(small) == 1);
+    CHECK(text_of(small).find("[1, N, 1]") != std::string::npos);
+  }
+  SECTION("never more than so many tries") {
+    std::size_t tries = 0;
+    reduce(
+        graph, [&](const Graph&) { return ++tries < 5; }, 20);
+    CHECK(tries <= 20);
+  }
+}
+
+TEST_CASE("rules are reduced to those that matter") {
+  const auto rules = shipped_rules();
+  std::size_t asked = 0;
+  const auto left = reduce(rules, [&](const std::vector<Rule>& fewer) {
+    ++asked;
+    const auto there = [&](std::size_t i) {
+      return std::any_of(fewer.begin(), fewer.end(), [&](const Rule& rule) { return rule.name == rules[i].name; });
+    };
+    return there(17) && there(1900);
+  });
+  REQUIRE(left.size() == 2);
+  CHECK(left[0].name == rules[17].name);
+  CHECK(left[1].name == rules[1900].name);
+  CHECK(asked < 200);
+}
+
+TEST_CASE("random graphs compute the same after thousands of walks and searches by all rules", "[.][full]") {
+  Campaign campaign(shipped_rules(), wandering(20));
+  for (std::uint64_t seed = 100; seed < 110; ++seed)
+    for (std::size_t rule = 0; rule < campaign.rules(); ++rule) REQUIRE(campaign.force(rule, seed) == "");
+  walk(campaign, 10'000, 3000);
+  search(campaign, 20'000, 3000);
+  WARN(campaign.summary());
+}
+
+TEST_CASE("random graphs compute the same after thousands of searches by sound rules", "[.][full]") {
+  CampaignOptions options = wandering(40);
+  Campaign campaign(sound_rules(), options);
+  search(campaign, 1000, 2000);
 }
 
 TEST_CASE("random graphs compute the same after searches by properties, in both directions", "[.][full]") {
-  SearchOptions options;
-  options.alpha = 1.2;
-  options.budget = 20;
-  run(rules_of_file(source_folder() / "rules/properties.rules"), 1, 1000, 5, options);
+  Campaign campaign(rules_of_file(source_folder() / "rules/properties.rules"), wandering(20));
+  for (std::size_t rule = 0; rule < campaign.rules(); ++rule) REQUIRE(campaign.force(rule, 1) == "");
+  walk(campaign, 1, 1000);
+  search(campaign, 1, 1000);
 }

@@ -1,4 +1,4 @@
-#include "cli/rule_input.h"
+#include "cli/verify/rule_input.h"
 
 #include <algorithm>
 #include <cerrno>

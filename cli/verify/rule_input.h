@@ -1,4 +1,4 @@
-// Rule files as programs are given them: text or TASO's own files, and where in them each rule stands.
+// The rules that taso-verify is given: text or TASO's own files, and where in them each rule stands.
 #pragma once
 
 #include <filesystem>

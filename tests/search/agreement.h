@@ -1,0 +1,54 @@
+// Whether two graphs of one pool compute the same: exactly, over the prime field, and in float64 on the interpreter.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "ops/field.h"
+#include "ops/graph.h"
+#include "ops/random.h"
+
+namespace taso {
+
+/// An operator that nobody models: results that depend on every element of every operand. The first has the type of the
+/// first operand; if there is a second, it is a whole number.
+class Mixture : public OpaqueBody {
+ public:
+  explicit Mixture(std::uint64_t key, std::size_t results) : key_(key), results_(results) {}
+  std::string obstacle() const override { return {}; }
+  std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override;
+  std::vector<Tensor<Field>> run(const std::vector<std::optional<Tensor<Field>>>& inputs) const;
+  bool same(const OpaqueBody& other) const override;
+
+ private:
+  std::uint64_t key_;
+  std::size_t results_;
+};
+
+/// What the unknown dimensions of random graphs stand for when they are run.
+std::int64_t size_of_unknown(std::string_view name);
+Operator at_sizes(Operator op);
+
+/// The values of the outputs over the field, for random inputs; for small whole numbers, if `whole`.
+std::vector<Tensor<Field>> evaluate_field(const Graph& graph, std::uint64_t seed, bool whole);
+
+struct Agreement {
+  enum class Kind {
+    agrees,
+    differs,
+    no_number,  ///< something on the way to an output is infinite, or none: rules speak of real numbers only
+  };
+  Kind field = Kind::agrees, real = Kind::agrees;
+  std::string difference;  ///< the first that was found
+
+  /// Some laws of the order, like relu(x / 3) = relu(x) / 3, hold for real numbers only: there, it takes those to tell.
+  bool speaks_of_order = false;
+
+  bool wrong() const { return real == Kind::differs || (field == Kind::differs && !speaks_of_order); }
+};
+
+/// `after` has the inputs of `before`, and as many outputs.
+Agreement compare(const Graph& before, const Graph& after, std::uint64_t seed);
+
+}  // namespace taso

@@ -1,0 +1,70 @@
+// Random testing of rewriting: every rule is applied where its source is planted, random walks apply whatever fits, and the
+// search does what it does; the graphs must compute the same all the way. What goes wrong is made small before it is told.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cost/roofline.h"
+#include "search/rewrite_rule.h"
+#include "search/search.h"
+#include "tests/search/agreement.h"
+#include "tests/search/rule_graph.h"
+
+namespace taso {
+
+struct CampaignOptions {
+  SearchOptions search;
+  GraphMakeUp makeup;
+  std::size_t walk = 8;                  ///< steps of a random walk
+  std::size_t attempts = 12;             ///< to plant a rule
+  const KernelPrices* prices = nullptr;  ///< the roofline, if not given
+};
+
+struct Tally {
+  std::size_t graphs = 0, rewrites = 0, searches = 0, changed = 0, steps = 0;
+  std::size_t no_number = 0;     ///< comparisons where float64 had nothing to say: not a number, or too large
+  std::size_t unlike_field = 0;  ///< comparisons that differ over the field, but not in float64
+  std::set<std::string> planted, matched, applied, in_results;  ///< rules
+};
+
+class Campaign {
+ public:
+  Campaign(std::vector<Rule> rules, CampaignOptions options);
+
+  // Each is the same for the same seed. What they return is empty, or says what is wrong, with a graph that is as small as
+  // it gets, and the rules that it takes.
+  /// Plants the rule and applies it at every match.
+  std::string force(std::size_t rule, std::uint64_t seed);
+  /// Applies rules at random, and takes everything back.
+  std::string walk(std::uint64_t seed);
+  std::string search(std::uint64_t seed);
+
+  const Tally& tally() const { return tally_; }
+  std::size_t rules() const { return graphs_.rules().size(); }
+  std::string summary() const;
+  /// Rules that can be looked for and were never applied.
+  std::vector<std::string> missing() const;
+
+ private:
+  std::string walk(const Graph& graph, std::uint64_t seed);
+  std::string search(const Graph& graph, std::uint64_t seed);
+  bool is_wrong(const Graph& before, const Graph& after, std::uint64_t seed, std::string* difference = nullptr);
+  bool goes_wrong(const Graph& graph, const RewriteRule& rule, std::uint64_t seed);
+  bool goes_wrong(const Graph& graph, const std::vector<Rule>& rules, std::uint64_t seed);
+  std::string told(const Graph& graph, const RewriteRule& rule, std::uint64_t seed, const std::string& what);
+
+  CampaignOptions options_;
+  RuleGraphs graphs_;
+  Roofline roofline_;
+  std::vector<std::unique_ptr<RewriteRule>> compiled_;
+  std::map<std::string, std::vector<std::size_t>> by_name_;  // places in compiled_
+  std::vector<std::vector<const RewriteRule*>> by_kind_;     // of the first result's operator
+  Tally tally_;
+};
+
+}  // namespace taso
