@@ -9,7 +9,6 @@
 #include "cli/gen/operator_sets.h"
 #include "cli/gen/settings.h"
 #include "cli/interrupt.h"
-#include "cli/verify/property_file.h"
 #include "cli/version.h"
 #include "ops/error.h"
 
@@ -27,7 +26,7 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
   const GenCommand command = parse_gen_command(argc, argv);
   switch (command.kind) {
     case GenCommand::Kind::help: return print(command.help);
-    case GenCommand::Kind::version: return print(describe_versions("taso-gen", describe_properties()));
+    case GenCommand::Kind::version: return print(describe_versions("taso-gen"));
     case GenCommand::Kind::list_operators:
       return print(describe_operators(read_operator_sets(operator_sets_path(command.settings.operator_sets))));
     case GenCommand::Kind::generate: break;

@@ -11,6 +11,7 @@
 #include "cli/opt_options.h"
 #include "cli/optimise.h"
 #include "cli/places.h"
+#include "cli/rule_set.h"
 #include "cli/version.h"
 #include "ops/error.h"
 #include "ops/onnx/cleanup.h"
@@ -37,6 +38,8 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
     case OptCommand::Kind::help: return print(command.help);
     case OptCommand::Kind::version: return print(describe_versions("taso-opt"));
     case OptCommand::Kind::list_passes: return print(list_passes());
+    case OptCommand::Kind::list_rules:
+      return print(print(read_rule_set(command.options.rule_files, command.options.disabled_rules)));
     case OptCommand::Kind::optimise: break;
   }
   watch_for_interrupt();

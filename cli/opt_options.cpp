@@ -19,7 +19,7 @@ struct Raw {
   std::string model, second;
   std::string output, budget, alpha, time_budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, disabled_rules;
-  bool external = false, embed = false, version = false, list_passes = false;
+  bool external = false, embed = false, version = false, list_passes = false, list_rules = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -42,8 +42,11 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   app.add_flag("--force", options.force, "Let the output replace the input");
 
   const std::string searching = "The search";
-  one("--budget", raw.budget, "Graphs that the search expands; 0, the default, means clean-ups only", "N", searching);
-  many("--rules", raw.rules, "A file of rules to search with, which are proved first; may be repeated", "FILE");
+  one("--budget", raw.budget, fmt::format("Graphs that the search expands ({}); 0 for clean-ups only", options.budget),
+      "N", searching);
+  many("--rules", raw.rules,
+       "A file of rules to search with instead of those that come with taso; they are proved first; may be repeated",
+       "FILE");
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
   for (const char* flag : {"--rules", "--disable-rule"}) app.get_option(flag)->group(searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
@@ -79,6 +82,7 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", saying);
   app.get_option("--jobs")->group("Options");
   app.add_flag("--list-passes", raw.list_passes, "Print the clean-ups and end")->group(saying);
+  app.add_flag("--list-rules", raw.list_rules, "Print the rules of the search and end")->group(saying);
   app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
 }
 
@@ -107,18 +111,21 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
   if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
-  for (const auto& file : raw.rules) options.rule_files.emplace_back(file);
-  options.disabled_rules = raw.disabled_rules;
   const bool speaks_of_it =
       !raw.alpha.empty() || !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
-  if (speaks_of_it && options.budget == 0)
-    throw UsageError("there is no search without --budget; how many graphs may it expand?");
+  if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
+}
+
+void resolve_rules(const Raw& raw, OptOptions& options) {
+  for (const auto& file : raw.rules) options.rule_files.emplace_back(file);
+  options.disabled_rules = raw.disabled_rules;
 }
 
 void resolve(const Raw& raw, OptOptions& options) {
   constexpr auto large = std::numeric_limits<std::uint64_t>::max();
   resolve_files(raw, options);
   resolve_search(raw, options);
+  resolve_rules(raw, options);
   if (!raw.check.empty()) options.samples = static_cast<unsigned>(whole_number("--check", raw.check, 1'000'000));
   if (!raw.rtol.empty()) options.rtol = number_from_zero("--rtol", raw.rtol);
   if (!raw.atol.empty()) options.atol = number_from_zero("--atol", raw.atol);
@@ -160,6 +167,11 @@ OptCommand parse_opt_command(int argc, const char* const* argv) {
   command.options.console.color = color_named(raw.color);
   if (raw.version || raw.list_passes) {
     command.kind = raw.version ? OptCommand::Kind::version : OptCommand::Kind::list_passes;
+    return command;
+  }
+  if (raw.list_rules) {
+    command.kind = OptCommand::Kind::list_rules;
+    resolve_rules(raw, command.options);
     return command;
   }
   resolve(raw, command.options);

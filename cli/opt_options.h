@@ -32,7 +32,7 @@ struct OptOptions {
   std::size_t fold_limit = 1024;
   SaveOptions::Weights weights = SaveOptions::Weights::automatic;
 
-  std::uint64_t budget = 0;  ///< graphs that the search expands; 0: no search
+  std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
   double alpha = 1.05;
   std::optional<double> time_budget;  ///< seconds
   std::vector<std::filesystem::path> rule_files;
@@ -43,9 +43,9 @@ struct OptOptions {
 };
 
 struct OptCommand {
-  enum class Kind { optimise, help, version, list_passes };
+  enum class Kind { optimise, help, version, list_passes, list_rules };
   Kind kind = Kind::optimise;
-  OptOptions options;  ///< complete only for `optimise`
+  OptOptions options;  ///< complete only for `optimise`; for `list_rules` with what concerns rules
   std::string help;    ///< the text to print for `help`
 };
 

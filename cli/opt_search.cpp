@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/data_files.h"
-#include "cli/ending.h"
 #include "cli/interrupt.h"
 #include "cost/roofline.h"
 #include "ops/kernels/threads.h"
@@ -16,9 +14,6 @@
 #include "ops/onnx/import.h"
 #include "ops/onnx/proto.h"
 #include "search/search.h"
-#ifdef TASO_VERIFIES
-#include "cli/verify/proved_rules.h"
-#endif
 
 namespace taso {
 namespace {
@@ -67,36 +62,6 @@ void SearchSummary::give_up(const std::string& reason) {
   applied.clear();
   after = before;
   note = reason;
-}
-
-SearchRules search_rules(const OptOptions& options, [[maybe_unused]] Console& console) {
-  std::vector<std::filesystem::path> files = options.rule_files;
-  if (files.empty()) {
-    const auto shipped = find_data_file("rules/shipped.rules");
-    if (!shipped) throw UsageError("--budget: no rules come with this version; --rules names a file");
-    files.push_back(*shipped);
-  }
-  SearchRules result;
-#ifdef TASO_VERIFIES
-  ProvedRules proved = read_proved_rules(files, options.jobs, console);
-  result.rules = std::move(proved.rules);
-  result.hash = proved.hash;
-  result.failures = std::move(proved.failures);
-  result.interrupted = proved.interrupted;
-#else
-  throw UsageError("--rules: this build has no prover, and uses no rules that it cannot prove");
-#endif
-  for (const std::string& name : options.disabled_rules) {
-    const bool failed = std::any_of(result.failures.begin(), result.failures.end(), [&](const std::string& failure) {
-      return failure.find("'" + name + "'") != std::string::npos;
-    });
-    const auto kept = std::erase_if(result.rules, [&](const Rule& rule) { return rule.name == name; });
-    std::erase_if(result.failures,
-                  [&](const std::string& failure) { return failure.find("'" + name + "'") != std::string::npos; });
-    if (kept == 0 && !failed && !result.interrupted)
-      throw UsageError(fmt::format("--disable-rule: there is no rule '{}'", on_one_line(name)));
-  }
-  return result;
 }
 
 SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, const OptOptions& options,

@@ -32,17 +32,6 @@ struct SearchSummary {
   void give_up(const std::string& reason);
 };
 
-struct SearchRules {
-  std::vector<Rule> rules;
-  std::string hash;
-  std::vector<std::string> failures;  ///< a line for each that is not proved
-  bool interrupted = false;
-};
-
-/// The rules that the options name, proved, without those that are disabled. Throws UsageError if there are none, if one is
-/// disabled that is not there, and in a build that cannot prove.
-SearchRules search_rules(const OptOptions& options, Console& console);
-
 /// Searches, and writes what was found into the edit. Where it cannot be written, the summary says so, and the edit is to be
 /// thrown away.
 SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, const OptOptions& options,

@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/opt_search.h"
 #include "cli/places.h"
+#include "cli/rule_set.h"
 #include "cli/summary.h"
 #include "cli/version.h"
 #include "ops/error.h"
@@ -171,8 +172,12 @@ Ending optimise(const OptOptions& options, Console& console) {
   summary.seed = options.seed;
   SearchRules rules;
   if (options.budget > 0) {
-    phases.begin("rules", "proving the rules");
-    rules = search_rules(options, console);
+    phases.begin("rules", "reading the rules");
+    const RuleSet set = read_rule_set(options.rule_files, options.disabled_rules);
+    for (std::size_t i = 0; i < set.files.size() && options.rule_files.empty(); ++i)
+      if (!set.proved[i])
+        console.warning(fmt::format("{} is not as it was when it was proved", on_one_line(set.files[i].source.name())));
+    rules = prove(set, options.jobs, console);
     for (const std::string& failure : rules.failures) console.error(failure);
     if (!rules.failures.empty()) return Ending::unverified;
   }

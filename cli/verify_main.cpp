@@ -6,7 +6,6 @@
 #include "cli/console.h"
 #include "cli/ending.h"
 #include "cli/interrupt.h"
-#include "cli/verify/property_file.h"
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
 #include "cli/version.h"
@@ -26,7 +25,7 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
   const VerifyCommand command = parse_verify_command(argc, argv);
   switch (command.kind) {
     case VerifyCommand::Kind::help: return print(command.help);
-    case VerifyCommand::Kind::version: return print(describe_versions("taso-verify", describe_properties()));
+    case VerifyCommand::Kind::version: return print(describe_versions("taso-verify"));
     case VerifyCommand::Kind::print: return print(print_rules(command.settings));
     case VerifyCommand::Kind::verify: break;
   }

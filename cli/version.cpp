@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <openblas_config.h>
 
+#include "cli/property_file.h"
+#include "cli/rule_set.h"
 #include "cost/device.h"
 #include "ops/onnx/version.h"
 #ifdef TASO_VERIFIES
@@ -36,12 +38,13 @@ std::string or_none(const std::string& version) { return version.empty() ? "none
 
 std::string_view program_version() { return TASO_VERSION; }
 
-std::string describe_versions(std::string_view program, std::string_view properties) {
-  std::string text = fmt::format("{} {}\nrules     none\n", program, program_version());
+std::string describe_versions(std::string_view program) {
+  std::string text = fmt::format("{} {}\n", program, program_version());
   const auto line = [&](std::string_view name, std::string_view version) {
     text += fmt::format("{:<{}}{}\n", name, name.size() < 10 ? 10 : name.size() + 1, version);
   };
-  if (!properties.empty()) line("properties", properties);
+  line("rules", describe_rules());
+  line("properties", describe_properties());
   line("Z3", prover_version());
   line("ONNX", TASO_ONNX_VERSION);
   line("protobuf", protobuf_version());

@@ -8,8 +8,8 @@ namespace taso {
 
 /// Such as "0.1.0".
 std::string_view program_version();
-/// Several lines: the program, the rule set's hash, the hash of the properties where the program knows it, and the
-/// libraries; looks for CUDA.
-std::string describe_versions(std::string_view program, std::string_view properties = {});
+/// Several lines: the program, the hash of the rules that come with it, that of the properties, and the libraries; looks for
+/// CUDA.
+std::string describe_versions(std::string_view program);
 
 }  // namespace taso

@@ -66,7 +66,7 @@ class Search {
     std::optional<End> end;
     while (!end) {
       const GraphCost before = cost_;
-      const std::size_t expanded = expanded_;
+      const std::size_t explored = explored_;
       descend();
       // Pieces with the one after them, and then the pairs between those: what crosses a border lies inside of the next.
       for (std::size_t first = 0; first < 2 && !end; ++first) {
@@ -80,7 +80,7 @@ class Search {
         else if (all_tried)
           end = End::exhausted;
       }
-      if (!end && cost_ == before && expanded_ == expanded) end = End::exhausted;
+      if (!end && cost_ == before && explored_ == explored) end = End::exhausted;
     }
     return finish(*end);
   }
@@ -185,8 +185,11 @@ class Search {
         return stop_.stop_requested() || is_late();
       });
     });
+    std::size_t explored = 0;
     for (std::size_t i = 0; i < active.size(); ++i)
-      if (active[i]->exploration) expanded_ += active[i]->exploration->expanded() - before[i];
+      if (active[i]->exploration) explored += active[i]->exploration->expanded() - before[i];
+    explored_ += explored;
+    expanded_ += explored;
   }
 
   std::unique_ptr<Exploration> begin(const Task& task) const {
@@ -269,7 +272,7 @@ class Search {
   GraphCost before_, cost_;
   std::vector<Applied> applied_;
   std::map<std::string, Task> tasks_;  // by key
-  std::size_t expanded_ = 0;
+  std::size_t expanded_ = 0, explored_ = 0;  // in all; of regions
   bool is_one_ = false;  // too small to be cut into pieces
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

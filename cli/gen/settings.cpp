@@ -10,7 +10,7 @@
 #include "cli/gen/operator_sets.h"
 #include "cli/option_values.h"
 #include "cli/places.h"
-#include "cli/verify/property_file.h"
+#include "cli/property_file.h"
 
 namespace taso {
 namespace {

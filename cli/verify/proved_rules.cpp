@@ -1,74 +1,97 @@
 #include "cli/verify/proved_rules.h"
 
+#include <atomic>
+#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/ending.h"
 #include "cli/interrupt.h"
+#include "cli/property_file.h"
+#include "cli/rule_input.h"
 #include "cli/verify/proof_cache.h"
-#include "cli/verify/property_file.h"
-#include "cli/verify/rule_input.h"
 #include "cli/verify/spread.h"
 #include "rules/canonical.h"
 #include "verifier/verify.h"
 
 namespace taso {
 
-ProvedRules read_proved_rules(const std::vector<std::filesystem::path>& files, unsigned jobs, Console& console) {
-  std::vector<GivenFile> given;
-  for (const auto& file : files) given.push_back(read_rules(file));
-  const std::vector<GivenRule> rules = rules_of(given);
-  std::string all;
-  std::vector<std::string> hashes;
-  for (const GivenRule& one : rules) {
-    if (one.rule.kind == Rule::Kind::axiom)
-      throw InputError(
-          fmt::format("{}: '{}' is a property; a search takes rules", place_of(one, given), one.rule.name));
-    hashes.push_back(content_hash(one.rule));
-    all += hashes.back() + "\n";
+namespace {
+
+/// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
+class ProofProgress {
+ public:
+  ProofProgress(Console& console, std::size_t rules) : console_(console), rules_(rules) {}
+  void count() { ++done_; }
+  void show() {
+    const auto now = Clock::now();
+    if (!console_.is_live() && now - said_ < std::chrono::seconds(10)) return;
+    said_ = now;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
+    const std::string line = fmt::format("proving: {} of {} rules; {} s", done_.load(), rules_, seconds);
+    if (console_.is_live())
+      console_.draw(line);
+    else
+      console_.say(Console::Level::result, line);
   }
 
+ private:
+  using Clock = std::chrono::steady_clock;
+  Console& console_;
+  const std::size_t rules_;
+  std::atomic<std::size_t> done_{0};
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point said_ = start_;
+};
+
+}  // namespace
+
+Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
+                   Console& console) {
   const std::vector<Rule> axioms = read_properties(properties_path({})).rules.rules();
   const Properties properties(axioms);
   const VerifyOptions options;
   std::optional<ProofCache> cache;
   if (const auto folder = default_cache_folder()) cache.emplace(*folder, hash_of_properties(axioms), options);
 
+  ProofProgress progress(console, rules.size());
   std::vector<std::optional<RuleVerdict>> verdicts(rules.size());
   Spread work;
   work.tasks = rules.size();
   work.jobs = jobs;
   work.work = [&](std::size_t index, const std::stop_token& stop) {
     const Rule& rule = rules[index].rule;
-    std::optional<RuleVerdict> verdict = cache ? cache->find(rule, hashes[index]) : std::nullopt;
+    const std::string hash = content_hash(rule);
+    std::optional<RuleVerdict> verdict = cache ? cache->find(rule, hash) : std::nullopt;
     if (!verdict) {
       verdict = verify(rule, properties, options, stop);
       if (stop.stop_requested()) return true;  // what was cut short is no verdict
-      if (cache) cache->add(rule, hashes[index], *verdict);
+      if (cache) cache->add(rule, hash, *verdict);
     }
     verdicts[index] = std::move(verdict);
+    progress.count();
     return true;
   };
-  work.watch = [] { return interrupted(); };
+  work.watch = [&] {
+    progress.show();
+    return interrupted();
+  };
   spread(work);
+  console.draw({});
   try {
     if (cache) cache->save();
   } catch (const std::exception& error) {
     console.say(Console::Level::detail, fmt::format("proofs are not kept: {}", error.what()));
   }
 
-  ProvedRules result;
-  result.hash = hash_of_text(all);
+  Proofs result;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (!verdicts[i]) {
+    if (!verdicts[i])
       result.interrupted = true;
-    } else if (verdicts[i]->kind == RuleVerdict::Kind::proved && verdicts[i]->disagreement.empty()) {
-      result.rules.push_back(rules[i].rule);
-    } else {
-      result.failures.push_back(fmt::format("{}: rule '{}' is {}", on_one_line(place_of(rules[i], given)),
+    else if (verdicts[i]->kind != RuleVerdict::Kind::proved || !verdicts[i]->disagreement.empty())
+      result.failures.push_back(fmt::format("{}: rule '{}' is {}", on_one_line(place_of(rules[i], files)),
                                             rules[i].rule.name, text_of(verdicts[i]->kind)));
-    }
   }
   return result;
 }

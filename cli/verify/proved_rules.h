@@ -1,24 +1,21 @@
-// Rules that a program is to use: read from files, and proved before anything is done with them.
+// Rules that a program is to use, proved before anything is done with them.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "cli/console.h"
-#include "rules/rule.h"
+#include "cli/rule_input.h"
 
 namespace taso {
 
-struct ProvedRules {
-  std::vector<Rule> rules;
-  std::string hash;                   ///< of all of them
-  std::vector<std::string> failures;  ///< a line for each that is not proved
+struct Proofs {
+  std::vector<std::string> failures;  ///< a line for each rule that is not proved
   bool interrupted = false;           ///< before all were decided
 };
 
-/// Proofs that are known already, from this or from taso-verify, are not made again. Throws InputError for what is not a
-/// rule file, or holds properties.
-ProvedRules read_proved_rules(const std::vector<std::filesystem::path>& files, unsigned jobs, Console& console);
+/// Proofs that are known already, from this or from taso-verify, are not made again. The rules come from these files.
+Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
+                   Console& console);
 
 }  // namespace taso

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/verify/rule_input.h"
+#include "cli/rule_input.h"
 #include "cli/verify/second_prover.h"
 #include "verifier/verify.h"
 

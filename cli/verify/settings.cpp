@@ -18,7 +18,7 @@ namespace {
 struct Raw {
   std::vector<std::string> files;
   std::string properties, time_limit, jobs, seed, second_prover;
-  std::string report, junit, certificates, cache, log_file, color;
+  std::string report, junit, certificates, record, cache, log_file, color;
   bool no_cache = false, print = false, version = false;
   int verbose = 0, quiet = 0;
 };
@@ -53,6 +53,8 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
 
   const std::string saying = "What it says";
   one("--report", raw.report, "Write all verdicts, as JSON", "FILE", saying);
+  one("--record", raw.record, "If all is proved: write which files these are, for programs that trust the record",
+      "FILE", saying);
   one("--junit", raw.junit, "Write all verdicts as a JUnit report, for build servers", "FILE", saying);
   app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
@@ -70,6 +72,7 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
   settings.report = file(raw.report);
   settings.junit = file(raw.junit);
   settings.certificates = file(raw.certificates);
+  settings.record = file(raw.record);
   settings.cache = file(raw.cache);
   settings.console.log_file = file(raw.log_file);
   if (std::count(settings.files.begin(), settings.files.end(), "-") > 1)
@@ -78,6 +81,7 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
     throw UsageError("--properties-only takes no rules: --properties names the file");
   if (!settings.properties_only && settings.files.empty()) throw UsageError("no rule file is given");
   if (settings.redundant && !settings.properties_only) throw UsageError("--redundant needs --properties-only");
+  if (settings.properties_only && settings.record) throw UsageError("--record is about rules, not about properties");
   if (settings.properties_only && (settings.certificates || !raw.second_prover.empty()))
     throw UsageError("properties have no proofs that could be written or checked again");
 }
@@ -133,6 +137,7 @@ void check_places(const VerifySettings& settings) {
   if (settings.properties) read.emplace_back("the properties", *settings.properties);
   if (settings.report) written.emplace_back("the report", *settings.report);
   if (settings.junit) written.emplace_back("the JUnit report", *settings.junit);
+  if (settings.record) written.emplace_back("the record", *settings.record);
   if (settings.console.log_file) written.emplace_back("the log", *settings.console.log_file);
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto& [what, file] = written[i];

@@ -20,6 +20,7 @@ struct VerifySettings {
   unsigned jobs = 0;  ///< 0: one for each processor
 
   std::optional<std::filesystem::path> report, junit, certificates;
+  std::optional<std::filesystem::path> record;  ///< of what was proved, for programs that trust it
   std::optional<std::string> second_prover;
   bool use_cache = true;
   std::optional<std::filesystem::path> cache;  ///< nothing: the user's own

@@ -8,15 +8,18 @@
 
 #include "cli/data_files.h"
 #include "cli/interrupt.h"
+#include "cli/property_file.h"
+#include "cli/proved_record.h"
+#include "cli/rule_input.h"
+#include "cli/rule_set.h"
 #include "cli/verify/proof_cache.h"
-#include "cli/verify/property_file.h"
 #include "cli/verify/results.h"
-#include "cli/verify/rule_input.h"
 #include "cli/verify/second_prover.h"
 #include "cli/verify/spread.h"
 #include "ops/error.h"
 #include "ops/onnx/atomic_file.h"
 #include "rules/canonical.h"
+#include "verifier/version.h"
 
 namespace taso {
 namespace {
@@ -37,7 +40,7 @@ void write_file(const path& place, const std::string& text) {
 
 /// Trouble that would only show after the work: better now. Leaves nothing behind but the folder.
 void check_writable(const VerifySettings& settings) {
-  for (const auto& file : {settings.report, settings.junit})
+  for (const auto& file : {settings.report, settings.junit, settings.record})
     if (file) const AtomicFile trial(*file);
   if (!settings.certificates) return;
   std::error_code error;
@@ -212,22 +215,34 @@ void write_certificates(const path& folder, const VerifyResults& results) {
   }
 }
 
+Ending ending_of(const VerifyResults& results) {
+  if (results.disagrees()) return Ending::bug;
+  if (results.interrupted) return Ending::interrupted;
+  return results.passed() ? Ending::done : Ending::unverified;
+}
+
+/// What programs rely on who do not prove these files again.
+ProvedRecord record_of(const VerifyResults& results) {
+  ProvedRecord record{verifier_revision, results.properties_hash, {}};
+  for (const GivenFile& file : results.files) {
+    const std::vector<Rule> rules = file.rules.rules();
+    record.files.push_back({path(file.source.name()).filename().string(), rules.size(),
+                            hash_of_text(file.source.text()), hash_of_rules(rules)});
+  }
+  return record;
+}
+
 void conclude(const VerifySettings& settings, const VerifyResults& results, Console& console) {
   if (settings.certificates) write_certificates(*settings.certificates, results);
   if (settings.report) write_file(*settings.report, report_of(results));
   if (settings.junit) write_file(*settings.junit, junit_of(results));
+  if (settings.record && ending_of(results) == Ending::done) write_file(*settings.record, text_of(record_of(results)));
   const bool everything = settings.console.verbosity > 0;
   console.say(Level::result,
               results.validates_properties ? property_table_of(results, everything) : table_of(results, everything));
   if (const std::string both = disagreements_of(results); !both.empty()) console.say(Level::error, both);
   console.say(Level::detail, fmt::format("{:.2f} s", results.seconds));
   console.verdict(results.passed(), results.word());
-}
-
-Ending ending_of(const VerifyResults& results) {
-  if (results.disagrees()) return Ending::bug;
-  if (results.interrupted) return Ending::interrupted;
-  return results.passed() ? Ending::done : Ending::unverified;
 }
 
 /// Everything but the results.

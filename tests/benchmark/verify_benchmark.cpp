@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/verify/rule_input.h"
+#include "cli/rule_input.h"
 #include "cli/verify/spread.h"
 #include "ops/error.h"
 #include "ops/random.h"

@@ -70,6 +70,7 @@ TEST_CASE("what prints and ends needs no model") {
                            "--color",
                            "--jobs",
                            "--list-passes",
+                           "--list-rules",
                            "--version",
                            "--dry-run",
                            "--force"})
@@ -83,8 +84,9 @@ TEST_CASE("a command line that makes no sense is refused") {
       {"a", "b", "c"},
       {"a", "b", "-o", "c"},
       {"a", "b", "--no-such-flag"},
-      {"a", "b", "--alpha", "1.1"},
-      {"a", "b", "--rules", "r.rules"},
+      {"a", "b", "--budget", "0", "--alpha", "1.1"},
+      {"a", "b", "--budget", "0", "--rules", "r.rules"},
+      {"a", "b", "--budget", "0", "--disable-rule", "r"},
       {"a", "b", "--budget", "0", "--time-budget", "1"},
       {"a", "b", "--budget", "1", "--alpha", "0.9"},
       {"a", "b", "--budget", "1", "--time-budget", "-1"},
@@ -119,11 +121,19 @@ TEST_CASE("a command line that makes no sense is refused") {
     CHECK_THROWS_AS(parse(arguments), UsageError);
   }
   CHECK_THROWS_WITH(parse({"a", "b", "--disable-pass", "x"}), Catch::Contains("identity, no-op"));
-  CHECK_THROWS_WITH(parse({"a", "b", "--rules", "r"}), Catch::Contains("--budget"));
+  CHECK_THROWS_WITH(parse({"a", "b", "--budget=0", "--rules", "r"}), Catch::Contains("--budget"));
 }
 
-TEST_CASE("the search is asked for by its budget") {
-  CHECK(parse({"a", "b"}).options.budget == 0);
+TEST_CASE("rules to list need no model") {
+  const OptCommand command = parse({"--list-rules", "--rules", "r", "--disable-rule=x"});
+  CHECK(command.kind == OptCommand::Kind::list_rules);
+  CHECK(command.options.rule_files == std::vector<std::filesystem::path>{"r"});
+  CHECK(command.options.disabled_rules == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("the search ends by its budget, and none is no search") {
+  CHECK(parse({"a", "b"}).options.budget == 1000);
+  CHECK(parse({"a", "b", "--budget", "0"}).options.budget == 0);
   const OptOptions options = parse({"a", "b", "--budget", "20", "--rules", "r", "--rules=s", "--alpha", "1.2",
                                     "--time-budget", "2.5", "--disable-rule", "x", "--disable-rule", "y"})
                                  .options;

@@ -89,3 +89,18 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
   }
   CHECK(keys.size() == 2);  // the first has nothing before it
 }
+
+TEST_CASE("a search by regions ends when nothing is left in any of them") {
+  // The two kernels have different sizes: nothing can be merged.
+  std::vector<Rule> rules;
+  for (Rule& rule : rules_of_file(source_folder() / "rules/networks.rules"))
+    if (rule.name == "relu-conv-shared-input") rules.push_back(std::move(rule));
+  REQUIRE(rules.size() == 1);
+  SearchOptions options;
+  options.piece = 6;
+  options.budget = 100'000;
+  const SearchResult found = search(fire_modules(24), rules, Roofline(), options);
+  CHECK(found.end == SearchResult::End::exhausted);
+  CHECK(found.steps.empty());
+  CHECK(found.counts.expanded < 100);
+}

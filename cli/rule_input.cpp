@@ -1,4 +1,4 @@
-#include "cli/verify/rule_input.h"
+#include "cli/rule_input.h"
 
 #include <algorithm>
 #include <cerrno>

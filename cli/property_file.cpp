@@ -1,10 +1,10 @@
-#include "cli/verify/property_file.h"
+#include "cli/property_file.h"
 
 #include <fmt/format.h>
 
 #include "cli/data_files.h"
 #include "cli/ending.h"
-#include "cli/verify/rule_input.h"
+#include "cli/rule_input.h"
 #include "rules/canonical.h"
 
 namespace taso {

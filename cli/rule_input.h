@@ -1,4 +1,4 @@
-// The rules that taso-verify is given: text or TASO's own files, and where in them each rule stands.
+// Rule files as programs are given them: text or TASO's own files, and where in them each rule stands.
 #pragma once
 
 #include <filesystem>

@@ -1,0 +1,119 @@
+#include "cli/rule_set.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/data_files.h"
+#include "cli/ending.h"
+#include "cli/nearest_name.h"
+#include "cli/proved_record.h"
+#include "rules/canonical.h"
+#ifdef TASO_VERIFIES
+#include "cli/verify/proved_rules.h"
+#endif
+
+namespace taso {
+namespace {
+
+/// The rules that come with taso: those that were found, and beside them those that were stated by hand. Empty if there are
+/// none.
+std::vector<std::filesystem::path> shipped_rules() {
+  const auto found = find_data_file("rules/taso.rules");
+  if (!found) return {};
+  std::vector<std::filesystem::path> files{*found};
+  std::error_code error;
+  if (const auto stated = found->parent_path() / "networks.rules"; std::filesystem::exists(stated, error))
+    files.push_back(stated);
+  return files;
+}
+
+void leave_out(std::vector<GivenRule>& rules, const std::vector<std::string>& disabled) {
+  std::unordered_set<std::string_view> known;
+  std::vector<std::string_view> names;
+  for (const GivenRule& one : rules)
+    if (known.insert(one.rule.name).second) names.push_back(one.rule.name);
+  for (const std::string& name : disabled) {
+    if (known.contains(name)) continue;
+    const std::string meant = nearest_name(name, names);
+    throw UsageError(
+        fmt::format("--disable-rule: there is no rule '{}'; {}", on_one_line(name),
+                    meant.empty() ? "--list-rules prints those that there are" : fmt::format("is '{}' meant?", meant)));
+  }
+  const std::unordered_set<std::string_view> unwanted(disabled.begin(), disabled.end());
+  std::erase_if(rules, [&](const GivenRule& one) { return unwanted.contains(one.rule.name); });
+}
+
+}  // namespace
+
+bool RuleSet::is_proved() const { return std::find(proved.begin(), proved.end(), false) == proved.end(); }
+
+std::string hash_of_rules(const std::vector<Rule>& rules) {
+  std::string text;
+  for (const Rule& rule : rules) text += content_hash(rule) + "\n";
+  return hash_of_text(text);
+}
+
+RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled) {
+  RuleSet set;
+  for (const auto& file : files.empty() ? shipped_rules() : files) set.files.push_back(read_rules(file));
+  if (set.files.empty()) throw EnvironmentError("the rules that come with taso are not found; --rules names others");
+  set.rules = rules_of(set.files);
+  for (const GivenRule& one : set.rules)
+    if (one.rule.kind == Rule::Kind::axiom)
+      throw InputError(
+          fmt::format("{}: '{}' is a property; a search takes rules", place_of(one, set.files), one.rule.name));
+  const auto record = shipped_record();
+  std::vector<std::string> hashes;
+  for (const GivenFile& file : set.files) {
+    const ProvedFile* known = record ? record->find(file.source.text()) : nullptr;
+    set.proved.push_back(known != nullptr);
+    hashes.push_back(known != nullptr ? known->rules_hash : hash_of_rules(file.rules.rules()));
+  }
+  set.hash = hashes.size() == 1 ? hashes[0] : hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
+  leave_out(set.rules, disabled);
+  return set;
+}
+
+std::string describe_rules() {
+  if (shipped_rules().empty()) return "none";
+  try {
+    const RuleSet set = read_rule_set({}, {});
+    return fmt::format("{} ({}{})", set.hash, set.rules.size(), set.is_proved() ? "" : ", not known to be proved");
+  } catch (const InputError& error) {
+    return fmt::format("cannot be read: {}", on_one_line(error.what()));
+  }
+}
+
+std::string print(const RuleSet& set) {
+  RuleFile file;
+  for (const GivenRule& one : set.rules) file.items.emplace_back(one.rule);
+  return print(file);
+}
+
+SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_unused]] Console& console) {
+  SearchRules result;
+  result.hash = set.hash;
+  std::vector<GivenRule> open;
+  for (const GivenRule& one : set.rules) {
+    result.rules.push_back(one.rule);
+    if (!set.proved[one.file]) open.push_back(one);
+  }
+  if (open.empty()) return result;
+#ifdef TASO_VERIFIES
+  Proofs proofs = prove_rules(open, set.files, jobs, console);
+  result.failures = std::move(proofs.failures);
+  result.interrupted = proofs.interrupted;
+#else
+  for (std::size_t i = 0; i < set.files.size(); ++i)
+    if (!set.proved[i])
+      result.failures.push_back(
+          fmt::format("{}: it is not among the proved rule files that come with taso, and this build has no prover",
+                      on_one_line(set.files[i].source.name())));
+#endif
+  return result;
+}
+
+}  // namespace taso

@@ -1,0 +1,170 @@
+"""Which rules taso-opt searches with, and which of them it takes for proved."""
+
+import json
+import os
+import re
+import shutil
+
+import pytest
+
+import opt_models as models
+from opt_models import run, save
+
+SMALL = """taso rules 1
+
+# The header of a file that was found.
+
+rule relu-twice
+  relu(relu(x)) => relu(x)
+
+rule shared-left-factor
+  matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))
+  where rank(x) = 2, rank(y) = 2, rank(z) = 2
+"""
+UNKNOWN = ", not known to be proved)"
+
+
+@pytest.fixture
+def model(tmp_path):
+    return save(models.with_identity(), tmp_path / "model.onnx")
+
+
+class Data:
+    """A folder of data as taso ships it, which a test may spoil."""
+
+    def __init__(self, taso_opt, source_folder, folder):
+        self.rules = folder / "data" / "rules"
+        self.rules.mkdir(parents=True)
+        for file in ("taso.rules", "networks.rules", "properties.rules", "proved.json"):
+            shutil.copy(source_folder / "rules" / file, self.rules / file)
+        self.cache = folder / "cache"
+        self.taso_opt = taso_opt
+        self.environment = {**os.environ, "TASO_DATA": str(folder / "data"), "XDG_CACHE_HOME": str(self.cache)}
+
+    def run(self, *arguments, program=None):
+        return run(program or self.taso_opt, *arguments, env=self.environment)
+
+    def described(self):
+        return re.search(r"^rules +(.*)$", self.run("--version").out, re.MULTILINE).group(1)
+
+    def spoil(self, file, old, new):
+        text = (self.rules / file).read_text()
+        assert old in text
+        (self.rules / file).write_text(text.replace(old, new, 1))
+
+    def proves(self):
+        """Whether anything was proved: proofs are kept."""
+        return self.cache.exists()
+
+
+@pytest.fixture
+def data(taso_opt, source_folder, tmp_path):
+    return Data(taso_opt, source_folder, tmp_path)
+
+
+@pytest.fixture
+def small(data, taso_verify):
+    """The same with a few rules, recorded anew: what is to be proved is proved soon."""
+    (data.rules / "taso.rules").write_text(SMALL)
+    (data.rules / "networks.rules").unlink()
+    done = data.run(data.rules / "taso.rules", "--record", data.rules / "proved.json", "--no-cache", program=taso_verify)
+    assert done.code == 0, done
+    return data
+
+
+def test_shipped_rules_are_used_without_a_proof(data, model, tmp_path):
+    files = [data.rules / "taso.rules", data.rules / "networks.rules"]
+    number = sum(file.read_text().count("\nrule ") for file in files)
+    assert re.fullmatch(rf"[0-9a-f]{{32}} \({number}\)", data.described())
+    done = data.run(model, "-o", tmp_path / "out.onnx", "--report", tmp_path / "report.json")
+    assert done.code == 0 and "warning" not in done.err and not data.proves(), done
+    assert json.loads((tmp_path / "report.json").read_text())["search"]["rules"] == number
+    # A file counts by its bytes, wherever it lies.
+    for i, file in enumerate(files):
+        shutil.copy(file, tmp_path / f"{i}.rules")
+    done = data.run(model, "-o", tmp_path / "again.onnx", "--rules", tmp_path / "0.rules", "--rules", tmp_path / "1.rules")
+    assert done.code == 0 and not data.proves()
+    assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
+
+
+def test_one_byte_more_and_they_are_proved_again(small, model):
+    assert UNKNOWN not in small.described()
+    small.spoil("taso.rules", "header", "Header")
+    assert small.described().endswith("(2" + UNKNOWN)
+    done = small.run(model, "--dry-run")
+    assert done.code == 0 and "taso.rules is not as it was when it was proved" in done.err and small.proves(), done
+    small.spoil("taso.rules", "=> relu(x)", "=> x")
+    done = small.run(model, "--dry-run")
+    assert done.code == 5 and "'relu-twice' is refuted" in done.err
+
+
+@pytest.mark.parametrize("file, old, new", [
+    ("proved.json", '"verifier": ', '"verifier": 9'),
+    ("proved.json", '"schema_version": 1', '"schema_version": 2'),
+    ("proved.json", '"files": [', '"files": '),
+    ("properties.rules", "\naxiom ", "\naxiom another-"),
+])
+def test_a_record_of_something_else_does_not_count(small, file, old, new):
+    assert UNKNOWN not in small.described()
+    small.spoil(file, old, new)
+    assert small.described().endswith(UNKNOWN)
+
+
+def test_without_a_record_or_properties_nothing_is_known(small):
+    for file in ("proved.json", "properties.rules"):
+        text = (small.rules / file).read_text()
+        (small.rules / file).unlink()
+        assert small.described().endswith(UNKNOWN)
+        (small.rules / file).write_text(text)
+    assert not small.described().endswith(UNKNOWN)
+
+
+def test_only_what_is_proved_is_recorded(taso_verify, tmp_path):
+    rules, record = tmp_path / "my.rules", tmp_path / "record.json"
+    rules.write_text(SMALL.replace("=> relu(x)", "=> x"))
+    assert run(taso_verify, rules, "--record", record, "--no-cache").code == 5 and not record.exists()
+    rules.write_text(SMALL)
+    assert run(taso_verify, rules, "--record", record, "--no-cache").code == 0
+    recorded = json.loads(record.read_text())
+    assert [(file["name"], file["rules"]) for file in recorded["files"]] == [("my.rules", 2)]
+    assert run(taso_verify, "--properties-only", "--record", record).code == 2
+    assert run(taso_verify, rules, "--record", rules).code == 2 and rules.read_text() == SMALL
+
+
+def test_rules_of_ones_own_are_proved(data, model, taso_verify, tmp_path):
+    (tmp_path / "my.rules").write_text(SMALL)
+    assert data.run(model, "--dry-run", "--rules", tmp_path / "my.rules").code == 0 and data.proves()
+
+
+def test_without_a_prover_only_shipped_rules_are_used(data, programs, model, tmp_path):
+    if (programs / "taso-verify").is_file():
+        pytest.skip("this build has a prover")
+    (tmp_path / "my.rules").write_text(SMALL)
+    done = data.run(model, "--dry-run", "--rules", tmp_path / "my.rules")
+    assert done.code == 5 and "my.rules" in done.err and "no prover" in done.err
+    assert data.run(model, "--dry-run").code == 0
+
+
+def test_rules_are_listed(data, tmp_path):
+    done = data.run("--list-rules")
+    shipped = "".join((data.rules / file).read_text() for file in ("taso.rules", "networks.rules"))
+    assert done.code == 0 and done.err == ""
+    names = re.findall(r"^rule (\S+)$", done.out, re.MULTILINE)
+    assert names == re.findall(r"^rule (\S+)$", shipped, re.MULTILINE)
+    (tmp_path / "my.rules").write_text(SMALL)
+    done = data.run("--list-rules", "--rules", tmp_path / "my.rules", "--disable-rule", "relu-twice")
+    assert done.code == 0 and done.out == "taso rules 1\n\n" + SMALL[SMALL.index("rule shared"):]
+    assert not data.proves()
+
+
+def test_a_rule_that_is_not_there_cannot_be_disabled(data, model, tmp_path):
+    (tmp_path / "my.rules").write_text(SMALL)
+    for arguments in (["--list-rules"], [model, "--dry-run"]):
+        done = data.run(*arguments, "--rules", tmp_path / "my.rules", "--disable-rule", "relu-twcie")
+        assert done.code == 2 and done.out == "", done
+        assert "there is no rule 'relu-twcie'; is 'relu-twice' meant?" in done.err
+    done = data.run("--list-rules", "--disable-rule", "something")
+    assert done.code == 2 and "--list-rules prints those that there are" in done.err
+    (data.rules / "taso.rules").unlink()
+    (data.rules / "taso.rules").mkdir()
+    assert data.run("--list-rules").code == 3
