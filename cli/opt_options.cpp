@@ -17,7 +17,8 @@ namespace {
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::string model, second;
-  std::string output, budget, alpha, time_budget, check, rtol, atol, seed, jobs, fold_limit, report, log_file, color;
+  std::string output, budget, objective, alpha, time_budget, check, rtol, atol, seed, jobs, fold_limit, report,
+      log_file, color;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, disabled_rules;
   bool external = false, embed = false, version = false, list_passes = false, list_rules = false;
   int verbose = 0, quiet = 0;
@@ -49,6 +50,9 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
        "FILE");
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
   for (const char* flag : {"--rules", "--disable-rule"}) app.get_option(flag)->group(searching);
+  one("--objective", raw.objective,
+      "What there is to be less of: time (as predicted), memory (of activations) or launches (of kernels)", "NAME",
+      searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
   one("--time-budget", raw.time_budget, "Seconds after which the search ends", "S", searching);
 
@@ -59,7 +63,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--seed", raw.seed, "Of the random inputs (0)", "N", checking);
   many("--input-data", raw.input_data, "Data for an input, instead of random numbers; may be repeated",
        "NAME:FILE.npy");
-  many("--test-input-shape", raw.test_shapes, "Shape of an input in the check; may be repeated", "NAME:1,3,224,224");
+  many("--test-input-shape", raw.test_shapes, "Shape of an input in the check and in prices; may be repeated",
+       "NAME:1,3,224,224");
   for (const char* flag : {"--input-data", "--test-input-shape"}) app.get_option(flag)->group(checking);
 
   const std::string changing = "The model";
@@ -108,11 +113,12 @@ void resolve_files(const Raw& raw, OptOptions& options) {
 
 void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.budget.empty()) options.budget = whole_number("--budget", raw.budget, 1'000'000'000);
+  if (!raw.objective.empty()) options.objective = objective_named(raw.objective);
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
   if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
-  const bool speaks_of_it =
-      !raw.alpha.empty() || !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
+  const bool speaks_of_it = !raw.objective.empty() || !raw.alpha.empty() || !raw.time_budget.empty() ||
+                            !raw.rules.empty() || !raw.disabled_rules.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
 }
 

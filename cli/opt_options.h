@@ -10,6 +10,7 @@
 
 #include "cli/console.h"
 #include "cli/input_shape.h"
+#include "cli/objective.h"
 #include "ops/onnx/model.h"
 
 namespace taso {
@@ -33,6 +34,7 @@ struct OptOptions {
   SaveOptions::Weights weights = SaveOptions::Weights::automatic;
 
   std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
+  Objective objective = Objective::time;
   double alpha = 1.05;
   std::optional<double> time_budget;  ///< seconds
   std::vector<std::filesystem::path> rule_files;

@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/figures.h"
 #include "cli/interrupt.h"
-#include "cost/roofline.h"
+#include "cli/table.h"
 #include "ops/kernels/threads.h"
 #include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
@@ -18,31 +19,35 @@
 namespace taso {
 namespace {
 
-double seconds(Cost picoseconds) { return static_cast<double>(picoseconds) * 1e-12; }
-
 /// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
 class Progress {
  public:
-  Progress(Console& console, std::uint64_t budget) : console_(console), budget_(budget) {}
+  Progress(Console& console, const OptOptions& options) : console_(console), options_(options) {}
   void operator()(const SearchProgress& now) {
     const auto time = Clock::now();
     const double pause = console_.is_live() ? 0.1 : 10;
     if (std::chrono::duration<double>(time - said_).count() < pause) return;
     said_ = time;
-    const std::string line = fmt::format(
-        "searching: {} of {} graphs; best {:.1f} % of the cost; {:.0f} s", now.expanded, budget_,
-        100.0 * static_cast<double>(now.best) / static_cast<double>(std::max<Cost>(now.before, 1)),
-        std::chrono::duration<double>(time - start_).count());
     if (console_.is_live())
-      console_.draw(line);
+      console_.draw(line(now, time));
     else
-      console_.say(Console::Level::result, line);
+      console_.say(Console::Level::result, line(now, time));
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  std::string line(const SearchProgress& now, Clock::time_point time) const {
+    std::string text = fmt::format("searching: {:.0f} s", std::chrono::duration<double>(time - start_).count());
+    if (options_.time_budget) text += fmt::format(" of {:.0f} s", *options_.time_budget);
+    const auto before = static_cast<double>(std::max<Cost>(now.before, 1)), best = static_cast<double>(now.best);
+    return text + fmt::format(", {} of {} graphs; best {}, {:.1f} % less", with_commas(now.expanded),
+                              with_commas(options_.budget),
+                              text_of_cost(options_.objective, in_units(options_.objective, now.best)),
+                              100 * (1 - best / before));
+  }
+
   Console& console_;
-  std::uint64_t budget_;
+  const OptOptions& options_;
   Clock::time_point start_ = Clock::now(), said_ = start_;
 };
 
@@ -52,7 +57,7 @@ void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary
                               [&](const SearchSummary::Applied& one) { return one.rule == step.rule; });
     if (found == summary.applied.end()) found = summary.applied.insert(found, {step.rule, 0, 0});
     ++found->count;
-    found->saved += seconds(step.cost_before) - seconds(step.cost_after);
+    found->saved += in_units(summary.objective, step.cost_before) - in_units(summary.objective, step.cost_after);
   }
 }
 
@@ -64,10 +69,12 @@ void SearchSummary::give_up(const std::string& reason) {
   note = reason;
 }
 
-SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, const OptOptions& options,
-                           Console& console) {
+SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
+                           const OptOptions& options, Console& console) {
   SearchSummary summary;
-  summary.rules = rules.size();
+  summary.objective = options.objective;
+  summary.rules = rules.rules.size();
+  summary.rules_hash = rules.hash;
   const Imported imported = import_model(edit.view());
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
@@ -76,12 +83,14 @@ SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, cons
   searching.budget = options.budget;
   searching.jobs = kernels::thread_count(options.jobs);
   if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
+  searching.sizes = sizes_from(imported.graph, shapes);
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
-  Progress progress(console, options.budget);
+  Progress progress(console, options);
+  const auto prices = prices_for(options.objective);
   if (interrupted()) stop.request_stop();
   const SearchResult found =
-      search(imported.graph, rules, Roofline(), searching, stop.get_token(), [&](const SearchProgress& now) {
+      search(imported.graph, rules.rules, *prices, searching, stop.get_token(), [&](const SearchProgress& now) {
         if (interrupted()) stop.request_stop();
         progress(now);
       });
@@ -91,8 +100,8 @@ SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, cons
   summary.expanded = found.counts.expanded;
   summary.matched = found.counts.matched;
   summary.kept = found.counts.kept;
-  summary.before = seconds(found.cost_before);
-  summary.after = seconds(found.cost_after);
+  summary.before = in_units(options.objective, found.cost_before);
+  summary.after = in_units(options.objective, found.cost_after);
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
   if (!found.replacements.complete) {

@@ -2,27 +2,31 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "cli/console.h"
+#include "cli/objective.h"
 #include "cli/opt_options.h"
+#include "cli/rule_set.h"
+#include "ops/array.h"
 #include "ops/onnx/edit.h"
-#include "rules/rule.h"
 
 namespace taso {
 
 /// What the search did, for the closing table and the report.
 struct SearchSummary {
+  Objective objective = Objective::time;
   std::string end;                                  ///< why it ended
+  std::string rules_hash;                           ///< of the rule set
   std::size_t rules = 0, usable = 0;                ///< that were given; that can match this model's operators
   std::size_t expanded = 0, matched = 0, kept = 0;  ///< see SearchResult::Counts
-  double before = 0, after = 0;                     ///< predicted seconds
+  double before = 0, after = 0;                     ///< what the search added up, in units of the objective
   struct Applied {
     std::string rule;
     std::size_t count = 0;
-    double saved = 0;  ///< seconds
+    double saved = 0;  ///< in the same units; less than nothing for a step that others made up for
   };
   std::vector<Applied> applied;  ///< in the order of their first use
   std::string note;              ///< why nothing came of what was found; else empty
@@ -33,8 +37,8 @@ struct SearchSummary {
 };
 
 /// Searches, and writes what was found into the edit. Where it cannot be written, the summary says so, and the edit is to be
-/// thrown away.
-SearchSummary search_model(GraphEdit& edit, const std::vector<Rule>& rules, const OptOptions& options,
-                           Console& console);
+/// thrown away. `shapes` are those of inputs, for what the model leaves open.
+SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
+                           const OptOptions& options, Console& console);
 
 }  // namespace taso

@@ -125,30 +125,109 @@ auto about(const path& file, Work&& work) {
   }
 }
 
-void add(std::vector<CleanupCount>& sum, const std::vector<CleanupCount>& more) {
-  for (std::size_t i = 0; i < sum.size() && i < more.size(); ++i) sum[i].count += more[i].count;
-}
-
-/// Cleans up, searches, cleans up what that left behind. The edit is one of the model's, made anew where need be.
-std::unique_ptr<GraphEdit> rewrite(const Model& model, const OptOptions& options, const SearchRules& rules,
-                                   Phases& phases, Summary& summary, Console& console) {
-  auto edit = std::make_unique<GraphEdit>(model);
-  CleanupOptions cleaning;
-  cleaning.disabled = options.disabled_passes;
-  cleaning.fold_limit = options.fold_limit;
-  summary.passes = clean_up(*edit, cleaning);
-  // The graphs of a training model refer to one another by name in ways that the main graph does not show.
-  if (options.budget == 0 || model.proto().training_info_size() > 0) return edit;
-  phases.begin("search", "searching");
-  summary.search = search_model(*edit, rules.rules, options, console);
-  if (summary.search->changed()) {
-    add(summary.passes, clean_up(*edit, cleaning));
-  } else if (!summary.search->note.empty()) {
-    edit = std::make_unique<GraphEdit>(model);
-    clean_up(*edit, cleaning);
+/// One run on one model: the edit that is worked on, and what becomes of it.
+class Optimiser {
+ public:
+  Optimiser(const Model& model, const OptOptions& options, const CheckOptions& checking, Console& console,
+            Phases& phases, Summary& summary)
+      : model_(model),
+        options_(options),
+        checking_(checking),
+        console_(console),
+        phases_(phases),
+        summary_(summary),
+        shapes_(checking.shapes) {
+    for (const auto& [name, data] : checking.data) shapes_[name] = data.extents();
   }
-  return edit;
-}
+
+  std::optional<Figures> figures_of(const ModelView& view) const { return taso::figures_of(view, shapes_); }
+
+  void clean() {
+    phases_.begin("clean-up", "cleaning up");
+    edit_ = std::make_unique<GraphEdit>(model_);
+    summary_.passes = clean_up(*edit_, cleaning());
+  }
+
+  /// Searches, and cleans up what that left behind.
+  void search(const SearchRules& rules) {
+    // The graphs of a training model refer to one another by name in ways that the main graph does not show.
+    if (options_.budget == 0 || model_.proto().training_info_size() > 0) return;
+    phases_.begin("search", "searching");
+    const auto before = figures_of(edit_->view());
+    summary_.search = search_model(*edit_, rules, shapes_, options_, console_);
+    if (!summary_.search->changed()) {
+      if (!summary_.search->note.empty()) clean_only();
+      return;
+    }
+    const std::vector<CleanupCount> more = clean_up(*edit_, cleaning());
+    for (std::size_t i = 0; i < more.size(); ++i) summary_.passes[i].count += more[i].count;
+    const auto after = figures_of(edit_->view());
+    if (!before || !after || !is_kept(*before, *after)) {
+      summary_.search->give_up("the model would not be better in the end");
+      clean_only();
+    }
+  }
+
+  /// Compares both models. What cannot be checked is not done.
+  void check() {
+    if (options_.samples == 0) return;
+    phases_.begin("check", "comparing both models");
+    std::string trouble = compare_edit();
+    if (!trouble.empty() && summary_.search && summary_.search->changed()) {
+      summary_.search->give_up(trouble);
+      clean_only();
+      trouble = compare_edit();
+    }
+    if (trouble.empty()) return;
+    edit_ = std::make_unique<GraphEdit>(model_);
+    for (CleanupCount& pass : summary_.passes) pass.count = 0;
+    summary_.check =
+        CheckResult{true, CheckResult::Scope::unchanged, 0, 0, fmt::format("no clean-up was kept, for {}", trouble)};
+  }
+
+  std::unique_ptr<GraphEdit> take_edit() { return std::move(edit_); }
+
+ private:
+  CleanupOptions cleaning() const {
+    CleanupOptions cleaning;
+    cleaning.disabled = options_.disabled_passes;
+    cleaning.fold_limit = options_.fold_limit;
+    return cleaning;
+  }
+
+  void clean_only() {
+    edit_ = std::make_unique<GraphEdit>(model_);
+    summary_.passes = clean_up(*edit_, cleaning());
+  }
+
+  /// What the search adds up is not the whole truth: operators may be written in other ways, and what memory is needed at
+  /// a time is no sum.
+  bool is_kept(const Figures& before, const Figures& after) const {
+    const Objective objective = options_.objective;
+    if (objective == Objective::memory && before.peak_bytes == after.peak_bytes) return after.seconds < before.seconds;
+    return after.of(objective) <= before.of(objective);
+  }
+
+  /// Why it cannot be done; empty if it was.
+  std::string compare_edit() {
+    try {
+      summary_.check = compare(view_of(model_), edit_->view(), checking_);
+      return "";
+    } catch (const Uncheckable& error) {
+      console_.say(Level::detail, error.what());
+      return error.what();
+    }
+  }
+
+  const Model& model_;
+  const OptOptions& options_;
+  const CheckOptions& checking_;
+  Console& console_;
+  Phases& phases_;
+  Summary& summary_;
+  std::map<std::string, Extents> shapes_;  // of inputs, for prices
+  std::unique_ptr<GraphEdit> edit_;
+};
 
 }  // namespace
 
@@ -183,25 +262,16 @@ Ending optimise(const OptOptions& options, Console& console) {
   }
   if (interrupted()) return Ending::interrupted;
 
-  phases.begin("clean-up", "cleaning up");
-  auto edit = about(options.input, [&] { return rewrite(model, options, rules, phases, summary, console); });
-
-  // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
-  if (options.samples > 0) {
-    phases.begin("check", "comparing both models");
-    try {
-      summary.check = about(options.input, [&] { return compare(view_of(model), edit->view(), checking); });
-    } catch (const Uncheckable& error) {
-      // What cannot be checked is not done: the model goes through as it came.
-      edit = std::make_unique<GraphEdit>(model);
-      for (CleanupCount& pass : summary.passes) pass.count = 0;
-      if (summary.search) summary.search->give_up("it cannot be checked");
-      summary.check = CheckResult{true, CheckResult::Scope::unchanged, 0, 0,
-                                  fmt::format("no clean-up was kept, for {}", error.what())};
-    }
-  }
+  Optimiser optimiser(model, options, checking, console, phases, summary);
+  summary.before.figures = optimiser.figures_of(view_of(model));
+  about(options.input, [&] {
+    optimiser.clean();
+    optimiser.search(rules);
+    // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
+    optimiser.check();
+  });
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
-  model = GraphEdit::commit(std::move(edit), std::move(model));
+  model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
   set_metadata(model, "taso.version", std::string(program_version()));
   if (summary.search) {
     set_metadata(model, "taso.rules", rules.hash);
@@ -214,6 +284,7 @@ Ending optimise(const OptOptions& options, Console& console) {
     throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
+  summary.after.figures = optimiser.figures_of(view_of(model));
   if (!options.dry_run && !summary.failed()) {
     summary.after.bytes = save(model, options);
     summary.written = true;

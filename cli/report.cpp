@@ -18,7 +18,13 @@ std::string_view name_of_scope(CheckResult::Scope scope) {
 }
 
 Json json_of(const ModelCounts& counts) {
-  return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}};
+  Json figures = nullptr;
+  if (counts.figures)
+    figures = {{"seconds", counts.figures->seconds},
+               {"kernels", counts.figures->launches},
+               {"bytes_moved", counts.figures->bytes_moved},
+               {"peak_activation_bytes", counts.figures->peak_bytes}};
+  return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}, {"predicted", figures}};
 }
 
 Json json_of_check(const Summary& summary) {
@@ -34,14 +40,16 @@ Json json_of_search(const Summary& summary) {
   const SearchSummary& search = *summary.search;
   Json applied = Json::array();
   for (const auto& one : search.applied)
-    applied.push_back({{"rule", one.rule}, {"count", one.count}, {"saved_seconds", one.saved}});
-  return {{"end", search.end},
+    applied.push_back({{"rule", one.rule}, {"count", one.count}, {"saved", one.saved}});
+  return {{"objective", name_of(search.objective)},
+          {"end", search.end},
+          {"rules_hash", search.rules_hash},
           {"rules", search.rules},
           {"usable_rules", search.usable},
           {"expanded", search.expanded},
           {"matched", search.matched},
           {"kept", search.kept},
-          {"predicted_seconds", {{"before", search.before}, {"after", search.after}}},
+          {"cost", {{"before", search.before}, {"after", search.after}}},
           {"applied", applied},
           {"note", search.note}};
 }

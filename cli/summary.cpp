@@ -65,22 +65,28 @@ std::vector<Row> operator_rows(const Summary& summary) {
   return rows;
 }
 
-std::string text_of_seconds(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.3f} s", seconds);
-  return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.2f} µs", seconds * 1e6);
+std::vector<Row> figure_rows(const Figures& before, const Figures& after) {
+  const auto whole = [](double number) { return with_commas(static_cast<std::uint64_t>(number)); };
+  return {{"kernels", with_commas(before.launches), with_commas(after.launches)},
+          {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
+          {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
+          {"predicted", text_of_seconds(before.seconds), text_of_seconds(after.seconds)}};
+}
+
+std::string nothing_found(const SearchSummary& search) {
+  return search.objective == Objective::time ? "no faster graph found" : "no better graph found";
 }
 
 std::string lines_of(const SearchSummary& search) {
   std::string text =
-      fmt::format("search: {} graphs expanded with {} of {} rules, {} kept; {}\n", with_commas(search.expanded),
-                  with_commas(search.usable), with_commas(search.rules), with_commas(search.kept), search.end);
+      fmt::format("search: {} graphs expanded with {} of {} rules, {} matches; {}\n", with_commas(search.expanded),
+                  with_commas(search.usable), with_commas(search.rules), with_commas(search.matched), search.end);
   if (!search.note.empty()) return text + fmt::format("nothing comes of it: {}\n", on_one_line(search.note));
-  if (!search.changed()) return text + "no faster graph found\n";
-  std::vector<std::string> applied;
-  for (const auto& one : search.applied) applied.push_back(fmt::format("{} {}", one.rule, with_commas(one.count)));
-  text += fmt::format("rules: {}\n", fmt::join(applied, ", "));
-  return text +
-         fmt::format("predicted: {} before, {} after\n", text_of_seconds(search.before), text_of_seconds(search.after));
+  if (!search.changed()) return text + nothing_found(search) + "\n";
+  Table table{{{"rule", "times", "saved"}}, 1, 3};
+  for (const auto& one : search.applied)
+    table.rows.push_back({one.rule, with_commas(one.count), text_of_cost(search.objective, one.saved)});
+  return text + "\n" + table.text() + "\n";
 }
 
 }  // namespace
@@ -118,7 +124,7 @@ bool Summary::changed() const {
 
 std::string Summary::verdict() const {
   if (failed()) return "FAILED";
-  if (!changed()) return search ? "no faster graph found" : "no clean-up applied";
+  if (!changed()) return search ? nothing_found(*search) : "no clean-up applied";
   return check ? "PASSED" : "UNCHECKED";
 }
 
@@ -144,21 +150,20 @@ std::string table_of(const Summary& summary) {
   std::vector<Row> rows = operator_rows(summary);
   rows.insert(rows.begin(), {"operator", "before", "after"});
   rows.push_back({"bytes", with_commas(summary.before.bytes), with_commas(summary.after.bytes)});
-  std::size_t widths[3] = {0, 0, 0};
-  for (const Row& row : rows) {
-    widths[0] = std::max(widths[0], row.name.size());
-    widths[1] = std::max(widths[1], row.before.size());
-    widths[2] = std::max(widths[2], row.after.size());
-  }
-  std::string text;
-  for (const Row& row : rows)
-    text += fmt::format("{:<{}}  {:>{}}  {:>{}}\n", row.name, widths[0], row.before, widths[1], row.after, widths[2]);
+  if (summary.before.figures && summary.after.figures)
+    for (Row& row : figure_rows(*summary.before.figures, *summary.after.figures)) rows.push_back(std::move(row));
+  Table table{{}, 1, 3};
+  for (const Row& row : rows) table.rows.push_back({row.name, row.before, row.after});
+  std::string text = table.text();
   std::vector<std::string> applied;
   for (const CleanupCount& pass : summary.passes)
     if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
   if (summary.search) text += lines_of(*summary.search);
   text += fmt::format("check: {}\n", describe_check(summary));
+  std::vector<std::string> times;
+  for (const auto& [phase, seconds] : summary.seconds) times.push_back(fmt::format("{} {:.2f} s", phase, seconds));
+  if (!times.empty()) text += fmt::format("time: {}\n", fmt::join(times, ", "));
   if (summary.written) {
     text += fmt::format("written: {}", on_one_line(summary.output.string()));
   } else {

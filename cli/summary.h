@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/figures.h"
 #include "cli/opt_search.h"
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/compare.h"
@@ -17,8 +18,9 @@ namespace taso {
 
 struct ModelCounts {
   std::map<std::string, std::size_t>
-      operators;            ///< by type, with the domain if it is not ONNX's own; subgraphs included
-  std::uint64_t bytes = 0;  ///< the message and its external weights
+      operators;                   ///< by type, with the domain if it is not ONNX's own; subgraphs included
+  std::uint64_t bytes = 0;         ///< the message and its external weights
+  std::optional<Figures> figures;  ///< nothing if they are not known
   std::size_t total() const;
 };
 ModelCounts count_model(const Model& model);
@@ -32,7 +34,7 @@ struct Summary {
   std::optional<CheckResult> check;     ///< nothing when it was turned off
   unsigned samples = 0;
   std::uint64_t seed = 0;
-  std::vector<std::pair<std::string, double>> seconds;  ///< by phase; for the report only
+  std::vector<std::pair<std::string, double>> seconds;  ///< by phase
 
   bool failed() const { return check && !check->passed; }
   bool changed() const;

@@ -52,6 +52,7 @@ TEST_CASE("what prints and ends needs no model") {
                            "--budget",
                            "--rules",
                            "--disable-rule",
+                           "--objective",
                            "--alpha",
                            "--time-budget",
                            "--check",
@@ -85,6 +86,8 @@ TEST_CASE("a command line that makes no sense is refused") {
       {"a", "b", "-o", "c"},
       {"a", "b", "--no-such-flag"},
       {"a", "b", "--budget", "0", "--alpha", "1.1"},
+      {"a", "b", "--budget", "0", "--objective", "time"},
+      {"a", "b", "--objective", "speed"},
       {"a", "b", "--budget", "0", "--rules", "r.rules"},
       {"a", "b", "--budget", "0", "--disable-rule", "r"},
       {"a", "b", "--budget", "0", "--time-budget", "1"},
@@ -139,6 +142,9 @@ TEST_CASE("the search ends by its budget, and none is no search") {
                                  .options;
   CHECK(options.budget == 20);
   CHECK(options.alpha == 1.2);
+  CHECK(options.objective == Objective::time);
+  CHECK(parse({"a", "b", "--objective", "memory"}).options.objective == Objective::memory);
+  CHECK(parse({"a", "b", "--objective=launches"}).options.objective == Objective::launches);
   CHECK(options.time_budget == 2.5);
   CHECK(options.rule_files == std::vector<std::filesystem::path>{"r", "s"});
   CHECK(options.disabled_rules == std::vector<std::string>{"x", "y"});

@@ -12,8 +12,8 @@ Summary sample() {
   summary.input = "in.onnx";
   summary.output = "out.onnx";
   summary.written = true;
-  summary.before = {{{"Conv", 2}, {"Identity", 1200}}, 1234567};
-  summary.after = {{{"Conv", 2}}, 999};
+  summary.before = {{{"Conv", 2}, {"Identity", 1200}}, 1234567, {}};
+  summary.after = {{{"Conv", 2}}, 999, {}};
   summary.passes = {{"identity", 1200}, {"no-op", 0}};
   summary.check = CheckResult{true, CheckResult::Scope::whole, 1, 0.25, ""};
   summary.samples = 1;
@@ -50,19 +50,38 @@ TEST_CASE("the closing table says what the search did") {
   summary.search->rules = 20;
   summary.search->usable = 3;
   summary.search->expanded = 1000;
-  summary.search->kept = 12345;
+  summary.search->matched = 12345;
   summary.search->before = 1.5e-3;
   summary.search->after = 2.5e-5;
-  summary.search->applied = {{"shared-input", 2, 1e-3}, {"cut-and-joined", 1, 0}};
+  summary.search->applied = {{"shared-input", 2, 1.5e-3}, {"cut-and-joined", 1, -2.5e-5}};
   CHECK_THAT(table_of(summary),
-             Catch::Contains("search: 1,000 graphs expanded with 3 of 20 rules, 12,345 kept; the budget is spent\n"
-                             "rules: shared-input 2, cut-and-joined 1\n"
-                             "predicted: 1.500 ms before, 25.00 µs after\n"));
+             Catch::Contains("search: 1,000 graphs expanded with 3 of 20 rules, 12,345 matches; the budget is spent\n"
+                             "\n"
+                             "rule            times      saved\n"
+                             "shared-input        2   1.500 ms\n"
+                             "cut-and-joined      1  -25.00 µs\n"));
   summary.search->give_up("it rains");
   CHECK_THAT(table_of(summary), Catch::Contains("nothing comes of it: it rains\n"));
   CHECK(summary.search->after == summary.search->before);
   summary.passes.clear();
   CHECK(summary.verdict() == "no faster graph found");
+  summary.search->note.clear();
+  CHECK_THAT(table_of(summary), Catch::Contains("\nno faster graph found\n"));
+  summary.search->objective = Objective::launches;
+  CHECK(summary.verdict() == "no better graph found");
+}
+
+TEST_CASE("the closing table says what the models are expected to cost") {
+  Summary summary = sample();
+  CHECK_THAT(table_of(summary), !Catch::Contains("predicted") && !Catch::Contains("time:"));
+  summary.before.figures = Figures{2.5e-3, 1234, 5e6, 4096};
+  summary.after.figures = Figures{12e-6, 17, 1e6, 2048};
+  summary.seconds = {{"load", 0.125}, {"check", 61}};
+  const std::string table = table_of(summary);
+  for (const char* row : {"kernels +1,234 +17", "bytes moved +5,000,000 +1,000,000", "peak memory +4,096 +2,048",
+                          "predicted +2.500 ms +12.00 µs"})
+    CHECK_THAT(table, Catch::Matches("[^]*" + std::string(row) + "[^]*"));
+  CHECK_THAT(table, Catch::Contains("time: load 0.12 s, check 61.00 s\n"));
 }
 
 TEST_CASE("the closing word says what is known") {

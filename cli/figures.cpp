@@ -1,0 +1,58 @@
+#include "cli/figures.h"
+
+#include <algorithm>
+
+#include "cost/plan.h"
+#include "cost/roofline.h"
+#include "ops/error.h"
+
+namespace taso {
+
+double Figures::of(Objective objective) const {
+  switch (objective) {
+    case Objective::time: return seconds;
+    case Objective::memory: return static_cast<double>(peak_bytes);
+    case Objective::launches: return static_cast<double>(launches);
+  }
+  return 0;
+}
+
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes) {
+  const Plan laid_out = plan(graph, Roofline(), {sizes});
+  Figures figures;
+  figures.seconds = in_units(Objective::time, laid_out.cost);
+  figures.launches = laid_out.launches();
+  figures.peak_bytes = laid_out.arena_bytes;
+  for (const Plan::Step& step : laid_out.steps) figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
+  return figures;
+}
+
+std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes) {
+  try {
+    const Graph graph = import_model(view).graph;
+    return figures_of(graph, sizes_from(graph, shapes));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes) {
+  std::map<std::string, std::int64_t, std::less<>> sizes;
+  for (const Value& input : graph.inputs) {
+    const auto given = shapes.find(input.node->as_input()->name);
+    const auto& shape = input.type().shape;
+    if (given == shapes.end() || !shape || shape->size() != given->second.size()) continue;
+    for (std::size_t i = 0; i < shape->size(); ++i) {
+      const auto names = (*shape)[i].symbols();
+      if (names.size() == 1 && (*shape)[i] == Dim::symbol(names.front()))
+        sizes.emplace(names.front(), std::max<std::int64_t>(given->second[i], 1));
+    }
+  }
+  if (sizes.empty()) return {};
+  return [sizes = std::move(sizes)](std::string_view name) {
+    const auto found = sizes.find(name);
+    return found == sizes.end() ? std::int64_t{1} : found->second;
+  };
+}
+
+}  // namespace taso

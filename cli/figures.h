@@ -1,0 +1,32 @@
+// What a model is expected to cost: its graph laid onto kernels, in numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "cli/objective.h"
+#include "cost/graph_view.h"
+#include "ops/array.h"
+#include "ops/onnx/import.h"
+
+namespace taso {
+
+struct Figures {
+  double seconds = 0;  ///< predicted
+  std::size_t launches = 0;
+  double bytes_moved = 0;       ///< read and written by all kernels, weights included
+  std::int64_t peak_bytes = 0;  ///< of activations; inputs and weights are the caller's
+
+  double of(Objective objective) const;
+};
+
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes);
+/// Nothing if the model cannot be imported.
+std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes);
+
+/// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
+DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);
+
+}  // namespace taso

@@ -1,0 +1,129 @@
+"""What taso-opt looks for, how it tells what it found, and that nothing unchecked comes of it."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+from onnx import helper
+
+from opt_models import floats, model_of, operators, run, save
+
+FIGURES = {"time": "seconds", "memory": "peak_activation_bytes", "launches": "kernels"}
+
+
+def optimise(taso_opt, model, tmp_path, *arguments):
+    """The run and its report."""
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--report", tmp_path / "report.json", *arguments)
+    assert done.code == 0, done
+    return done, json.loads((tmp_path / "report.json").read_text())
+
+
+@pytest.mark.parametrize("objective", FIGURES)
+def test_no_model_gets_worse(objective, taso_opt, source_folder, tmp_path):
+    better = 0
+    for name in ("small_convnet", "small_transformer"):
+        model = source_folder / f"examples/{name}.onnx"
+        done, report = optimise(taso_opt, model, tmp_path, "--objective", objective)
+        clean = optimise(taso_opt, model, tmp_path, "--budget", "0")[1]["after"]["predicted"]
+        assert report["search"]["objective"] == objective
+        before, after = (report[model_is]["predicted"][FIGURES[objective]] for model_is in ("before", "after"))
+        assert after <= clean[FIGURES[objective]] <= before
+        better += after < clean[FIGURES[objective]]
+        row = {"time": "predicted", "memory": "peak memory", "launches": "kernels"}[objective]
+        assert re.search(rf"^{row} +\d.* +\d", done.err, re.MULTILINE)
+        applied = report["search"]["applied"]
+        assert bool(applied) == ("\nrule " in done.err)
+    assert better > 0 or objective == "memory"
+
+
+def transposes(shape=(64, 256)):
+    """A value that is copied twice for nothing."""
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["a"], axis=1),
+        helper.make_node("Transpose", ["a"], ["b"], perm=[1, 0]),
+        helper.make_node("Relu", ["b"], ["c"]),
+        helper.make_node("Transpose", ["c"], ["d"], perm=[1, 0]),
+        helper.make_node("Softmax", ["d"], ["y"], axis=1),
+    ]
+    return model_of(nodes, [floats("x", shape)], [floats("y", shape)])
+
+
+def test_memory_is_what_is_needed_at_a_time(taso_opt, tmp_path):
+    model = save(transposes(), tmp_path / "model.onnx")
+    done, report = optimise(taso_opt, model, tmp_path, "--objective", "memory")
+    assert operators(tmp_path / "out.onnx") == ["Softmax", "Relu", "Softmax"]
+    assert report["before"]["predicted"]["bytes_moved"] > report["after"]["predicted"]["bytes_moved"]
+    assert report["after"]["predicted"]["peak_activation_bytes"] <= 2 * 4 * 64 * 256
+
+
+def test_unknown_dimensions_are_priced_as_they_are_tested(taso_opt, tmp_path):
+    model = save(transposes(("N", 256)), tmp_path / "model.onnx")
+    peaks = []
+    for arguments in ([], ["--test-input-shape", "x:64,256"]):
+        report = optimise(taso_opt, model, tmp_path, "--budget", "0", *arguments)[1]
+        peaks.append(report["before"]["predicted"]["peak_activation_bytes"])
+    assert peaks[1] == 64 * peaks[0]
+
+
+def with_first(first, shape):
+    """A first operator; behind it two of which one is enough."""
+    nodes = [
+        helper.make_node(first, ["x"], ["t"], domain="my.domain" if first == "Strange" else "", name="first"),
+        helper.make_node("Relu", ["t"], ["a"], name="once"),
+        helper.make_node("Relu", ["a"], ["y"], name="twice"),
+        helper.make_node("Identity", ["s"], ["i"], name="nothing"),
+        helper.make_node("Tanh", ["i"], ["z"], name="other"),
+    ]
+    model = model_of(nodes, [floats("x", shape), floats("s", [2])], [floats("y", shape), floats("z", [2])],
+                     value_info=[floats("t", shape)])
+    model.opset_import.append(helper.make_opsetid("my.domain", 1))
+    return model
+
+
+def test_where_an_operator_cannot_be_run_every_change_is_checked(taso_opt, tmp_path):
+    done, report = optimise(taso_opt, save(with_first("Strange", [2, 3]), tmp_path / "model.onnx"), tmp_path)
+    assert operators(tmp_path / "out.onnx") == ["Strange", "Relu", "Tanh"]
+    assert report["check"]["scope"] == "regions" and report["check"]["tensors"] == 2
+    assert "every changed region" in done.err and "Strange" in done.err
+
+
+def test_what_cannot_be_checked_is_not_done(taso_opt, tmp_path):
+    """The tensor is too large to compare; what is small is cleaned up anyway."""
+    model = save(with_first("Sin", [40_000, 40_000]), tmp_path / "model.onnx")
+    done, report = optimise(taso_opt, model, tmp_path)
+    assert operators(tmp_path / "out.onnx") == ["Sin", "Relu", "Relu", "Tanh"]
+    assert "nothing comes of it: the change at 'y' cannot be checked" in done.err
+    assert report["search"]["applied"] == [] and report["search"]["note"]
+    assert report["check"]["passed"] and report["passes"]["identity"] == 1
+    done, report = optimise(taso_opt, model, tmp_path, "--check", "0")
+    assert operators(tmp_path / "out.onnx") == ["Sin", "Relu", "Tanh"], "the check is what forbids it"
+    assert done.err.splitlines()[-1] == "UNCHECKED"
+
+
+def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([taso_opt, source_folder / "examples/small_convnet.onnx", "--dry-run", "--time-budget", "2",
+                                "--budget", "1000000", "--alpha", "1.2"],
+                               stderr=theirs, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    text = b""
+    try:
+        while part := os.read(ours, 65536):
+            text += part
+    except OSError:  # the other side has closed it
+        pass
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    lines = re.findall(r"searching: \d+ s of 2 s, [\d,]+ of 1,000,000 graphs; best [\d.]+ µs, [\d.]+ % less",
+                       text.decode())
+    assert len(lines) > 2, text
+
+
+def test_time_ends_a_search(taso_opt, source_folder, tmp_path):
+    report = optimise(taso_opt, source_folder / "examples/small_convnet.onnx", tmp_path, "--budget", "1000000000",
+                      "--time-budget", "0.2", "--alpha", "1.5")[1]
+    assert report["search"]["end"] in ("the time is up", "nothing is left to try")
+    assert report["seconds"]["search"] < 20
