@@ -56,6 +56,7 @@ def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt,
     done = subprocess.run([taso_opt, *arguments], cwd=source_folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     here = (done.stdout + done.stderr).replace(str(tmp_path / "out.onnx"), "build/small_convnet.onnx")
+    here = re.sub(r"^searching: .*\n", "", here, flags=re.MULTILINE)  # what a slow machine is told
     assert words(here) == words("\n".join(expected))
 
 
