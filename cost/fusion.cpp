@@ -11,7 +11,8 @@ namespace {
 bool is_role(const GraphView& view, PlanNode node, Role role) { return role_of(view, node) == role; }
 
 bool same_kind(const GraphView& view, PlanValue a, PlanValue b) {
-  return view.element(a) == view.element(b) && *view.extents(a) == *view.extents(b);
+  return view.element(a) == view.element(b) && *view.extents(a) == *view.extents(b) &&
+         is_image(view, a) == is_image(view, b);
 }
 
 /// Concats whose operands are all where they should be need no kernel.
@@ -44,6 +45,7 @@ bool Affected::mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint
 void Fusion::forget() {
   ++time_;
   segments_.clear();
+  view_.forget();
 }
 
 bool Fusion::is_element_wise(PlanNode node) const {
@@ -122,7 +124,7 @@ PlanNode Fusion::find_absorber(const Segment& segment) const {
   if (!is_element_wise(segment.head())) return no_plan_node;
   const PlanValue result = view_.result(segment.tail(), 0);
   const PlanNode user = only_user(view_, result);
-  if (user == no_plan_node || view_.is_free(user)) return no_plan_node;
+  if (user == no_plan_node || view_.is_free(user) || is_converted(view_, result)) return no_plan_node;
   if (is_role(view_, user, Role::rows)) {
     const std::optional<Use> use = only_use(view_, result);
     return use && use->operand == 0 ? user : no_plan_node;
@@ -245,13 +247,30 @@ Kernel Fusion::kernel(PlanNode leader) const {
   return kernel;
 }
 
+Kernel Fusion::conversion(PlanValue value) const {
+  Kernel kernel;
+  kernel.kind = Kernel::Kind::copy;
+  kernel.main = view_.producer(value);
+  kernel.read = kernel.written = {value};
+  kernel.element = view_.element(value);
+  kernel.bytes = 2 * bytes_of(view_, value);
+  return kernel;
+}
+
 Cost Fusion::price(PlanNode node, const KernelPrices& prices) const {
-  return leader(node) == node ? prices.price(view_, kernel(node)) : 0;
+  Cost sum = leader(node) == node ? prices.price(view_, kernel(node)) : 0;
+  if (view_.layout() == Layout::channels_first) return sum;
+  for (std::size_t i = 0; i < view_.results(node); ++i) {
+    const PlanValue value = view_.result(node, i);
+    if (value != no_plan_value && is_converted(view_, value)) sum += prices.price(view_, conversion(value));
+  }
+  return sum;
 }
 
 void Fusion::add_chain(PlanNode node, Affected& nodes) const {
-  if (view_.is_free(node) || !nodes.begin(node)) return;
+  if (!nodes.begin(node)) return;
   nodes.add(node);
+  if (view_.is_free(node)) return;
   if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
   if (!can_lead_chain(node)) return;
   for (const PlanNode member : chain(node)) {
@@ -280,6 +299,20 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
     if (const PlanNode first = leader(user); first != no_plan_node) nodes.add(first);
     for (std::size_t j = 0; moves && j < view_.results(user); ++j)
       if (view_.result(user, j) != no_plan_value) add_moved(view_.result(user, j), nodes);
+  }
+}
+
+void Fusion::affected_by_layout(PlanValue changed, Affected& nodes) const {
+  if (!nodes.begin_layout(changed)) return;
+  affected(changed, nodes);
+  for (std::size_t i = 0; i < view_.users(changed); ++i) {
+    const PlanNode user = view_.user(changed, i);
+    if (view_.is_free(user)) continue;
+    affected(user, nodes);
+    const std::optional<Role> role = role_of(view_, user);
+    if (role != Role::element_wise && role != Role::concat && role != Role::copy && !only_moves(view_, user)) continue;
+    for (std::size_t j = 0; j < view_.results(user); ++j)
+      if (view_.result(user, j) != no_plan_value) affected_by_layout(view_.result(user, j), nodes);
   }
 }
 

@@ -37,30 +37,37 @@ class Affected {
   /// Whether it is the first time in this graph.
   bool begin(PlanNode node) { return mark(begun_nodes_, place(node), graph_); }
   bool begin(PlanValue value) { return mark(begun_values_, place(value), graph_); }
+  bool begin_layout(PlanValue value) { return mark(begun_layouts_, place(value), graph_); }
   static bool mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint32_t by);
 
   std::vector<PlanNode> nodes_;
-  std::vector<std::uint32_t> added_, begun_nodes_, begun_values_;
+  std::vector<std::uint32_t> added_, begun_nodes_, begun_values_, begun_layouts_;
   std::uint32_t graph_ = 1, change_ = 1;
 };
 
 /// It remembers what it found out, until it is told that the graph has changed.
 class Fusion {
  public:
-  explicit Fusion(const GraphView& view) : view_(view) {}
+  explicit Fusion(const GraphView& view) : view_(view) { view_.forget(); }
   void forget();
 
   /// The node that the kernel which takes `node` is known by; `no_plan_node` if no kernel does.
   PlanNode leader(PlanNode node) const;
   /// The kernel of a node that is its own leader.
   Kernel kernel(PlanNode leader) const;
-  /// What the kernel costs that is known by this node; 0 if there is none. The cost of a graph is the sum over its nodes.
+  /// What copies a value into the layout in which it does not lie.
+  Kernel conversion(PlanValue value) const;
+  /// What the kernel costs that is known by this node, and the conversions of its results. The cost of a graph is the sum over
+  /// its nodes.
   Cost price(PlanNode node, const KernelPrices& prices) const;
   /// Adds the nodes whose price may depend on `changed` being there, or on who uses the value. What a change of the graph
   /// costs is the difference of the prices of the nodes that are added before it, for what it takes away, or after it, for
   /// what it adds; a value counts as both where it becomes, or is no longer, an output of the graph.
   void affected(PlanNode changed, Affected& nodes) const;
   void affected(PlanValue changed, Affected& nodes) const;
+  /// The same for a value that lies in another layout afterwards, which everything does that is computed from it element by
+  /// element. To be asked besides for each value that is in the graph before and after, if is_image() differs.
+  void affected_by_layout(PlanValue changed, Affected& nodes) const;
 
  private:
   struct Segment {

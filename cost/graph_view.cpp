@@ -21,7 +21,8 @@ const Extents* ExtentsTable::of(std::size_t place, const Type& type) const {
   return known_[place];
 }
 
-WholeGraph::WholeGraph(const Graph& graph, DimensionSizes sizes) : pool_(graph.pool), extents_(std::move(sizes)) {
+WholeGraph::WholeGraph(const Graph& graph, DimensionSizes sizes, Layout layout)
+    : GraphView(layout), pool_(graph.pool), extents_(std::move(sizes)) {
   for (const Node* node : graph.nodes()) {
     const PlanNode id{static_cast<std::uint32_t>(nodes_.size())};
     NodeEntry entry{node, false, node->as_constant() != nullptr, static_cast<std::uint32_t>(values_.size()), {}};

@@ -24,9 +24,18 @@ inline constexpr PlanValue no_plan_value{std::numeric_limits<std::uint32_t>::max
 constexpr std::size_t place(PlanNode node) { return static_cast<std::size_t>(node); }
 constexpr std::size_t place(PlanValue value) { return static_cast<std::size_t>(value); }
 
+/// Where the channels of images lie, in a whole plan: each a picture of its own, or those of a place side by side.
+enum class Layout : std::uint8_t { channels_first, channels_last };
+
 class GraphView {
  public:
+  explicit GraphView(Layout layout = Layout::channels_first) : layout_(layout) {}
   virtual ~GraphView() = default;
+  Layout layout() const { return layout_; }
+  /// Where channels come last: whether a leaf lies so, and whether it does not matter how an output lies. Both are so for
+  /// values on the border of a part of a graph, which is looked at by itself.
+  virtual bool is_image_on_border(PlanValue) const { return false; }
+  virtual bool is_output_on_border(PlanValue) const { return false; }
   /// Null for inputs, constants and opaque nodes.
   virtual const Operator* op(PlanNode node) const = 0;
   /// A leaf of the graph, or something that depends on constants only: nothing has to be done for it at run time.
@@ -47,6 +56,19 @@ class GraphView {
   virtual ElementType element(PlanValue value) const = 0;
   /// Null if the rank is unknown. The numbers are those that unknown dimensions are priced with.
   virtual const Extents* extents(PlanValue value) const = 0;
+
+  /// To be called when the graph has changed.
+  void forget() const { ++time_; }
+
+ private:
+  friend bool is_image(const GraphView& view, PlanValue value);  // see movement.h
+  struct Known {
+    std::uint32_t time = 0;
+    bool is_image = false;
+  };
+  Layout layout_;
+  mutable std::uint32_t time_ = 1;
+  mutable std::vector<Known> known_images_;  // by value
 };
 
 /// The size of unknown dimensions when something is priced. Left empty, they are 1.
@@ -68,7 +90,7 @@ class ExtentsTable {
 /// A finished graph.
 class WholeGraph : public GraphView {
  public:
-  explicit WholeGraph(const Graph& graph, DimensionSizes sizes = {});
+  explicit WholeGraph(const Graph& graph, DimensionSizes sizes = {}, Layout layout = Layout::channels_first);
 
   /// Operands first.
   std::size_t nodes() const { return nodes_.size(); }

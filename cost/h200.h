@@ -13,6 +13,8 @@ inline constexpr double multiprocessors = 132;
 // Nanoseconds that a kernel takes if it has next to nothing to do: being launched behind another, filling its pipeline,
 // writing its result. The libraries' products set up more than our own kernels do.
 inline constexpr double least_convolution = 3400;
+/// Where channels come first, convolutions spend time on bringing them together; see cost/README.md.
+inline constexpr double least_convolution_channels_first = 5400;
 inline constexpr double least_matmul = 3000;
 inline constexpr double least_element_wise = 2000;
 inline constexpr double least_pooling = 2600;
@@ -41,6 +43,9 @@ inline constexpr double step_half = 2.0;
 inline constexpr double step_tf32 = 3.6;
 inline constexpr double step_float32 = 21.0;
 inline constexpr double step_float64 = 24.0;
+
+/// How much longer a step of a convolution takes where channels come first.
+inline constexpr double channels_first = 1.9;
 
 /// Operations a nanosecond on CUDA cores: element-wise arithmetic is one operation where the peak of 67,000 counts two, and
 /// reaches half of that.

@@ -116,6 +116,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
     kernel.element = view.element(view.result(kernel.main, 0));
   else if (!kernel.written.empty())
     kernel.element = view.element(kernel.written.front());
+  if (role == Role::convolution || role == Role::pooling) kernel.layout = view.layout();
   if (role == Role::convolution) measure_convolution(view, kernel);
   if (role == Role::matmul) measure_matmul(view, kernel);
 }

@@ -23,6 +23,7 @@ struct Kernel {
   std::vector<PlanValue> written;
 
   ElementType element = ElementType::undefined;
+  Layout layout = Layout::channels_first;  ///< of what a convolution or pooling reads and writes
   /// The product that a convolution or matmul amounts to: `batches` of [rows, depth] times [depth, columns]. A
   /// convolution's groups are batches. 0 if there is none.
   double batches = 0, rows = 0, columns = 0, depth = 0;

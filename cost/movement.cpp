@@ -21,15 +21,64 @@ bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t
   return true;
 }
 
-/// Whether rows are dense: what reads them a row at a time does not mind where each begins.
-bool has_dense_rows(const Extents& extents, const Strides& strides) {
-  return extents.empty() || extents.back() == 1 || strides.back() == 1;
+/// The axes from the innermost outwards.
+std::vector<std::size_t> axes_of(std::size_t rank, Layout layout) {
+  std::vector<std::size_t> axes;
+  if (layout == Layout::channels_last && rank > 1) axes.push_back(1);
+  for (std::size_t axis = rank; axis-- > 0;)
+    if (layout == Layout::channels_first || axis != 1) axes.push_back(axis);
+  return axes;
 }
 
-/// Whether only the outermost axis has room between its neighbours.
-bool has_dense_examples(const Extents& extents, const Strides& strides) {
-  if (extents.size() < 2) return false;
-  return is_dense(Extents(extents.begin() + 1, extents.end()), Strides(strides.begin() + 1, strides.end()));
+/// Whether nothing lies between the elements; between examples, too, unless these may lie apart.
+bool is_packed(const Extents& extents, const Strides& strides, Layout layout, bool apart = false) {
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;  // there is nothing in it
+  std::int64_t expected = 1;
+  for (const std::size_t axis : axes_of(extents.size(), layout)) {
+    if (extents[axis] == 1) continue;
+    if (strides[axis] != expected && !(apart && axis == 0)) return false;
+    expected = strides[axis] * extents[axis];
+  }
+  return true;
+}
+
+Strides packed(const Extents& extents, Layout layout) {
+  Strides strides(extents.size(), 1);
+  std::int64_t next = 1;
+  for (const std::size_t axis : axes_of(extents.size(), layout)) {
+    strides[axis] = next;
+    next *= std::max<std::int64_t>(extents[axis], 1);
+  }
+  return strides;
+}
+
+/// Whether both layouts are the same for these extents.
+bool is_layout_free(const Extents& extents) {
+  return is_packed(extents, packed(extents, Layout::channels_last), Layout::channels_first);
+}
+
+Layout layout_of(const GraphView& view, PlanValue value) {
+  return is_image(view, value) ? Layout::channels_last : Layout::channels_first;
+}
+
+/// Whether the innermost axis is dense: what reads rows does not mind where each begins.
+bool has_dense_rows(const Extents& extents, const Strides& strides, Layout layout) {
+  if (extents.empty()) return true;
+  const std::size_t axis = axes_of(extents.size(), layout).front();
+  return extents[axis] == 1 || strides[axis] == 1;
+}
+
+/// Whether a reduction goes over all places of an image, channel by channel: it can do so in either layout.
+bool reduces_places(const Operator& op, std::size_t rank) {
+  if (std::holds_alternative<op::GlobalAveragePool>(op)) return true;
+  const auto covers = [&](const std::vector<std::int64_t>& axes) {
+    if (rank < 3 || axes.size() != rank - 2) return false;
+    return std::all_of(axes.begin(), axes.end(), [](std::int64_t axis) { return axis >= 2; });
+  };
+  if (const auto* mean = std::get_if<op::ReduceMean>(&op)) return covers(mean->axes);
+  if (const auto* sum = std::get_if<op::ReduceSum>(&op)) return covers(sum->axes);
+  if (const auto* most = std::get_if<op::ReduceMax>(&op)) return covers(most->axes);
+  return false;
 }
 
 bool is_matrix(const Extents& extents, const Strides& strides) {
@@ -99,29 +148,6 @@ std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const 
   }
 }
 
-/// Whether a node can read a value that lies so.
-bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides& strides) {
-  const Extents& extents = *view.extents(value);
-  if (is_dense(extents, strides)) return true;
-  const std::optional<Role> role = role_of(view, node);
-  if (!role || view.is_free(node)) return false;
-  switch (*role) {
-    case Role::element_wise:
-    case Role::rows: return has_dense_rows(extents, strides);
-    case Role::matmul: return is_matrix(extents, strides);
-    case Role::convolution:
-    case Role::pooling: return view.operand(node, 0) == value && has_dense_examples(extents, strides);
-    case Role::concat:
-    case Role::split:
-    case Role::slice:
-    case Role::transpose:
-    case Role::copy: return true;
-    case Role::reshape: return seen_through(view, node, strides).has_value();
-    case Role::constant: break;
-  }
-  return false;
-}
-
 }  // namespace
 
 PlanNode only_user(const GraphView& view, PlanValue value) {
@@ -147,13 +173,91 @@ std::optional<Role> role_of(const GraphView& view, PlanNode node) {
 }
 
 bool is_dense(const Extents& extents, const Strides& strides) {
-  std::int64_t expected = 1;
-  for (std::size_t i = extents.size(); i-- > 0;) {
-    if (extents[i] == 1) continue;
-    if (strides[i] != expected) return false;
-    expected *= extents[i];
+  return is_packed(extents, strides, Layout::channels_first);
+}
+
+bool is_image(const GraphView& view, PlanValue value) {
+  const Extents* extents = view.extents(value);
+  if (view.layout() == Layout::channels_first || extents == nullptr || extents->size() < 3) return false;
+  if (place(value) >= view.known_images_.size())
+    view.known_images_.resize(std::max(place(value) + 1, 2 * view.known_images_.size()));
+  if (const auto& known = view.known_images_[place(value)]; known.time == view.time_) return known.is_image;
+  const PlanNode producer = view.producer(value);
+  bool image = false;
+  if (view.is_free(producer)) {
+    image = view.is_image_on_border(value);
+  } else {
+    switch (role_of(view, producer).value_or(Role::constant)) {
+      case Role::convolution:
+      case Role::pooling: image = true; break;
+      case Role::element_wise:
+      case Role::concat:
+        for (std::size_t i = 0; i < view.operands(producer) && !image; ++i) {
+          const PlanValue operand = view.operand(producer, i);
+          image = !view.is_weight(operand) && view.extents(operand)->size() == extents->size() &&
+                  (role_of(view, producer) == Role::concat || *view.extents(operand) == *extents) &&
+                  is_image(view, operand);
+        }
+        break;
+      case Role::split:
+      case Role::slice:
+      case Role::copy: image = is_image(view, view.operand(producer, 0)); break;
+      default: break;
+    }
   }
-  return true;
+  view.known_images_[place(value)] = {view.time_, image};
+  return image;
+}
+
+bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides& strides) {
+  const Extents& extents = *view.extents(value);
+  const bool rows = is_dense(extents, strides);
+  if (rows && (view.layout() == Layout::channels_first || is_layout_free(extents))) return true;
+  const std::optional<Role> role = role_of(view, node);
+  if (!role || view.is_free(node)) return rows;
+  switch (*role) {
+    case Role::element_wise:
+      // What is stretched is small, and stays in the cache however it is read.
+      if (view.layout() == Layout::channels_last && extents != *view.extents(view.result(node, 0))) return true;
+      return has_dense_rows(extents, strides, layout_of(view, view.result(node, 0)));
+    case Role::rows:
+      if (view.operand(node, 0) == value && reduces_places(*view.op(node), extents.size()))
+        return has_dense_rows(extents, strides, Layout::channels_first) ||
+               has_dense_rows(extents, strides, Layout::channels_last);
+      return has_dense_rows(extents, strides, Layout::channels_first);
+    case Role::matmul: return rows || is_matrix(extents, strides);
+    case Role::convolution:
+    case Role::pooling:
+      if (view.operand(node, 0) != value) return rows || is_packed(extents, strides, view.layout());
+      return is_packed(extents, strides, view.layout(), true);
+    case Role::concat:
+    case Role::split:
+    case Role::slice:
+    case Role::transpose:
+    case Role::copy: return true;
+    case Role::reshape:
+      // Rather than that it copies a view, what gives the view does: a matmul may even write it so.
+      return rows || !only_moves(view, view.producer(value)) || seen_through(view, node, strides).has_value();
+    case Role::constant: break;
+  }
+  return rows;
+}
+
+bool is_converted(const GraphView& view, PlanValue value) {
+  if (view.layout() == Layout::channels_first || view.is_weight(value) || view.extents(value) == nullptr) return false;
+  if (is_layout_free(*view.extents(value))) return false;
+  const Strides strides = strides_in_memory(view, value);
+  if (view.is_output(value) && !view.is_output_on_border(value) && !is_dense(*view.extents(value), strides))
+    return true;
+  for (std::size_t i = 0; i < view.users(value); ++i)
+    if (!view.is_free(view.user(value, i)) && !reads(view, view.user(value, i), value, strides)) return true;
+  return false;
+}
+
+Strides other_strides(const GraphView& view, PlanValue value) {
+  const Extents& extents = *view.extents(value);
+  const bool rows = is_dense(extents, strides_in_memory(view, value));
+  return packed(extents, rows ? Layout::channels_last : Layout::channels_first);
 }
 
 bool only_moves(const GraphView& view, PlanNode node) {
@@ -166,7 +270,11 @@ std::optional<Strides> seen(const GraphView& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
   if (!only_moves(view, producer)) return std::nullopt;
   std::optional<Strides> strides = seen_through(view, producer, strides_in_memory(view, view.operand(producer, 0)));
-  if (!strides || (view.is_output(value) && !is_dense(*view.extents(value), *strides))) return std::nullopt;
+  if (!strides) return std::nullopt;
+  // A copy would lie in just this way: those who want it otherwise have it converted.
+  if (is_packed(*view.extents(value), *strides, layout_of(view, value))) return strides;
+  if (view.is_output(value) && !view.is_output_on_border(value) && !is_dense(*view.extents(value), *strides))
+    return std::nullopt;
   for (std::size_t i = 0; i < view.users(value); ++i)
     if (!reads(view, view.user(value, i), value, *strides)) return std::nullopt;
   return strides;
@@ -183,7 +291,7 @@ Strides strides_in_memory(const GraphView& view, PlanValue value) {
           is_in_place(view, user, operand))
         return strides_of(*view.extents(view.result(root_of_concats(view, user), 0)));
   }
-  return strides_of(*view.extents(value));
+  return packed(*view.extents(value), layout_of(view, value));
 }
 
 bool is_view(const GraphView& view, PlanNode node) {
@@ -221,12 +329,13 @@ bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
 
   const Extents& extents = *view.extents(value);
   const std::int64_t axis = as<op::Concat>(view, concat).axis;
+  // Channels that lie side by side are not written by themselves.
+  const PlanValue whole = view.result(root_of_concats(view, concat), 0);
+  if (is_image(view, whole) && !is_layout_free(*view.extents(whole))) return false;
   if (std::all_of(extents.begin(), extents.begin() + axis, [](std::int64_t extent) { return extent == 1; }))
     return true;  // it lies densely
   if (axis != 1 || only_moves(view, producer)) return false;
   // Its examples lie apart, as those of the whole do.
-  const PlanNode root = root_of_concats(view, concat);
-  const PlanValue whole = view.result(root, 0);
   for (std::size_t i = 0; i < view.users(whole); ++i)
     if (role_of(view, view.user(whole, i)) == Role::concat) return false;
   const Strides strides = strides_of(*view.extents(whole));

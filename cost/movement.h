@@ -25,8 +25,12 @@ std::optional<Role> role_of(const GraphView& view, PlanNode node);
 
 /// How far apart, in elements, neighbours along each axis lie.
 using Strides = std::vector<std::int64_t>;
-/// Whether a value that lies so has nothing between its elements. Along an axis of 1 there are no neighbours.
+/// Whether a value that lies so has nothing between its elements, row by row. Along an axis of 1 there are no neighbours.
 bool is_dense(const Extents& extents, const Strides& strides);
+
+/// Whether the channels of a value lie side by side: where the plan has it so, what convolutions and pooling compute, and what
+/// is computed from that element by element or moved as a whole.
+bool is_image(const GraphView& view, PlanValue value);
 
 /// How a value lies in memory as a view of what its producer, a reshape, transpose, split or slice, takes it from. Nothing if
 /// it has to be copied, because somebody reads it who cannot do so where it lies, or if something else computes it.
@@ -34,8 +38,14 @@ bool is_dense(const Extents& extents, const Strides& strides);
 /// Element-wise operators, reductions and other copies read rows wherever each begins. A matmul reads matrices either way
 /// round at any distance. Convolutions and pooling read examples at any distance. Everybody else wants a value to be dense.
 std::optional<Strides> seen(const GraphView& view, PlanValue value);
-/// How a value lies: as a view, as a part of a concat, or densely.
+/// How a value lies: as a view, as a part of a concat, or densely, in its own layout.
 Strides strides_in_memory(const GraphView& view, PlanValue value);
+/// Whether a node can read a value that lies so.
+bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides& strides);
+/// Whether a value is needed in another layout too: a kernel makes a copy for those who cannot read it as it lies.
+bool is_converted(const GraphView& view, PlanValue value);
+/// How that copy lies.
+Strides other_strides(const GraphView& view, PlanValue value);
 
 /// Reshapes, transposes, splits and slices: what gives a view, if its readers allow.
 bool only_moves(const GraphView& view, PlanNode node);

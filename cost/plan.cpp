@@ -1,6 +1,7 @@
 #include "cost/plan.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,9 @@ class Planner {
   Planner(const WholeGraph& view, const KernelPrices& prices) : view_(view), fusion_(view), prices_(prices) {}
 
   Plan make() {
+    plan_.layout = view_.layout();
     choose_kernels();
+    add_conversions();
     order_steps();
     place_values();
     return std::move(plan_);
@@ -51,14 +54,33 @@ class Planner {
     }
   }
 
+  void add_conversions() {
+    for (std::uint32_t i = 0; i < view_.values(); ++i) {
+      if (!is_converted(view_, PlanValue{i})) continue;
+      Plan::Step step{fusion_.conversion(PlanValue{i}), 0};
+      step.price = prices_.price(view_, step.kernel);
+      plan_.cost += step.price;
+      plan_.steps.push_back(std::move(step));
+    }
+  }
+
   /// The nodes are in an order in which they can be done. A kernel runs where its last node stands: nobody else needs what
-  /// is inside of it. Only splits give something to others before that; they need nothing but their root's operand.
+  /// is inside of it. Only splits give something to others before that; they need nothing but their root's operand. Values
+  /// are converted as soon as they are there.
   void order_steps() {
-    const auto place_of = [this](const Plan::Step& step) {
-      return role_of(view_, step.kernel.main) == Role::split ? step.kernel.main : step.kernel.nodes.back();
+    std::vector<std::size_t> done(view_.nodes());  // when a node is: inputs before everything
+    for (std::uint32_t i = 0; i < view_.nodes(); ++i) done[i] = view_.is_free(PlanNode{i}) ? 0 : i + 1;
+    for (const Plan::Step& step : plan_.steps) {
+      if (step.kernel.nodes.empty()) continue;
+      const bool splits = role_of(view_, step.kernel.main) == Role::split;
+      const std::size_t at = place(splits ? step.kernel.main : step.kernel.nodes.back()) + 1;
+      for (const PlanNode node : step.kernel.nodes) done[place(node)] = at;
+    }
+    const auto key = [&](const Plan::Step& step) {
+      return std::tuple(done[place(step.kernel.main)], step.kernel.nodes.empty(), place(step.kernel.main));
     };
-    std::sort(plan_.steps.begin(), plan_.steps.end(),
-              [&](const Plan::Step& a, const Plan::Step& b) { return place_of(a) < place_of(b); });
+    std::stable_sort(plan_.steps.begin(), plan_.steps.end(),
+                     [&](const Plan::Step& a, const Plan::Step& b) { return key(a) < key(b); });
   }
 
   struct Storage {
@@ -134,19 +156,56 @@ class Planner {
       buffer.begin = std::min(buffer.begin, step);
       buffer.end = std::max(buffer.end, step);
     };
+    std::vector<std::size_t> copy_of(view_.values(), none);  // in the other layout
+    const auto touch_copy = [&](PlanValue value, std::size_t step) {
+      std::size_t& index = copy_of[place(value)];
+      if (index == none) {
+        index = plan_.buffers.size();
+        plan_.buffers.push_back({whole_bytes(view_, value), step, step, 0});
+      }
+      plan_.buffers[index].end = std::max(plan_.buffers[index].end, step);
+    };
     const std::size_t last = plan_.steps.empty() ? 0 : plan_.steps.size() - 1;
     for (std::size_t step = 0; step < plan_.steps.size(); ++step) {
-      for (const PlanValue value : plan_.steps[step].kernel.read) touch(value, step);
-      for (const PlanValue value : plan_.steps[step].kernel.written) touch(value, step);
+      const Kernel& kernel = plan_.steps[step].kernel;
+      if (kernel.nodes.empty()) {
+        touch(kernel.read[0], step);
+        touch_copy(kernel.read[0], step);
+        continue;
+      }
+      for (const PlanValue value : kernel.read) {
+        if (reads_copy(kernel, value)) touch_copy(value, step);
+        if (reads_original(kernel, value)) touch(value, step);
+      }
+      for (const PlanValue value : kernel.written) touch(value, step);
     }
-    for (std::uint32_t i = 0; i < view_.values(); ++i)
-      if (view_.is_output(PlanValue{i})) touch(PlanValue{i}, last);
+    for (std::uint32_t i = 0; i < view_.values(); ++i) {
+      const PlanValue value{i};
+      if (!view_.is_output(value)) continue;
+      const bool as_copy = copy_of[i] != none && !is_dense(*view_.extents(value), strides_in_memory(view_, value));
+      as_copy ? touch_copy(value, last) : touch(value, last);
+    }
     plan_.arena_bytes = lay_out(plan_.buffers);
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
-      const Storage storage = storage_of(PlanValue{i});
+      const PlanValue value{i};
+      const Storage storage = storage_of(value);
       if (const std::size_t buffer = buffer_of[place(storage.owner)]; buffer != none)
-        plan_.places.push_back({PlanValue{i}, buffer, storage.offset, strides_in_memory(view_, PlanValue{i})});
+        plan_.places.push_back({value, buffer, storage.offset, strides_in_memory(view_, value)});
+      if (copy_of[i] != none) plan_.converted.push_back({value, copy_of[i], 0, other_strides(view_, value)});
     }
+  }
+
+  bool reads_original(const Kernel& kernel, PlanValue value) const { return reads_in(kernel, value, true); }
+  bool reads_copy(const Kernel& kernel, PlanValue value) const {
+    return is_converted(view_, value) && reads_in(kernel, value, false);
+  }
+  bool reads_in(const Kernel& kernel, PlanValue value, bool original) const {
+    if (!is_converted(view_, value)) return original;
+    const Strides strides = strides_in_memory(view_, value);
+    for (const PlanNode node : kernel.nodes)
+      for (std::size_t i = 0; i < view_.operands(node); ++i)
+        if (view_.operand(node, i) == value && reads(view_, node, value, strides) == original) return true;
+    return false;
   }
 
   const WholeGraph& view_;
@@ -160,13 +219,20 @@ class Planner {
 Plan plan(const WholeGraph& view, const KernelPrices& prices) { return Planner(view, prices).make(); }
 
 Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& options) {
-  return plan(WholeGraph(graph, options.sizes), prices);
+  return plan(WholeGraph(graph, options.sizes, options.layout), prices);
+}
+
+Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes) {
+  Plan first = plan(graph, prices, {sizes, Layout::channels_first});
+  Plan last = plan(graph, prices, {sizes, Layout::channels_last});
+  return last.cost < first.cost ? last : first;
 }
 
 std::string text_of(const Plan& plan, const WholeGraph& view) {
   std::string text;
   for (const Plan::Step& step : plan.steps) {
     text += fmt::format("{:10.3f} us  {:12}", static_cast<double>(step.price) * 1e-6, name_of(step.kernel.kind));
+    if (step.kernel.nodes.empty()) text += " conversion";
     for (const PlanNode node : step.kernel.nodes)
       text += fmt::format(
           " {}", view.op(node) ? name_of(*view.op(node)) : std::string_view(view.node(node).as_opaque()->kind));

@@ -12,11 +12,12 @@ namespace taso {
 
 struct PlanOptions {
   DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
+  Layout layout = Layout::channels_first;
 };
 
 struct Plan {
   struct Step {
-    Kernel kernel;  ///< its nodes are in an order in which they can be done
+    Kernel kernel;  ///< its nodes are in an order in which they can be done; none for a conversion
     Cost price = 0;
   };
   /// Where a value that is needed lies: in a buffer, from an offset on, with such distances between its elements.
@@ -30,14 +31,18 @@ struct Plan {
   Cost cost = 0;            ///< of all steps
   std::vector<Buffer> buffers;
   std::vector<Place> places;     ///< of values that are computed at run time, in order of values
+  std::vector<Place> converted;  ///< of their copies in the other layout, and of inputs', where somebody needs those
   std::int64_t arena_bytes = 0;  ///< for everything that is computed; inputs and weights are the caller's
 
+  Layout layout = Layout::channels_first;
   std::size_t launches() const { return steps.size(); }
 };
 
 /// The numbers of nodes and values in the plan are those of the view.
 Plan plan(const WholeGraph& view, const KernelPrices& prices);
 Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& options = {});
+/// The better one of both layouts.
+Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes = {});
 
 /// One line a kernel, for people and tests: price, kind, operators.
 std::string text_of(const Plan& plan, const WholeGraph& view);

@@ -8,9 +8,15 @@
 namespace taso {
 namespace {
 
-double least(Kernel::Kind kind) {
-  switch (kind) {
-    case Kernel::Kind::convolution: return h200::least_convolution;
+/// Convolutions on tensor cores want the channels of a place side by side. Those of single channels are done elsewhere.
+bool gathers_channels(const Kernel& kernel) {
+  return kernel.kind == Kernel::Kind::convolution && kernel.layout == Layout::channels_first && kernel.columns > 1;
+}
+
+double least(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case Kernel::Kind::convolution:
+      return gathers_channels(kernel) ? h200::least_convolution_channels_first : h200::least_convolution;
     case Kernel::Kind::matmul: return h200::least_matmul;
     case Kernel::Kind::element_wise: return h200::least_element_wise;
     case Kernel::Kind::pooling: return h200::least_pooling;
@@ -44,7 +50,8 @@ double Roofline::nanoseconds_of_product(const Kernel& kernel) const {
   const double tiles =
       kernel.batches * std::ceil(kernel.rows / h200::tile_rows) * std::ceil(kernel.columns / h200::tile_columns);
   const double rounds = std::ceil(tiles / h200::multiprocessors);
-  const double tiled = rounds * (kernel.depth + h200::tile_fill) * step(kernel.element, precision_);
+  const double tiled = rounds * (kernel.depth + h200::tile_fill) * step(kernel.element, precision_) *
+                       (gathers_channels(kernel) ? h200::channels_first : 1.0);
   const double direct = 2 * kernel.batches * kernel.rows * kernel.columns * kernel.depth / h200::direct_operations;
   const bool has_groups = kernel.kind == Kernel::Kind::convolution && kernel.batches > 1;
   return has_groups ? std::min(tiled, direct) : tiled;
@@ -54,7 +61,7 @@ Cost Roofline::price(const GraphView&, const Kernel& kernel) const { return pric
 
 Cost Roofline::price(const Kernel& kernel) const {
   const double nanoseconds =
-      least(kernel.kind) +
+      least(kernel) +
       std::max({nanoseconds_of_product(kernel), kernel.operations / h200::operations, nanoseconds_of_movement(kernel)});
   return static_cast<Cost>(std::min(nanoseconds * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));
 }

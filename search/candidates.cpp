@@ -19,7 +19,6 @@ Candidates::Candidates(Program& program, const std::vector<std::unique_ptr<Rewri
     depth_ = std::max(depth_, rule->depth());
     if (rule->roots().size() > 1) depth_of_several_ = std::max(depth_of_several_, rule->depth());
   }
-  for (const ComputationId id : program_.computations()) look(id);
 }
 
 void Candidates::leave_alone(std::unordered_set<ComputationId> outside) {

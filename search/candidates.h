@@ -20,6 +20,7 @@ struct Candidate {
 
 class Candidates {
  public:
+  /// There are none before leave_alone() has been called.
   Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices);
 
   /// By the computation that gives the first result, in the order of ids.

@@ -9,18 +9,20 @@ namespace taso {
 
 Exploration::Exploration(const Graph& graph, const std::vector<std::unique_ptr<RewriteRule>>& rules,
                          const KernelPrices& prices, const ExplorationOptions& options,
-                         const std::function<bool(const Value&)>& is_frozen)
+                         const Surroundings& surroundings)
     : options_(options),
       program_(store_, graph),
-      prices_(program_, prices, options.sizes),
+      prices_(program_, prices, options.pricing),
       candidates_(program_, rules, prices_),
       queue_(options.longest_queue) {
-  if (is_frozen) {
-    std::unordered_set<ComputationId> outside;
-    for (const auto& [value, id] : program_.original_values())
-      if (value && is_frozen(value)) outside.insert(program_.definition(id).computation);
-    candidates_.leave_alone(std::move(outside));
-  }
+  Border border;
+  for (const Value& value : surroundings.images) border.images.insert(program_.value_of(value));
+  for (const Value& value : surroundings.outputs) border.outputs.insert(program_.value_of(value));
+  prices_.set_border(border);
+  std::unordered_set<ComputationId> outside;
+  for (const auto& [value, id] : program_.original_values())
+    if (value && surroundings.frozen.contains(value.node)) outside.insert(program_.definition(id).computation);
+  candidates_.leave_alone(std::move(outside));
   State first;
   first.cost = lowest_ = prices_.total();
   states_.push_back(std::move(first));

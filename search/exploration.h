@@ -16,14 +16,20 @@ namespace taso {
 struct ExplorationOptions {
   double alpha = 1.05;
   std::size_t longest_queue = 1'000'000;
-  DimensionSizes sizes;
+  PricingOptions pricing;
+};
+
+/// What the search of a part of a graph has to know of the rest.
+struct Surroundings {
+  std::unordered_set<const Node*> frozen;  ///< priced, but not rewritten
+  /// Leaves that are images, and outputs that are used outside; see Border.
+  std::vector<Value> images, outputs;
 };
 
 class Exploration {
  public:
-  /// The computations in `frozen` are priced, but not rewritten.
   Exploration(const Graph& graph, const std::vector<std::unique_ptr<RewriteRule>>& rules, const KernelPrices& prices,
-              const ExplorationOptions& options, const std::function<bool(const Value&)>& is_frozen = {});
+              const ExplorationOptions& options, const Surroundings& surroundings = {});
 
   /// Expands up to so many graphs more. `should_end` is asked before each, and told what waits.
   void run(std::size_t expansions, const std::function<bool()>& should_end);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/movement.h"
 #include "ops/error.h"
 
 namespace taso {
@@ -44,6 +45,14 @@ PlanNode ProgramView::user(PlanValue value, std::size_t index) const {
   return plan_node(program_.users(id(value))[index]);
 }
 
+void Prices::set_border(const Border& border) {
+  here_view_.set_border(border);
+  there_view_.set_border(border);
+  moved();
+}
+
+bool Prices::is_image(ValueId id) const { return taso::is_image(here_view_, plan_value(id)); }
+
 void Prices::moved() {
   here_.forget();
   ++time_;
@@ -74,14 +83,40 @@ void Prices::add_affected(const Program::Log& log, const Fusion& fusion) {
   }
 }
 
+/// The values that the log gives computations or takes them from, as far as they are there as the program stands, and
+/// whether they are images.
+std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& log, const ProgramView& view) const {
+  std::vector<std::pair<ValueId, bool>> images;
+  if (view.layout() == Layout::channels_first) return images;
+  for (const Change& change : log)
+    if (change.kind == Change::Kind::added || change.kind == Change::Kind::removed)
+      for (const ValueId name : change.names)
+        if (name != no_value && program_.definition(name).exists)
+          images.emplace_back(name, taso::is_image(view, plan_value(name)));
+  std::sort(images.begin(), images.end());
+  images.erase(std::unique(images.begin(), images.end()), images.end());
+  return images;
+}
+
 GraphCost Prices::difference(Program& program, const Program::Log& log) {
   check(&program == &program_, "prices are those of one program");
   affected_.clear();
   there_.forget();
   add_affected(log, there_);
+  const auto images_after = images_among(log, there_view_);
   program.undo(log);
   affected_.next_graph();
   add_affected(log, here_);
+  std::vector<ValueId> moved;  // from one layout to the other
+  for (const auto& [id, image] : images_among(log, here_view_))
+    if (std::binary_search(images_after.begin(), images_after.end(), std::pair(id, !image))) moved.push_back(id);
+  for (const ValueId id : moved) here_.affected_by_layout(plan_value(id), affected_);
+  if (!moved.empty()) {
+    program.redo(log);
+    affected_.next_graph();
+    for (const ValueId id : moved) there_.affected_by_layout(plan_value(id), affected_);
+    program.undo(log);
+  }
   GraphCost difference;
   for (const PlanNode node : affected_.nodes())
     if (const auto id = static_cast<ComputationId>(node); program_.has(id)) difference.price -= price(id);

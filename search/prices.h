@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "cost/fusion.h"
@@ -11,11 +12,21 @@
 
 namespace taso {
 
+struct PricingOptions {
+  DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
+  Layout layout = Layout::channels_first;
+};
+
+/// Of a part of a graph: the values of its border that are images, and the outputs that are used outside.
+struct Border {
+  std::unordered_set<ValueId> images, outputs;
+};
+
 /// A program as pricing sees it. Computations are its nodes, under the same numbers.
 class ProgramView : public GraphView {
  public:
-  explicit ProgramView(const Program& program, DimensionSizes sizes = {})
-      : program_(program), store_(program.store()), extents_(std::move(sizes)) {}
+  explicit ProgramView(const Program& program, const PricingOptions& options = {})
+      : GraphView(options.layout), program_(program), store_(program.store()), extents_(options.sizes) {}
 
   const Operator* op(PlanNode node) const override;
   bool is_free(PlanNode node) const override;
@@ -30,6 +41,9 @@ class ProgramView : public GraphView {
   bool is_weight(PlanValue value) const override { return store_.weight_only(id(value)); }
   ElementType element(PlanValue value) const override { return store_.type(id(value)).element; }
   const Extents* extents(PlanValue value) const override { return extents_.of(place(value), store_.type(id(value))); }
+  void set_border(const Border& border) { border_ = border; }
+  bool is_image_on_border(PlanValue value) const override { return border_.images.contains(id(value)); }
+  bool is_output_on_border(PlanValue value) const override { return border_.outputs.contains(id(value)); }
 
  private:
   static ValueId id(PlanValue value) { return static_cast<ValueId>(value); }
@@ -38,6 +52,7 @@ class ProgramView : public GraphView {
   const Program& program_;
   const Store& store_;
   ExtentsTable extents_;
+  Border border_;
 };
 
 /// What the search compares graphs by: the price, and of two that cost the same, which has fewer operators.
@@ -62,12 +77,19 @@ inline bool is_worth(const GraphCost& before, const GraphCost& after, const Kern
 
 class Prices {
  public:
-  /// Unknown dimensions are priced with these sizes, or as 1.
-  Prices(const Program& program, const KernelPrices& kernels, DimensionSizes sizes = {})
-      : program_(program), view_(program, std::move(sizes)), here_(view_), there_(view_), kernels_(kernels) {}
+  Prices(const Program& program, const KernelPrices& kernels, const PricingOptions& options = {})
+      : program_(program),
+        here_view_(program, options),
+        there_view_(program, options),
+        here_(here_view_),
+        there_(there_view_),
+        kernels_(kernels) {}
   Prices(const Prices&) = delete;
   Prices& operator=(const Prices&) = delete;
 
+  /// Of a program that is a part of a graph.
+  void set_border(const Border& border);
+  bool is_image(ValueId id) const;
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();
   const KernelPrices& kernels() const { return kernels_; }
@@ -82,10 +104,12 @@ class Prices {
  private:
   /// Adds the computations of the program as it stands whose price these changes may have changed.
   void add_affected(const Program::Log& log, const Fusion& fusion);
+  std::vector<std::pair<ValueId, bool>> images_among(const Program::Log& log, const ProgramView& view) const;
 
   const Program& program_;
-  ProgramView view_;
-  Fusion here_, there_;  // of the program where it stands, and after a rewrite that is tried
+  // Of the program where it stands, and after a rewrite that is tried.
+  ProgramView here_view_, there_view_;
+  Fusion here_, there_;
   const KernelPrices& kernels_;
   Affected affected_;
   struct Known {

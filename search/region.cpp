@@ -53,8 +53,8 @@ class Members {
 
 class RegionBuilder {
  public:
-  RegionBuilder(const Program& program, const std::vector<ComputationId>& computations)
-      : program_(program), store_(program.store()), members_(program, computations) {
+  RegionBuilder(const Program& program, const Prices& prices, const std::vector<ComputationId>& computations)
+      : program_(program), store_(program.store()), prices_(prices), members_(program, computations) {
     region_.graph.pool = std::make_shared<Pool>();
   }
 
@@ -81,7 +81,9 @@ class RegionBuilder {
     const bool weight = store_.weight_only(id);
     const Value value = weight ? region_.graph.pool->constant(name, type) : region_.graph.pool->input(name, type);
     if (!weight) region_.graph.inputs.push_back(value);
-    region_.key += fmt::format("{} {}\n", weight ? "constant" : "input", text_of(type));
+    const bool image = !weight && prices_.is_image(id);
+    if (image) region_.surroundings.images.push_back(value);
+    region_.key += fmt::format("{} {}\n", weight ? "constant" : image ? "image" : "input", text_of(type));
     return name_value(id, value);
   }
 
@@ -114,7 +116,7 @@ class RegionBuilder {
       node = &region_.graph.pool->add_opaque(opaque, operands);
       region_.key += fmt::format("opaque {} {}", opaque.kind, opaque.serial);
     }
-    if (frozen) region_.frozen.insert(node);
+    if (frozen) region_.surroundings.frozen.insert(node);
     region_.key += fmt::format("{}{}", frozen ? " frozen" : "", numbers);
     const auto& results = program_.results(id);
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -135,12 +137,15 @@ class RegionBuilder {
       if (!leaves) continue;
       const Known& from = known(result);
       region_.graph.outputs.push_back(from.value);
-      region_.key += fmt::format("output {}\n", from.number);
+      const bool ends = program_.is_output(result);
+      if (!ends) region_.surroundings.outputs.push_back(from.value);
+      region_.key += fmt::format("{} {}\n", ends ? "output" : "used outside", from.number);
     }
   }
 
   const Program& program_;
   const Store& store_;
+  const Prices& prices_;
   Members members_;
   Region region_;
   std::unordered_map<ValueId, Known> known_;
@@ -169,8 +174,8 @@ class Merged {
 
 }  // namespace
 
-Region region_of(const Program& program, const std::vector<ComputationId>& computations) {
-  return RegionBuilder(program, computations).build();
+Region region_of(const Program& program, const Prices& prices, const std::vector<ComputationId>& computations) {
+  return RegionBuilder(program, prices, computations).build();
 }
 
 void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, Program& program, Prices& prices,

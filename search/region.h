@@ -13,8 +13,7 @@ namespace taso {
 
 struct Region {
   Graph graph;
-  /// What is around it: priced, so that kernels that reach across the border are seen, but not rewritten.
-  std::unordered_set<const Node*> frozen;
+  Surroundings surroundings;  ///< what is around it, so that kernels that reach across the border are seen
   /// The values of the program that the graph's values stand for.
   std::unordered_map<Value, ValueId, HashValue> values;
   /// Everything that the search of it depends on: regions with one key are solved alike.
@@ -22,7 +21,7 @@ struct Region {
 };
 
 /// The region that these computations make up, with what they need that depends on constants only.
-Region region_of(const Program& program, const std::vector<ComputationId>& computations);
+Region region_of(const Program& program, const Prices& prices, const std::vector<ComputationId>& computations);
 
 /// A rewrite of the program, as it was made.
 struct Applied {

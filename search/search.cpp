@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "cost/plan.h"
 #include "ops/error.h"
 #include "ops/kernels/threads.h"
 #include "search/extract.h"
@@ -55,9 +56,11 @@ class Search {
         watch_(watch),
         program_(store_, graph),
         rules_(applicable(program_, rules)),
-        prices_(program_, kernels, options.sizes),
+        layout_(options.layout ? *options.layout : best_plan(graph, kernels, options.sizes).layout),
+        prices_(program_, kernels, {options.sizes, layout_}),
         candidates_(program_, rules_, prices_) {
     before_ = cost_ = prices_.total();
+    candidates_.leave_alone({});
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
   }
 
@@ -89,7 +92,7 @@ class Search {
   /// The search of a region, for all regions with the same key.
   struct Task {
     Graph graph;
-    std::unordered_set<const Node*> frozen;
+    Surroundings surroundings;
     std::unique_ptr<Exploration> exploration;  // once it has begun
 
     bool is_exhausted() const { return exploration && exploration->is_exhausted(); }
@@ -139,13 +142,13 @@ class Search {
     std::vector<Region> regions;
     std::vector<Task*> tasks, active;
     for (const auto& computations : pairs_of_pieces(first)) {
-      regions.push_back(region_of(program_, computations));
+      regions.push_back(region_of(program_, prices_, computations));
       Region& region = regions.back();
       const auto [found, is_new] = tasks_.try_emplace(region.key);
       Task& task = found->second;
       if (is_new) {
         task.graph = region.graph;
-        task.frozen = region.frozen;
+        task.surroundings = region.surroundings;
       }
       tasks.push_back(&task);
       if (!task.is_exhausted() && std::find(active.begin(), active.end(), &task) == active.end())
@@ -196,9 +199,8 @@ class Search {
     ExplorationOptions exploring;
     exploring.alpha = options_.alpha;
     exploring.longest_queue = options_.longest_queue;
-    exploring.sizes = options_.sizes;
-    return std::make_unique<Exploration>(task.graph, rules_, kernels_, exploring,
-                                         [&](const Value& value) { return task.frozen.contains(value.node); });
+    exploring.pricing = {options_.sizes, layout_};
+    return std::make_unique<Exploration>(task.graph, rules_, kernels_, exploring, task.surroundings);
   }
 
   /// Says how far it has come; from any thread.
@@ -232,6 +234,7 @@ class Search {
     result.end = end;
     result.cost_before = before_.price;
     result.cost_after = cost_.price;
+    result.layout = layout_;
     result.counts.rules = rules_.size();
     result.counts.expanded = expanded_;
     result.counts.regions = tasks_.size();
@@ -267,13 +270,14 @@ class Search {
   Store store_;
   Program program_;
   std::vector<std::unique_ptr<RewriteRule>> rules_;
+  Layout layout_;
   Prices prices_;
   Candidates candidates_;
   GraphCost before_, cost_;
   std::vector<Applied> applied_;
-  std::map<std::string, Task> tasks_;  // by key
+  std::map<std::string, Task> tasks_;        // by key
   std::size_t expanded_ = 0, explored_ = 0;  // in all; of regions
-  bool is_one_ = false;  // too small to be cut into pieces
+  bool is_one_ = false;                      // too small to be cut into pieces
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -24,8 +24,9 @@ struct SearchOptions {
   /// A graph of more operators than `piece` times three is searched in parts: pieces of about so many operators, each with the
   /// one after it, cut where few values cross. Parts that are alike are searched once. 0 for never.
   std::size_t piece = 24;
-  unsigned jobs = 1;     ///< parts that are searched side by side; the result is the same
-  DimensionSizes sizes;  ///< what unknown dimensions are priced as; 1, if nothing is given
+  unsigned jobs = 1;             ///< parts that are searched side by side; the result is the same
+  DimensionSizes sizes;          ///< what unknown dimensions are priced as; 1, if nothing is given
+  std::optional<Layout> layout;  ///< if it is not given, the one in which the graph costs less
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
 };
@@ -43,7 +44,8 @@ struct SearchResult {
   enum class End { budget, time, exhausted, stopped } end = End::exhausted;
   Graph graph;  ///< in the same pool
   Cost cost_before = 0, cost_after = 0;
-  std::vector<RewriteStep> steps;  ///< on the way to the result
+  Layout layout = Layout::channels_first;  ///< in which it was priced
+  std::vector<RewriteStep> steps;          ///< on the way to the result
   Replacements replacements;
   struct Counts {
     std::size_t rules = 0;     ///< that could match the graph's operators

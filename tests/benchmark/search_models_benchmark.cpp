@@ -51,7 +51,8 @@ void search_model(const std::string& path, const std::vector<Rule>& rules, const
   const auto start = Clock::now();
   const SearchResult found = search(imported.graph, rules, Roofline(), options);
   const double time = seconds_since(start);
-  const Plan first = plan(imported.graph, Roofline()), last = plan(found.graph, Roofline());
+  const PlanOptions planning{{}, found.layout};
+  const Plan first = plan(imported.graph, Roofline(), planning), last = plan(found.graph, Roofline(), planning);
   check(first.cost == found.cost_before && last.cost == found.cost_after, "graphs cost what their plans cost");
   fmt::print("{:<24} {:>5} {:>5} {:>5} {:>9.4f} {:>9.4f} {:>6.1f}% {:>6} {:>5} {:>7} {:>9} {:>8.2f} {:>8.0f}  {}\n",
              std::filesystem::path(path).stem().string(), imported.graph.nodes().size(), first.launches(),

@@ -95,7 +95,8 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
 /// A copy of a view, in which operands and outputs can be exchanged.
 class ChangingGraph : public GraphView {
  public:
-  explicit ChangingGraph(const WholeGraph& view) : view_(view), operands_(view.nodes()), users_(view.values()) {
+  explicit ChangingGraph(const WholeGraph& view)
+      : GraphView(view.layout()), view_(view), operands_(view.nodes()), users_(view.values()) {
     for (std::uint32_t i = 0; i < view.nodes(); ++i)
       for (std::size_t j = 0; j < view.operands(PlanNode{i}); ++j) operands_[i].push_back(view.operand(PlanNode{i}, j));
     for (std::uint32_t i = 0; i < view.values(); ++i) outputs_.push_back(view.is_output(PlanValue{i}));

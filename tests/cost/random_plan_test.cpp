@@ -6,6 +6,7 @@
 
 #include "cost/plan.h"
 #include "cost/roofline.h"
+#include "ops/graph_text.h"
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 #include "tests/ops/random_graph.h"
@@ -38,13 +39,12 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
   // was complete.
   std::vector<std::int32_t> memory(static_cast<std::size_t>(laid.arena_bytes), -1);
   // The bytes of a value, wherever its elements lie.
-  const auto bytes = [&](PlanValue value) {
-    const Plan::Place& found = laid.places[place_of[place(value)]];
+  const auto bytes_at = [&](const Plan::Place& found) {
     const Buffer& buffer = laid.buffers[found.buffer];
-    const auto size = static_cast<std::int64_t>(size_of(view.element(value)));
+    const auto size = static_cast<std::int64_t>(size_of(view.element(found.value)));
     std::vector<std::int64_t> begins{found.offset};
-    if (view.extents(value) == nullptr) return std::vector<std::size_t>();
-    const Extents& extents = *view.extents(value);
+    if (view.extents(found.value) == nullptr) return std::vector<std::size_t>();
+    const Extents& extents = *view.extents(found.value);
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
       std::vector<std::int64_t> more;
       for (const std::int64_t begin : begins)
@@ -59,10 +59,20 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     }
     return result;
   };
-  const auto content = [&](PlanValue value) {
+  const auto bytes = [&](PlanValue value) { return bytes_at(laid.places[place_of[place(value)]]); };
+  const auto content_at = [&](const Plan::Place& found) {
     std::vector<std::int32_t> result;
-    for (const std::size_t at : bytes(value)) result.push_back(memory[at]);
+    for (const std::size_t at : bytes_at(found)) result.push_back(memory[at]);
     return result;
+  };
+  const auto content = [&](PlanValue value) { return content_at(laid.places[place_of[place(value)]]); };
+  // Copies in the other layout, and what they hold.
+  std::map<PlanValue, std::pair<const Plan::Place*, std::vector<std::int32_t>>> copies;
+  for (const Plan::Place& copy : laid.converted) copies[copy.value] = {&copy, {}};
+  const auto check_copy = [&](PlanValue value) {
+    REQUIRE(copies.contains(value));
+    REQUIRE(!copies[value].second.empty());
+    CHECK(copies[value].second == content_at(*copies[value].first));
   };
   const auto is_held = [&](PlanValue value) { return place_of[place(value)] < laid.places.size(); };
   // The values that are complete, by what was written for them.
@@ -98,8 +108,30 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
   };
   complete();
   std::int32_t writes = 0;
+  const auto check_read = [&](const Kernel& kernel) {
+    for (const PlanValue value : kernel.read)
+      for (const PlanNode node : kernel.nodes)
+        for (std::size_t i = 0; i < view.operands(node); ++i) {
+          if (view.operand(node, i) != value) continue;
+          if (view.is_weight(value) || view.extents(value) == nullptr ||
+              reads(view, node, value, strides_in_memory(view, value)))
+            check_whole(value);
+          else
+            check_copy(value);
+        }
+  };
   for (const Plan::Step& step : laid.steps) {
-    for (const PlanValue value : step.kernel.read) check_whole(value);
+    if (step.kernel.nodes.empty()) {  // a conversion
+      const PlanValue value = step.kernel.read[0];
+      check_whole(value);
+      REQUIRE(copies.contains(value));
+      ++writes;
+      for (const std::size_t at : bytes_at(*copies[value].first)) memory[at] = writes;
+      copies[value].second = content_at(*copies[value].first);
+      check_whole(value);
+      continue;
+    }
+    check_read(step.kernel);
     for (const PlanValue value : step.kernel.written) {
       REQUIRE(is_held(value));
       ++writes;
@@ -111,11 +143,18 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
       computed[place(value)] = true;
       contents[place(value)] = content(value);
     }
-    for (const PlanValue value : step.kernel.read) check_whole(value);  // nor is it overwritten while it is read
+    check_read(step.kernel);  // nor is it overwritten while it is read
     complete();
   }
   for (std::uint32_t i = 0; i < view.values(); ++i)
-    if (view.is_output(PlanValue{i})) check_whole(PlanValue{i});
+    if (view.is_output(PlanValue{i})) {
+      const PlanValue value{i};
+      const bool is_as_wanted = !view.extents(value) || is_dense(*view.extents(value), strides_in_memory(view, value));
+      if (is_as_wanted)
+        check_whole(value);
+      else
+        check_copy(value);
+    }
 }
 
 /// Every part of a concat lies in its place, or is copied there.
@@ -152,12 +191,16 @@ TEST_CASE("a plan costs the sum of the prices of its nodes, and holds every valu
     Random random(seed);
     const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 40);
     INFO("seed " << seed);
-    const WholeGraph view(graph);
-    const Plan laid = plan(view, Roofline());
-    CHECK(laid.cost == sum_over_nodes(view, view.nodes()));
-    CHECK(plan(graph, Roofline()).cost == laid.cost);
-    check_plan(view, laid);
-    check_concats(view, laid);
+    for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+      const WholeGraph view(graph, {}, layout);
+      const Plan laid = plan(view, Roofline());
+      CHECK(laid.cost == sum_over_nodes(view, view.nodes()));
+      CHECK(plan(graph, Roofline(), {{}, layout}).cost == laid.cost);
+      if (layout == Layout::channels_first) CHECK(laid.converted.empty());
+      INFO(text_of(graph) << "\n" << text_of(laid, view));
+      check_plan(view, laid);
+      check_concats(view, laid);
+    }
   }
 }
 
@@ -168,7 +211,7 @@ TEST_CASE("plans of graphs over all operators") {
     options.nodes = 3 + seed % 20;
     const Graph graph = RandomGraph(seed, options).make();
     INFO("seed " << seed);
-    const WholeGraph view(graph);
+    const WholeGraph view(graph, {}, seed % 2 == 0 ? Layout::channels_first : Layout::channels_last);
     const Plan laid = plan(view, Roofline());
     CHECK(laid.cost == sum_over_nodes(view, view.nodes()));
     const bool is_known = std::all_of(graph.inputs.begin(), graph.inputs.end(), [](const Value& value) {
@@ -179,10 +222,11 @@ TEST_CASE("plans of graphs over all operators") {
 }
 
 TEST_CASE("after a change only what is near has to be priced again") {
-  std::size_t changes = 0, looked_at = 0, nodes = 0;
+  std::size_t changes = 0, looked_at = 0, nodes = 0, layouts_changed = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Random random(seed);
-    const WholeGraph whole(random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 30));
+    const WholeGraph whole(random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 30), {},
+                           seed % 4 < 2 ? Layout::channels_first : Layout::channels_last);
     ChangingGraph view(whole);
     Cost cost = sum_over_nodes(view, whole.nodes());
     for (int i = 0; i < 20; ++i) {
@@ -207,11 +251,18 @@ TEST_CASE("after a change only what is near has to be priced again") {
         change = [&, operand] { view.set_operand(node, operand, value); };
       }
       look();
+      const PlanValue result = whole.result(node, 0);
+      const bool was_image = is_image(view, result);
       ChangingGraph before = view;
       change();
       fusion.forget();
       near.next_graph();
       look();
+      if (was_image != is_image(view, result)) {
+        fusion.affected_by_layout(result, near);
+        Fusion(before).affected_by_layout(result, near);
+        ++layouts_changed;
+      }
       const std::set<PlanNode> both(near.nodes().begin(), near.nodes().end());
       cost += sum_over(view, both) - sum_over(before, both);
       INFO("seed " << seed << ", change " << i);
@@ -222,5 +273,6 @@ TEST_CASE("after a change only what is near has to be priced again") {
     }
   }
   CHECK(changes > 1000);
+  CHECK(layouts_changed > 20);
   CHECK(looked_at < nodes);
 }

@@ -74,6 +74,7 @@ TEST_CASE("random models compute the same after the search") {
   SearchOptions options;
   options.alpha = 1.1;
   options.budget = 20;
+  options.layout = Layout::channels_first;
   std::size_t changed = 0, refused = 0, written = 0;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     const Graph graph = graphs.make(seed, 4);

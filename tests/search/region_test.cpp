@@ -74,15 +74,17 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
   const Graph graph = fire_modules(6);
   Store store;
   Program program(store, graph);
+  const Roofline kernels;
+  const Prices prices(program, kernels);
   const auto pieces = pieces_of(program, 6);
   REQUIRE(pieces.size() == 6);
   std::set<std::string> keys;
   for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
-    const Region region = region_of(program, pieces[i]);
+    const Region region = region_of(program, prices, pieces[i]);
     keys.insert(region.key);
     std::size_t rewritten = 0;
     for (const Node* node : region.graph.nodes())
-      if (node->as_operator() != nullptr && !region.frozen.contains(node)) ++rewritten;
+      if (node->as_operator() != nullptr && !region.surroundings.frozen.contains(node)) ++rewritten;
     CHECK(rewritten == pieces[i].size());
     for (const auto& [value, id] : region.values) CHECK(value.type() == store.type(id));
     CHECK(region.graph.outputs.size() >= 1);
