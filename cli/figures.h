@@ -14,7 +14,8 @@
 namespace taso {
 
 struct Figures {
-  double seconds = 0;  ///< predicted
+  Layout layout = Layout::channels_first;  ///< in which it costs least
+  double seconds = 0;                      ///< predicted
   std::size_t launches = 0;
   double bytes_moved = 0;       ///< read and written by all kernels, weights included
   std::int64_t peak_bytes = 0;  ///< of activations; inputs and weights are the caller's
@@ -22,9 +23,11 @@ struct Figures {
   double of(Objective objective) const;
 };
 
-Figures figures_of(const Graph& graph, const DimensionSizes& sizes);
+/// In the layout that suits the objective best.
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective);
 /// Nothing if the model cannot be imported.
-std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes);
+std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
+                                  Objective objective);
 
 /// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
 DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);

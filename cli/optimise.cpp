@@ -140,7 +140,9 @@ class Optimiser {
     for (const auto& [name, data] : checking.data) shapes_[name] = data.extents();
   }
 
-  std::optional<Figures> figures_of(const ModelView& view) const { return taso::figures_of(view, shapes_); }
+  std::optional<Figures> figures_of(const ModelView& view) const {
+    return taso::figures_of(view, shapes_, options_.objective);
+  }
 
   void clean() {
     phases_.begin("clean-up", "cleaning up");

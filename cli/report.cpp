@@ -23,7 +23,8 @@ Json json_of(const ModelCounts& counts) {
     figures = {{"seconds", counts.figures->seconds},
                {"kernels", counts.figures->launches},
                {"bytes_moved", counts.figures->bytes_moved},
-               {"peak_activation_bytes", counts.figures->peak_bytes}};
+               {"peak_activation_bytes", counts.figures->peak_bytes},
+               {"channels", counts.figures->layout == Layout::channels_last ? "last" : "first"}};
   return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}, {"predicted", figures}};
 }
 

@@ -3,7 +3,7 @@
 
     optimise_models.py [--program build/release/bin/taso-opt] [--runs 5] [--no-run] MODEL... [-- option of taso-opt...]
 
-Nodes, kernels and predicted times are taso-opt's own, of a plan for the H200. ONNX Runtime runs on this machine's CPU, with its
+Nodes, kernels and predicted times are taso-opt's own, of a plan for the H200, before clean-up and search and after. ONNX Runtime runs on this machine's CPU, with its
 own optimiser on, in turn before and after: its kernels are not those that were priced, so its times say whether the new model
 suits it too, not whether the prediction holds. Outputs that differ are reported, and make the program fail.
 """
@@ -104,19 +104,17 @@ def main():
                 print(f"| {model.stem} | FAILED with {done.returncode}: {done.stderr.strip()[:200]} |", flush=True)
                 continue
             search = report.get("search") or {}
-            predicted = search.get("predicted_seconds") or {"before": 0, "after": 0}
-            plan = {when: search.get("plan", {}).get(when, {}) for when in ("before", "after")}
-            cells = [model.stem, report["before"]["nodes"], report["after"]["nodes"],
-                     plan["before"].get("launches", ""), plan["after"].get("launches", ""),
-                     f"{1e6 * predicted['before']:.1f}", f"{1e6 * predicted['after']:.1f}",
-                     f"{predicted['after'] / predicted['before']:.3f}" if predicted["before"] else "",
+            before, after = ((report[when]["predicted"] or {"kernels": 0, "seconds": 0}) for when in ("before", "after"))
+            cells = [model.stem, report["before"]["nodes"], report["after"]["nodes"], before["kernels"], after["kernels"],
+                     f"{1e6 * before['seconds']:.1f}", f"{1e6 * after['seconds']:.1f}",
+                     f"{after['seconds'] / before['seconds']:.3f}" if before["seconds"] else "",
                      sum(rule["count"] for rule in search.get("applied", [])),
                      f"{report['seconds'].get('search', 0):.2f}", f"{seconds:.1f}", f"{megabytes:.0f}"]
             if not arguments.no_run:
                 try:
-                    (before, after), worst = run_both(model, output, arguments.runs)
+                    (first, second), worst = run_both(model, output, arguments.runs)
                     failed |= not worst < (2e-2 if "fp16" in model.stem else 1e-3)
-                    cells += [f"{before:.1f}", f"{after:.1f}", f"{worst:.1e}"]
+                    cells += [f"{first:.1f}", f"{second:.1f}", f"{worst:.1e}"]
                 except Exception as error:  # a model that ONNX Runtime does not run is told, not hidden
                     cells += ["", "", str(error).replace("\n", " ")[:120]]
                     try:
