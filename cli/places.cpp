@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/ending.h"
+#include "ops/onnx/atomic_file.h"
 #include "ops/onnx/external_data.h"
 #include "ops/onnx/model_tensors.h"
 #include "ops/onnx/proto.h"
@@ -24,7 +25,7 @@ bool is_same_file(const path& a, const path& b) {
   return !error && a_name == std::filesystem::weakly_canonical(b, error) && !error;
 }
 
-path data_file_of(const path& output) { return output.string() + ".data"; }
+path data_file_of(const path& output) { return followed(output).string() + ".data"; }
 
 void check_places(const OptOptions& options) {
   std::vector<std::pair<std::string, path>> written;

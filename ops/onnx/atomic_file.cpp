@@ -1,7 +1,9 @@
 #include "ops/onnx/atomic_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -63,9 +65,23 @@ Registry registry;
 
 }  // namespace
 
+std::filesystem::path followed(std::filesystem::path path) {
+  const std::filesystem::path given = path;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(path, error); ++links) {
+    struct statfs system {};
+    if (links == 40 || (::statfs(folder_of(path).c_str(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC))
+      throw EnvironmentError(fmt::format("cannot write {}: not a regular file", given.string()));
+    const auto target = std::filesystem::read_symlink(path, error);
+    if (error) throw EnvironmentError(fmt::format("cannot write {}: {}", given.string(), error.message()));
+    path = folder_of(path) / target;  // which is the target itself, if it is absolute
+  }
+  return path;
+}
+
 void remove_temporary_files() noexcept { registry.remove_all(); }
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(followed(std::move(path))) {
   struct stat status {};
   existed_ = ::stat(path_.c_str(), &status) == 0;
   if (existed_ && S_ISDIR(status.st_mode)) fail("write", EISDIR);

@@ -10,8 +10,8 @@ namespace taso {
 
 class AtomicFile {
  public:
-  /// Creates a temporary file in the folder of `path`. Throws EnvironmentError, also when `path` exists and is no
-  /// regular file.
+  /// Creates a temporary file in the folder of `path`, or of what it is a link to. Throws EnvironmentError, also when that
+  /// exists and is no regular file.
   explicit AtomicFile(std::filesystem::path path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -19,7 +19,7 @@ class AtomicFile {
   ~AtomicFile();
 
   int descriptor() const { return descriptor_; }
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return path_; }  ///< no link
 
   /// Appends.
   void write(const void* data, std::size_t size);
@@ -48,6 +48,10 @@ class AtomicFile {
   bool existed_ = false;
   bool renamed_ = false;
 };
+
+/// What a link stands for, be it there or not; anything else is itself. Throws EnvironmentError for links such as /dev/stdout:
+/// they stand for open files, which cannot be replaced.
+std::filesystem::path followed(std::filesystem::path path);
 
 /// Removes the temporary files of every AtomicFile there is; for the handler of a signal that ends the program.
 void remove_temporary_files() noexcept;

@@ -192,7 +192,7 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
   std::unique_ptr<DataFile> data;
   AtomicFile file(path);
   const auto data_file = [&]() -> DataFile& {
-    if (!data) data = std::make_unique<DataFile>(path.string() + ".data");
+    if (!data) data = std::make_unique<DataFile>(file.path().string() + ".data");  // beside the file, not a link to it
     return *data;
   };
   for_each_tensor(*proto_, [&](onnx::TensorProto& tensor, bool initializer) {

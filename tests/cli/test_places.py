@@ -31,6 +31,22 @@ def test_the_input_is_replaced_only_by_force(taso_opt, model, tmp_path):
     assert operators(model) == ["Relu", "Add"]
 
 
+def test_links_are_followed(taso_opt, model, tmp_path):
+    (tmp_path / "there").mkdir()
+    os.symlink("there/real.onnx", tmp_path / "out.onnx")
+    for _ in range(2):  # the file that the link stands for is not there at first
+        assert run(taso_opt, model, "-o", tmp_path / "out.onnx", "--force", "--external-data").code == 0
+        assert os.path.islink(tmp_path / "out.onnx")
+        assert operators(tmp_path / "there" / "real.onnx") == ["Relu", "Add"]
+        assert not (tmp_path / "out.onnx.data").exists()
+    os.symlink("round", tmp_path / "round")
+    with open(tmp_path / "stdout", "wb") as file:
+        for link in ("/dev/stdout", tmp_path / "round"):
+            done = subprocess.run([taso_opt, model, "-o", link], stdout=file, stderr=subprocess.PIPE, text=True)
+            assert done.returncode == 6 and "not a regular file" in done.stderr, done
+    assert os.path.islink("/dev/stdout")
+
+
 def test_reports_and_logs_never_replace_the_model(taso_opt, model, tmp_path):
     before = model.read_bytes()
     out = tmp_path / "out.onnx"
