@@ -26,8 +26,9 @@ def make_model(folder):
         weights.append(external_weight(f"w{i}", [COLUMNS, ROWS] if i % 2 else [ROWS, COLUMNS], i * BYTES))
         nodes.append(helper.make_node("MatMul", [value, f"w{i}"], [f"product{i}"]))
         nodes.append(helper.make_node("Identity", [f"product{i}"], [f"same{i}"]))
-        value = f"same{i}"
-    nodes.append(helper.make_node("Relu", [value], ["y"]))
+        # Between two products, or the search would make one of them.
+        value = f"value{i}" if i + 1 < WEIGHTS else "y"
+        nodes.append(helper.make_node("Relu", [f"same{i}"], [value]))
     graph = helper.make_graph(
         nodes,
         "large",
