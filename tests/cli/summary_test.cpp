@@ -74,8 +74,10 @@ TEST_CASE("the closing table says what the search did") {
 TEST_CASE("the closing table says what the models are expected to cost") {
   Summary summary = sample();
   CHECK_THAT(table_of(summary), !Catch::Contains("predicted") && !Catch::Contains("time:"));
-  summary.before.figures = Figures{2.5e-3, 1234, 5e6, 4096};
-  summary.after.figures = Figures{12e-6, 17, 1e6, 2048};
+  summary.before.figures = Figures{
+      .layout = Layout::channels_first, .seconds = 2.5e-3, .launches = 1234, .bytes_moved = 5e6, .peak_bytes = 4096};
+  summary.after.figures = Figures{
+      .layout = Layout::channels_first, .seconds = 12e-6, .launches = 17, .bytes_moved = 1e6, .peak_bytes = 2048};
   summary.seconds = {{"load", 0.125}, {"check", 61}};
   const std::string table = table_of(summary);
   for (const char* row : {"kernels +1,234 +17", "bytes moved +5,000,000 +1,000,000", "peak memory +4,096 +2,048",
