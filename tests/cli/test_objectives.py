@@ -4,7 +4,9 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
+import time
 
 import pytest
 from onnx import helper
@@ -119,6 +121,23 @@ def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
     lines = re.findall(r"searching: \d+ s of 2 s, [\d,]+ of 1,000,000 graphs; best [\d.]+ µs, [\d.]+ % less",
                        text.decode())
     assert len(lines) > 2, text
+
+
+def test_an_interrupt_ends_the_search_and_not_the_program(taso_opt, source_folder, tmp_path):
+    process = subprocess.Popen([taso_opt, source_folder / "examples/small_convnet.onnx", "-o", tmp_path / "out.onnx", "-v",
+                                "--report", tmp_path / "report.json", "--budget", "1000000000", "--alpha", "1.5"],
+                               stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if line.startswith("searching"):
+            break
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=120)[1]
+    assert process.returncode == 130, text
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["search"]["end"] == "it was stopped" and report["check"]["passed"]
+    assert report["after"]["predicted"]["seconds"] <= report["before"]["predicted"]["seconds"]
+    assert "BatchNormalization" not in operators(tmp_path / "out.onnx")
 
 
 def test_time_ends_a_search(taso_opt, source_folder, tmp_path):
