@@ -61,6 +61,9 @@ struct Broken {
   std::string reason;
 };
 
+/// Regions that do not agree are made larger until they have taken in so many nodes.
+constexpr std::size_t most_opened = 200;
+
 /// Sizes to try for dimensions that the model leaves open; the first with which the original runs is taken.
 constexpr std::int64_t open_sizes[] = {2, 1, 3, 16, 64, 224};
 
@@ -199,12 +202,19 @@ class Comparison {
   /// as random inputs of both sides, and what is left to show is that every touched node agrees with what it replaced.
   CheckResult run_regions() {
     for (;;) {
-      const std::size_t before = no_rewiring_.size();
+      const std::size_t before = no_rewiring_.size() + opened_.size();
       CheckResult result = run_claims();
-      // Where operands differ, a node that looked rewired was replaced by one of the same kind: that is a region then.
-      if (no_rewiring_.size() == before) return result;
+      // Where operands differ, a node that looked rewired was replaced by one of the same kind: that is a region then. And
+      // where random inputs of a region are not independent of each other, what computes them belongs to the region.
+      if (no_rewiring_.size() + opened_.size() == before) return result;
     }
   }
+
+  /// The node of the original that a node of the edited model is, and the values that have to agree for that.
+  struct Partner {
+    const onnx::NodeProto* node;
+    NamePairs operands;
+  };
 
   CheckResult run_claims() {
     std::unordered_map<std::string, const onnx::NodeProto*> producers;
@@ -258,10 +268,30 @@ class Comparison {
           throw Uncheckable(fmt::format("the change at '{}' cannot be checked: {}", obligation.name, error.what()));
       }
       if (result.passed) continue;
-      if (!give_up_rewiring(claim)) return result;
-      result.passed = true;
+      if (give_up_rewiring(claim)) {
+        result.passed = true;
+        continue;
+      }
+      open_region(shared, obligation, partners);
+      return result;
     }
     return result;
+  }
+
+  /// Has the nodes that a region takes random operands from computed from now on, as far as they can be run.
+  void open_region(const SharedImport& shared, const Obligation& obligation,
+                   const std::unordered_map<const onnx::NodeProto*, Partner>& partners) {
+    if (opened_.size() > most_opened) return;
+    std::unordered_set<const Node*> inputs;
+    for (const Node* node : Graph{shared.pool, {}, {obligation.expected, obligation.actual}}.nodes())
+      if (node->as_input() != nullptr) inputs.insert(node);
+    for (const auto& [node, partner] : partners) {
+      if (!obstacle_of(*node, opset_of(*before_.model, *node)).empty()) continue;
+      for (const std::string& output : partner.node->output()) {
+        const auto cut = shared.cut_inputs.find(output);
+        if (cut != shared.cut_inputs.end() && inputs.contains(cut->second.node)) opened_.insert(node);
+      }
+    }
   }
 
   /// Whether the claim was only one way to see it: what can be run need not be a node of the original.
@@ -299,12 +329,6 @@ class Comparison {
     }
   }
 
-  /// The node of the original that a node of the edited model is, and the values that have to agree for that.
-  struct Partner {
-    const onnx::NodeProto* node;
-    NamePairs operands;
-  };
-
   std::unordered_map<const onnx::NodeProto*, Partner> find_partners(
       const std::unordered_map<std::string, const onnx::NodeProto*>& producers) const {
     std::unordered_map<const onnx::NodeProto*, Partner> partners;
@@ -315,7 +339,7 @@ class Comparison {
       partners.emplace(&node, Partner{&original, std::move(operands)});
     };
     for (const onnx::NodeProto* node : after_.nodes) {
-      if (node->op_type() == "Constant") continue;  // is known, not arbitrary
+      if (node->op_type() == "Constant" || opened_.contains(node)) continue;  // is known, not arbitrary
       if (free.contains(node)) {
         join(*node, *node, {});
         continue;
@@ -478,6 +502,7 @@ class Comparison {
   CheckResult::Scope scope_ = CheckResult::Scope::whole;
   bool integers_differ_ = false;
   std::unordered_set<const onnx::NodeProto*> no_rewiring_;  // nodes of the edited model that are none of the original's
+  std::unordered_set<const onnx::NodeProto*> opened_;       // nodes of the edited model that regions contain
 };
 
 }  // namespace

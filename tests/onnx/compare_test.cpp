@@ -50,6 +50,15 @@ void set_operand(GraphEdit& edit, const std::string& output, int index, const st
   edit.modify(*edit.producer(output), [&](onnx::NodeProto& node) { node.set_input(index, name); });
 }
 
+void add_node(GraphEdit& edit, const std::string& type, const std::vector<std::string>& inputs,
+              const std::string& output) {
+  auto node = std::make_unique<onnx::NodeProto>();
+  node->set_op_type(type);
+  for (const std::string& input : inputs) node->add_input(input);
+  node->add_output(output);
+  edit.add(std::move(node));
+}
+
 struct Plant {
   const char* name;
   std::function<void(GraphEdit&)> change;
@@ -86,6 +95,12 @@ const Plant wrong_edits[] = {
      [](GraphEdit& edit) { edit.modify(*edit.producer("h"), [](onnx::NodeProto& node) { node.clear_attribute(); }); }},
     {"another operator",
      [](GraphEdit& edit) { edit.modify(*edit.producer("d"), [](onnx::NodeProto& node) { node.set_op_type("Add"); }); }},
+    {"a value in a wrong way, of what it is made of itself",
+     [](GraphEdit& edit) {
+       add_node(edit, "Sub", {"r", "s"}, "difference");
+       add_node(edit, "Abs", {"difference"}, "absolute");
+       set_operand(edit, "h", 0, "absolute");
+     }},
     {"a wrong constant",
      [](GraphEdit& edit) {
        edit.remove(*edit.producer("c"));
@@ -117,6 +132,12 @@ const Plant right_edits[] = {
        copy->add_output("copy");
        edit.add(std::move(copy));
        set_operand(edit, "d", 1, "copy");
+     }},
+    {"a value in another way, of what it is made of itself",
+     [](GraphEdit& edit) {
+       add_node(edit, "Sub", {"r", "s"}, "difference");
+       add_node(edit, "Neg", {"difference"}, "negated");
+       set_operand(edit, "h", 0, "negated");
      }},
     {"the same weight under another name",
      [](GraphEdit& edit) {
