@@ -63,13 +63,16 @@ def same(expected, actual):
     return numpy.allclose(expected.astype("float64"), actual.astype("float64"), rtol, atol * scale, equal_nan=True)
 
 
-def optimise(taso_opt, model, output, *flags):
-    return subprocess.run([taso_opt, model, "-o", output, "--budget", "0", "-q", *flags], capture_output=True, text=True)
+CLEAN_UPS = ("--budget", "0")
 
 
-def compare(taso_opt, model, output, inputs=None):
+def optimise(taso_opt, model, output, flags=CLEAN_UPS):
+    return subprocess.run([taso_opt, model, "-o", output, "-q", *flags], capture_output=True, text=True)
+
+
+def compare(taso_opt, model, output, inputs=None, flags=CLEAN_UPS):
     """Optimises `model` into `output` and compares the two. `inputs`: a list of dictionaries, random if missing."""
-    result = optimise(taso_opt, model, output)
+    result = optimise(taso_opt, model, output, flags)
     if result.returncode != 0:
         return Outcome("failed", f"taso-opt ended with {result.returncode}: {result.stderr.strip()}")
     try:

@@ -62,9 +62,23 @@ def try_seed(taso_opt, seed, folder):
     return None
 
 
-def run_seeds(taso_opt, seeds, folder):
+def try_search(taso_opt, seed, folder):
+    """The same for a search that goes far, once."""
+    model, found = (pathlib.Path(folder) / f"{seed}-{name}.onnx" for name in ("model", "found"))
+    onnx.save(random_models.random_model(seed), model)
+    feeds = feeds_of(model)
+    if feeds is None:
+        return "not run"
+    outcome = runtime_comparison.compare(taso_opt, model, found, feeds,
+                                         ("--budget", "100", "--alpha", "1.2", "--jobs", "1"))
+    for file in (model, found):
+        file.unlink(missing_ok=True)
+    return None if outcome.kind == "equal" else f"seed {seed}: {outcome.reason}"
+
+
+def run_seeds(taso_opt, seeds, folder, attempt=try_seed):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(lambda seed: try_seed(taso_opt, seed, folder), seeds))
+        found = list(pool.map(lambda seed: attempt(taso_opt, seed, folder), seeds))
     failures = [reason for reason in found if reason not in (None, "not run")]
     assert failures == []
     assert found.count(None) >= 0.9 * len(found), "most models must be such that ONNX Runtime runs them"
@@ -72,6 +86,15 @@ def run_seeds(taso_opt, seeds, folder):
 
 def test_random_models(taso_opt, tmp_path):
     run_seeds(taso_opt, range(150), tmp_path)
+
+
+def test_random_models_with_a_search(taso_opt, tmp_path):
+    run_seeds(taso_opt, range(150, 210), tmp_path, try_search)
+
+
+@pytest.mark.full
+def test_many_random_models_with_a_search(taso_opt, tmp_path):
+    run_seeds(taso_opt, range(4000, 5000), tmp_path, try_search)
 
 
 @pytest.mark.full
