@@ -1,6 +1,6 @@
 // What the search makes of models: kernels, predicted times, and what it takes to find them.
 //
-//   benchmark_search_models [--rules FILE] [--budget N] [--alpha A] [--steps] MODEL...
+//   benchmark_search_models [--rules FILE] [--budget N] [--alpha A] [--channels first|last] [--steps] MODEL...
 //
 // Models are cleaned up first, as taso-opt does. The rules are those that come with the project, taken as proved.
 #include <chrono>
@@ -88,6 +88,8 @@ int main(int argc, char** argv) {
       files.push_back(argv[++i]);
     else if (argument == "--budget" && i + 1 < argc)
       options.budget = std::stoul(argv[++i]);
+    else if (argument == "--channels" && i + 1 < argc)
+      options.layout = std::string(argv[++i]) == "last" ? Layout::channels_last : Layout::channels_first;
     else if (argument == "--alpha" && i + 1 < argc)
       options.alpha = std::stod(argv[++i]);
     else
