@@ -173,6 +173,7 @@ class Expressions {
   void name(ValueId id, const Value& value) { named_.emplace(id, value); }
   bool is_named(ValueId id) const { return named_.contains(id); }
   bool is_complete() const { return complete_; }
+  const std::unordered_map<ValueId, Value>& names() const { return named_; }
 
   Value of(ValueId id) {
     if (const auto found = named_.find(id); found != named_.end()) return found->second;
@@ -204,6 +205,25 @@ class Expressions {
 
 }  // namespace
 
+/// Whether a value is computed as it was by the model, from values that have names. Values that have been merged keep the node
+/// as it is: it gets other operands with all who used them.
+bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named) const {
+  const Program::Definition& definition = program_.definition(id);
+  if (!definition.exists || definition.output != value.output) return false;
+  const Computation& computation = program_.store()[definition.computation];
+  if (computation.origin != nullptr) return computation.origin == value.node;
+  const Operator* op = value.node->as_operator();
+  if (op == nullptr || *op != computation.op->op || value.node->inputs().size() != computation.operands.size())
+    return false;
+  for (std::size_t i = 0; i < computation.operands.size(); ++i) {
+    const Value& operand = value.node->inputs()[i];
+    const ValueId now = computation.operands[i];
+    if (current(program_.value_of(operand)) != now) return false;
+    if (!named.contains(now) && !is_as_it_was(operand, now, named)) return false;
+  }
+  return true;
+}
+
 Replacements Extractor::replacements(const std::function<bool(const Value&)>& is_named) {
   std::vector<std::pair<Value, ValueId>> originals;
   Expressions expressions(program_, [this](ComputationId id, const std::vector<Value>& operands) -> const Node& {
@@ -227,13 +247,7 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
     const Program::Definition& definition = program_.definition(id);
     const Computation& computation = program_.store()[definition.computation];
     if (computation.origin != nullptr) continue;  // leaves and opaque nodes stay what they are
-    // Values that have been merged keep the node as it is: it gets other operands with all who used them.
-    bool same = definition.output == value.output && value.node->as_operator() != nullptr &&
-                *value.node->as_operator() == computation.op->op &&
-                value.node->inputs().size() == computation.operands.size();
-    for (std::size_t i = 0; same && i < computation.operands.size(); ++i)
-      same = current(program_.value_of(value.node->inputs()[i])) == computation.operands[i];
-    if (same) continue;
+    if (is_as_it_was(value, id, expressions.names())) continue;
     const Value by = expressions.computed(id);
     if (by == value) continue;
     result.rewritten.emplace_back(value, by);

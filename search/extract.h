@@ -29,6 +29,7 @@ class Extractor {
 
  private:
   ValueId current(ValueId id) const;
+  bool is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named) const;
   std::vector<std::vector<ValueId>> results_of_target(const Match& match, const Program::Log& log);
   const Node& make(ComputationId id, const std::vector<Value>& operands);
 

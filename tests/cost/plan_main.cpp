@@ -25,15 +25,18 @@ void print_plan(const std::string& path, const Settings& settings) {
   GraphEdit edit(model);
   if (!settings.as_it_is) clean_up(edit);
   const Imported imported = import_model(edit.view());
-  const WholeGraph view(imported.graph);
-  const Plan laid = plan(view, Roofline(settings.precision));
+  const Roofline prices(settings.precision);
+  const WholeGraph view(imported.graph, {}, best_plan(imported.graph, prices).layout);
+  const Plan laid = plan(view, prices);
   if (settings.kernels) fmt::print("{}", text_of(laid, view));
   std::map<std::string_view, std::size_t> kinds;
   for (const Plan::Step& step : laid.steps) ++kinds[name_of(step.kernel.kind)];
   std::string counts;
   for (const auto& [kind, count] : kinds) counts += fmt::format("  {} {}", count, kind);
-  fmt::print("{}: {:.3f} ms, {} nodes, {} kernels, {:.1f} MB;{}\n", path, static_cast<double>(laid.cost) * 1e-9,
-             view.nodes(), laid.launches(), static_cast<double>(laid.arena_bytes) * 1e-6, counts);
+  fmt::print("{}: {:.3f} ms, {} nodes, {} kernels, {:.1f} MB, channels {};{}\n", path,
+             static_cast<double>(laid.cost) * 1e-9, view.nodes(), laid.launches(),
+             static_cast<double>(laid.arena_bytes) * 1e-6, laid.layout == Layout::channels_last ? "last" : "first",
+             counts);
 }
 
 }  // namespace

@@ -110,6 +110,41 @@ TEST_CASE("random models compute the same after the search") {
   CHECK(refused < 10);
 }
 
+TEST_CASE("what is rewritten inside of a node is written") {
+  // One Concat of three in the model: the inner one of two has no name there.
+  const Graph graph = parse_graph(R"(graph
+    input x: float32[1, 4, 8, 8]
+    input y: float32[1, 4, 8, 8]
+    p = max_pool[kernel=[2, 2], strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0], ceil=false](x)
+    q = max_pool[kernel=[2, 2], strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0], ceil=false](y)
+    a = relu(p)
+    b = relu(q)
+    c = tanh(q)
+    d = concat[axis=1](a, b)
+    e = concat[axis=1](d, c)
+    output e)");
+  Model model = write_model(graph);
+  auto& nodes = *model.mutable_proto().mutable_graph()->mutable_node();
+  onnx::NodeProto &outer = *nodes.Mutable(nodes.size() - 1), inner = nodes.Get(nodes.size() - 2);
+  REQUIRE((outer.op_type() == "Concat" && inner.op_type() == "Concat"));
+  outer.add_input(outer.input(1));
+  outer.set_input(0, inner.input(0));
+  outer.set_input(1, inner.input(1));
+  nodes.DeleteSubrange(nodes.size() - 2, 1);
+  const auto rules = std::vector<Rule>{
+      parse_rule("rule concat-of-relu\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n")};
+  SearchOptions options;
+  options.layout = Layout::channels_first;
+  const auto optimised = optimise(model.copy(), rules, options);
+  REQUIRE(optimised);
+  REQUIRE(optimised->result.steps.size() == 1);
+  std::map<std::string, int> after;
+  for (const auto& node : optimised->model.proto().graph().node()) ++after[node.op_type()];
+  CHECK(after["Relu"] == 1);
+  CHECK(after["Concat"] == 2);
+  CHECK(difference(model, optimised->model, 1) == "");
+}
+
 TEST_CASE("only what is rewritten is touched") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[4, 8]
