@@ -1,8 +1,16 @@
 // Graphs and what the search makes of them. tests/search/golden/*.graph hold the graph, and below it the result with both
-// costs; tests/search/unchanged/*.graph hold graphs that must stay as they are. Lines with '#!' say which rules of
-// golden.rules are used (all, if there is no such line) and with which alpha. TASO_BLESS=1 writes the results anew.
+// costs; tests/search/unchanged/*.graph hold graphs that must stay as they are. Lines with '#!' say how the search goes:
+//
+//   #! shipped             with the rules that are shipped; else with those of golden.rules
+//   #! rules a, b          with these of them alone
+//   #! alpha 1.1           and #! budget 100
+//   #! not with alpha 1    with this alpha, it must not find as much
+//   #! only golden         of unchanged/: the rules that are shipped have something to do here, those of golden.rules have not
+//
+// TASO_BLESS=1 writes the results anew.
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -23,6 +31,8 @@ struct GoldenCase {
   std::string expected;  ///< the result with its costs
   std::vector<Rule> rules;
   SearchOptions options;
+  std::optional<double> too_low_alpha;
+  bool only_golden = false;
 };
 
 constexpr std::string_view result_mark = "\n#! result ";
@@ -48,16 +58,29 @@ GoldenCase read_case(const std::filesystem::path& file) {
   result.head = text.substr(0, mark == std::string::npos ? text.size() : mark + 1);
   if (mark != std::string::npos) result.expected = text.substr(mark + 1);
   result.graph = parse_graph(Source(file.filename().string(), result.head));
-  result.rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::vector<std::vector<std::string>> directives;
   std::istringstream lines(result.head);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("#! ", 0) != 0) continue;
-    const auto words = words_of(line.substr(3));
-    if (words[0] == "alpha") result.options.alpha = std::stod(words[1]);
-    if (words[0] != "rules") continue;
-    const std::set<std::string> names(words.begin() + 1, words.end());
-    std::erase_if(result.rules, [&](const Rule& rule) { return !names.contains(rule.name); });
-    REQUIRE(result.rules.size() == names.size());
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("#! ", 0) == 0) directives.push_back(words_of(line.substr(3)));
+  const bool shipped =
+      std::find(directives.begin(), directives.end(), std::vector<std::string>{"shipped"}) != directives.end();
+  result.rules = shipped ? shipped_rules() : rules_of_file(source_folder() / "tests/search/golden.rules");
+  for (const auto& words : directives) {
+    if (words[0] == "shipped") continue;
+    if (words[0] == "alpha") {
+      result.options.alpha = std::stod(words.at(1));
+    } else if (words[0] == "budget") {
+      result.options.budget = std::stoull(words.at(1));
+    } else if (words[0] == "only") {
+      result.only_golden = true;
+    } else if (words[0] == "not") {
+      result.too_low_alpha = std::stod(words.at(3));
+    } else {
+      REQUIRE(words[0] == "rules");
+      const std::set<std::string> names(words.begin() + 1, words.end());
+      std::erase_if(result.rules, [&](const Rule& rule) { return !names.contains(rule.name); });
+      REQUIRE(result.rules.size() == names.size());
+    }
   }
   return result;
 }
@@ -97,19 +120,32 @@ TEST_CASE("graphs become what they should") {
       std::ofstream(file, std::ios::binary) << golden.head << (golden.expected.empty() ? "\n" : "") << given;
     else
       CHECK(given == golden.expected);
+    if (!golden.too_low_alpha) continue;
+    SearchOptions options = golden.options;
+    options.alpha = *golden.too_low_alpha;
+    CHECK(search(golden.graph, golden.rules, Roofline(), options).cost_after > result.cost_after);
   }
 }
 
 TEST_CASE("graphs stay as they are where nothing may change") {
   const auto files = files_in("unchanged");
   CHECK(files.size() >= 20);
+  const auto shipped = shipped_rules();
+  std::size_t by_shipped = 0;
   for (const auto& file : files) {
     const GoldenCase golden = read_case(file);
-    const SearchResult result = search(golden.graph, golden.rules, Roofline(), golden.options);
-    INFO(file.filename().string() << "\n" << describe(result));
-    CHECK(result.steps.empty());
-    CHECK(result.cost_after == result.cost_before);
-    CHECK(equal(result.graph, golden.graph));
-    CHECK(result.graph.outputs == golden.graph.outputs);
+    by_shipped += golden.only_golden ? 0 : 1;
+    for (const bool with_shipped : {false, true}) {
+      if (with_shipped && golden.only_golden) continue;
+      SearchOptions options = golden.options;
+      if (with_shipped) options.budget = 20;
+      const SearchResult result = search(golden.graph, with_shipped ? shipped : golden.rules, Roofline(), options);
+      INFO(file.filename().string() << "\n" << describe(result));
+      CHECK(result.steps.empty());
+      CHECK(result.cost_after == result.cost_before);
+      CHECK(equal(result.graph, golden.graph));
+      CHECK(result.graph.outputs == golden.graph.outputs);
+    }
   }
+  CHECK(by_shipped >= 20);
 }

@@ -19,8 +19,6 @@ CampaignOptions wandering(std::size_t budget) {
   return options;
 }
 
-std::vector<Rule> shipped_rules() { return rules_of_file(source_folder() / "rules/taso.rules"); }
-
 void search(Campaign& campaign, std::uint64_t first, std::size_t count) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) REQUIRE(campaign.search(seed) == "");
 }

@@ -27,6 +27,13 @@ inline std::vector<Rule> rules_of_file(const std::filesystem::path& file) {
   return parse_rules(Source(file.filename().string(), text_of_file(file))).rules();
 }
 
+/// What the search has if nobody says otherwise.
+inline std::vector<Rule> shipped_rules() {
+  std::vector<Rule> rules = rules_of_file(source_folder() / "rules/taso.rules");
+  for (Rule& rule : rules_of_file(source_folder() / "rules/networks.rules")) rules.push_back(std::move(rule));
+  return rules;
+}
+
 /// Every rule that the verifier's tests hold to be sound.
 inline std::vector<Rule> sound_rules() {
   std::vector<std::filesystem::path> files;
