@@ -53,6 +53,9 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--objective", raw.objective,
       "What there is to be less of: time (as predicted), memory (of activations) or launches (of kernels)", "NAME",
       searching);
+  app.add_flag("--all-rules", options.all_rules, "Use all rules, not only those that paid for this kind of network");
+  app.add_flag("--explain", options.explain, "Say what kind of network it is, and which rules were chosen for it");
+  for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
   one("--time-budget", raw.time_budget, "Seconds after which the search ends", "S", searching);
 
@@ -117,8 +120,8 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
   if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
-  const bool speaks_of_it = !raw.objective.empty() || !raw.alpha.empty() || !raw.time_budget.empty() ||
-                            !raw.rules.empty() || !raw.disabled_rules.empty();
+  const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
+                            !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
 }
 

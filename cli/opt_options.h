@@ -39,6 +39,8 @@ struct OptOptions {
   std::optional<double> time_budget;  ///< seconds
   std::vector<std::filesystem::path> rule_files;
   std::vector<std::string> disabled_rules;
+  bool all_rules = false;  ///< also those that did not pay for this kind of network
+  bool explain = false;    ///< say which rules were chosen, and why
 
   std::optional<std::filesystem::path> report;
   Console::Options console;

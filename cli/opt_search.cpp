@@ -9,6 +9,7 @@
 
 #include "cli/figures.h"
 #include "cli/interrupt.h"
+#include "cli/opt_selection.h"
 #include "cli/table.h"
 #include "ops/kernels/threads.h"
 #include "ops/onnx/export.h"
@@ -78,6 +79,11 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   const Imported imported = import_model(edit.view());
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
+  const RuleSelection selection = select_rules(imported.graph, rules.rules, options, console);
+  summary.architecture = selection.architecture;
+  summary.all_rules = selection.choice.reason;
+  summary.chosen = selection.choice.rules.size();
+  console.say(options.explain ? Console::Level::result : Console::Level::detail, explain(selection));
   SearchOptions searching;
   searching.alpha = options.alpha;
   searching.budget = options.budget;
@@ -89,11 +95,11 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   Progress progress(console, options);
   const auto prices = prices_for(options.objective);
   if (interrupted()) stop.request_stop();
-  const SearchResult found =
-      search(imported.graph, rules.rules, *prices, searching, stop.get_token(), [&](const SearchProgress& now) {
-        if (interrupted()) stop.request_stop();
-        progress(now);
-      });
+  const SearchResult found = search(imported.graph, selection.choice.rules, *prices, searching, stop.get_token(),
+                                    [&](const SearchProgress& now) {
+                                      if (interrupted()) stop.request_stop();
+                                      progress(now);
+                                    });
   console.draw({});
   summary.end = std::string(text_of(found.end));
   summary.usable = found.counts.rules;

@@ -12,6 +12,7 @@
 #include "cli/rule_set.h"
 #include "ops/array.h"
 #include "ops/onnx/edit.h"
+#include "search/architecture.h"
 
 namespace taso {
 
@@ -20,7 +21,9 @@ struct SearchSummary {
   Objective objective = Objective::time;
   std::string end;                                  ///< why it ended
   std::string rules_hash;                           ///< of the rule set
-  std::size_t rules = 0, usable = 0;                ///< that were given; that can match this model's operators
+  Architecture architecture;                        ///< what kind of network it was taken for
+  std::string all_rules;                            ///< why no rules were chosen among those given; else empty
+  std::size_t rules = 0, chosen = 0, usable = 0;    ///< given; chosen; that can match this model's operators
   std::size_t expanded = 0, matched = 0, kept = 0;  ///< see SearchResult::Counts
   double before = 0, after = 0;                     ///< what the search added up, in units of the objective
   struct Applied {

@@ -29,7 +29,7 @@ foreach(source IN LISTS data_folders)
   endif()
   cmake_path(GET source FILENAME name)
   install(DIRECTORY ${source}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/taso/${name}
-          FILES_MATCHING REGEX "\\.(rules|sets|prices|onnx|json)$" PATTERN "networks" EXCLUDE)
+          FILES_MATCHING REGEX "\\.(rules|sets|experience|prices|onnx|json)$" PATTERN "networks" EXCLUDE)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/share/taso)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${source} ${PROJECT_BINARY_DIR}/share/taso/${name} SYMBOLIC)
 endforeach()
