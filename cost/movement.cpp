@@ -236,8 +236,9 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
     case Role::transpose:
     case Role::copy: return true;
     case Role::reshape:
-      // Rather than that it copies a view, what gives the view does: a matmul may even write it so.
-      return rows || !only_moves(view, view.producer(value)) || seen_through(view, node, strides).has_value();
+      // Rather than that it copies a view, what gives the view does: a matmul may even write it so. Unless that helps nothing.
+      return rows || !only_moves(view, view.producer(value)) || seen_through(view, node, strides) ||
+             !seen_through(view, node, packed(extents, layout_of(view, value)));
     case Role::constant: break;
   }
   return rows;
