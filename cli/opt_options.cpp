@@ -81,6 +81,10 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   app.add_flag("--external-data", raw.external, "Put the weights in a file OUTPUT.data")->group(changing);
   app.add_flag("--embed", raw.embed, "Put all weights in the model file")->group(changing);
 
+  app.add_flag("!--no-certificate", options.certificate,
+               "Write no OUTPUT.cert, with which taso-verify could check this")
+      ->group(changing);
+
   const std::string saying = "What it says";
   one("--report", raw.report, "Write what was done, as JSON", "FILE", saying);
   app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);

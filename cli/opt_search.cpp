@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 #include <stop_token>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -62,10 +65,33 @@ void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary
   }
 }
 
+/// The names that values of the model have, as far as the steps speak of them; of several the first.
+std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& imported,
+                                                          const std::vector<RewriteStep>& steps) {
+  std::set<ValueNumber> mentioned;
+  for (const RewriteStep& step : steps) {
+    for (const auto& [input, value] : step.inputs) mentioned.insert(value);
+    mentioned.insert(step.replaced.begin(), step.replaced.end());
+  }
+  std::unordered_map<Value, ValueNumber, HashValue> numbers;
+  for (const Node* node : imported.graph.nodes())
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) numbers.emplace(node->output(i), numbers.size());
+  std::map<ValueNumber, std::string> names;
+  for (const auto& [name, value] : imported.values) {
+    const auto number = numbers.find(value);
+    if (number == numbers.end() || !mentioned.contains(number->second)) continue;
+    const auto [known, fresh] = names.emplace(number->second, name);
+    if (!fresh && name < known->second) known->second = name;
+  }
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 void SearchSummary::give_up(const std::string& reason) {
   applied.clear();
+  steps.clear();
+  names.clear();
   after = before;
   note = reason;
 }
@@ -110,6 +136,8 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   summary.after = in_units(options.objective, found.cost_after);
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
+  summary.steps = found.steps;
+  summary.names = names_of(imported, found.steps);
   if (!found.replacements.complete) {
     summary.give_up("the graph that was found cannot be told in terms of the model's values");
     return summary;

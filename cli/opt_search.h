@@ -12,6 +12,7 @@
 #include "cli/rule_set.h"
 #include "ops/array.h"
 #include "ops/onnx/edit.h"
+#include "rules/rewrite_certificate.h"
 #include "search/architecture.h"
 
 namespace taso {
@@ -33,6 +34,8 @@ struct SearchSummary {
   };
   std::vector<Applied> applied;  ///< in the order of their first use
   std::string note;              ///< why nothing came of what was found; else empty
+  std::vector<RewriteStep> steps;
+  std::vector<std::pair<ValueNumber, std::string>> names;  ///< of values of which the steps speak, in the model
 
   bool changed() const { return !applied.empty(); }
   /// Forgets what was found, for this reason.

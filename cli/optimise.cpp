@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/interrupt.h"
+#include "cli/opt_certificate.h"
 #include "cli/opt_search.h"
 #include "cli/places.h"
 #include "cli/rule_set.h"
@@ -25,6 +26,12 @@ using Level = Console::Level;
 
 /// Trouble that would only show after the work: better now. Leaves nothing behind.
 void check_writable(const path& file) { const AtomicFile trial(file); }
+
+void remove_metadata(Model& model, const std::string& key) {
+  auto& entries = *model.mutable_proto().mutable_metadata_props();
+  for (int i = entries.size(); i-- > 0;)
+    if (entries.Get(i).key() == key) entries.DeleteSubrange(i, 1);
+}
 
 void set_metadata(Model& model, const std::string& key, const std::string& value) {
   auto& entries = *model.mutable_proto().mutable_metadata_props();
@@ -129,13 +136,14 @@ auto about(const path& file, Work&& work) {
 class Optimiser {
  public:
   Optimiser(const Model& model, const OptOptions& options, const CheckOptions& checking, Console& console,
-            Phases& phases, Summary& summary)
+            Phases& phases, Summary& summary, RewriteCertificate& certificate)
       : model_(model),
         options_(options),
         checking_(checking),
         console_(console),
         phases_(phases),
         summary_(summary),
+        certificate_(certificate),
         shapes_(checking.shapes) {
     for (const auto& [name, data] : checking.data) shapes_[name] = data.extents();
   }
@@ -146,8 +154,7 @@ class Optimiser {
 
   void clean() {
     phases_.begin("clean-up", "cleaning up");
-    edit_ = std::make_unique<GraphEdit>(model_);
-    summary_.passes = clean_up(*edit_, cleaning());
+    clean_only();
   }
 
   /// Searches, and cleans up what that left behind.
@@ -161,7 +168,9 @@ class Optimiser {
       if (!summary_.search->note.empty()) clean_only();
       return;
     }
-    const std::vector<CleanupCount> more = clean_up(*edit_, cleaning());
+    std::vector<CleanupAction> actions;
+    const std::vector<CleanupCount> more = clean_up(*edit_, exact(cleaning()), &actions);
+    certificate_.after = steps_of(actions);
     for (std::size_t i = 0; i < more.size(); ++i) summary_.passes[i].count += more[i].count;
     const auto after = figures_of(edit_->view());
     if (!before || !after || !is_kept(*before, *after)) {
@@ -183,6 +192,7 @@ class Optimiser {
     if (trouble.empty()) return;
     edit_ = std::make_unique<GraphEdit>(model_);
     for (CleanupCount& pass : summary_.passes) pass.count = 0;
+    take_back(certificate_);
     summary_.check =
         CheckResult{true, CheckResult::Scope::unchanged, 0, 0, fmt::format("no clean-up was kept, for {}", trouble)};
   }
@@ -198,8 +208,11 @@ class Optimiser {
   }
 
   void clean_only() {
+    std::vector<CleanupAction> actions;
     edit_ = std::make_unique<GraphEdit>(model_);
-    summary_.passes = clean_up(*edit_, cleaning());
+    summary_.passes = clean_up(*edit_, cleaning(), &actions);
+    certificate_.before = steps_of(actions);
+    certificate_.after.clear();
   }
 
   /// What the search adds up is not the whole truth: operators may be written in other ways, and what memory is needed at
@@ -227,6 +240,7 @@ class Optimiser {
   Console& console_;
   Phases& phases_;
   Summary& summary_;
+  RewriteCertificate& certificate_;
   std::map<std::string, Extents> shapes_;  // of inputs, for prices
   std::unique_ptr<GraphEdit> edit_;
 };
@@ -236,6 +250,8 @@ class Optimiser {
 Ending optimise(const OptOptions& options, Console& console) {
   if (!options.dry_run) check_writable(options.output);
   if (options.report) check_writable(*options.report);
+  const bool certified = options.certificate && !options.dry_run;
+  if (certified) check_writable(certificate_file_of(options.output));
 
   Summary summary;
   Phases phases(console, summary);
@@ -243,6 +259,8 @@ Ending optimise(const OptOptions& options, Console& console) {
   Model model = Model::load(options.input);
   model.validate();
   check_weights_are_kept(options, model);
+  RewriteCertificate certificate;
+  if (certified) certificate = begin_certificate(options, model);
   console.begin_log();
   summary.input = options.input;
   summary.output = options.output;
@@ -264,7 +282,7 @@ Ending optimise(const OptOptions& options, Console& console) {
   }
   if (interrupted()) return Ending::interrupted;
 
-  Optimiser optimiser(model, options, checking, console, phases, summary);
+  Optimiser optimiser(model, options, checking, console, phases, summary, certificate);
   summary.before.figures = optimiser.figures_of(view_of(model));
   about(options.input, [&] {
     optimiser.clean();
@@ -275,7 +293,12 @@ Ending optimise(const OptOptions& options, Console& console) {
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
   set_metadata(model, "taso.version", std::string(program_version()));
+  if (certified)  // beside the model, under its name, which is not part of the model
+    set_metadata(model, "taso.certificate", ".cert");
+  else
+    remove_metadata(model, "taso.certificate");
   if (summary.search) {
+    certificate.rules = rules.hash;
     set_metadata(model, "taso.rules", rules.hash);
     set_metadata(model, "taso.cost.before", fmt::format("{:.9g}", summary.search->before));
     set_metadata(model, "taso.cost.after", fmt::format("{:.9g}", summary.search->after));
@@ -290,6 +313,9 @@ Ending optimise(const OptOptions& options, Console& console) {
   if (!options.dry_run && !summary.failed()) {
     summary.after.bytes = save(model, options);
     summary.written = true;
+    if (certified)
+      summary.certificate =
+          write_certificate(std::move(certificate), summary.search ? &*summary.search : nullptr, options);
   }
   phases.end();
   conclude(options, summary, console);

@@ -27,12 +27,16 @@ bool is_same_file(const path& a, const path& b) {
 
 path data_file_of(const path& output) { return followed(output).string() + ".data"; }
 
+path certificate_file_of(const path& output) { return output.string() + ".cert"; }
+
 void check_places(const OptOptions& options) {
   std::vector<std::pair<std::string, path>> written;
   if (!options.dry_run) written.emplace_back("the output", options.output);
   if (options.report) written.emplace_back("the report", *options.report);
   if (options.console.log_file) written.emplace_back("the log", *options.console.log_file);
   if (!options.dry_run) written.emplace_back("the weights of the output", data_file_of(options.output));
+  if (!options.dry_run && options.certificate)
+    written.emplace_back("the certificate", certificate_file_of(options.output));
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto& [what, file] = written[i];
     if (is_same_file(file, options.input)) {

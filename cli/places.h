@@ -11,6 +11,9 @@ namespace taso {
 /// Where weights go that are not in the model's own file.
 std::filesystem::path data_file_of(const std::filesystem::path& output);
 
+/// Where the certificate goes.
+std::filesystem::path certificate_file_of(const std::filesystem::path& output);
+
 /// By name or by inode; neither has to exist.
 bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 

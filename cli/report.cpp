@@ -70,6 +70,7 @@ std::string report_of(const Summary& summary) {
       {"program", {{"name", "taso-opt"}, {"version", program_version()}}},
       {"input", summary.input.string()},
       {"output", summary.written ? Json(summary.output.string()) : Json(nullptr)},
+      {"certificate", summary.certificate ? Json(summary.certificate->string()) : Json(nullptr)},
       {"verdict", summary.verdict()},
       {"before", json_of(summary.before)},
       {"after", json_of(summary.after)},

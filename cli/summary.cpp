@@ -166,6 +166,7 @@ std::string table_of(const Summary& summary) {
   if (!times.empty()) text += fmt::format("time: {}\n", fmt::join(times, ", "));
   if (summary.written) {
     text += fmt::format("written: {}", on_one_line(summary.output.string()));
+    if (summary.certificate) text += fmt::format(", certificate {}", on_one_line(summary.certificate->string()));
   } else {
     text += "nothing written";
   }

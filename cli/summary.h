@@ -27,6 +27,7 @@ ModelCounts count_model(const Model& model);
 
 struct Summary {
   std::filesystem::path input, output;
+  std::optional<std::filesystem::path> certificate;  ///< where it was written
   bool written = false;
   ModelCounts before, after;
   std::vector<CleanupCount> passes;

@@ -1,4 +1,5 @@
-// taso-verify: proves or refutes the rules of a file, or validates the properties that proofs rest on.
+// taso-verify: proves or refutes the rules of a file, validates the properties that proofs rest on, or follows the certificate
+// of a rewritten model.
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -6,6 +7,7 @@
 #include "cli/console.h"
 #include "cli/ending.h"
 #include "cli/interrupt.h"
+#include "cli/verify/certified_model.h"
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
 #include "cli/version.h"
@@ -27,12 +29,14 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
     case VerifyCommand::Kind::help: return print(command.help);
     case VerifyCommand::Kind::version: return print(describe_versions("taso-verify"));
     case VerifyCommand::Kind::print: return print(print_rules(command.settings));
+    case VerifyCommand::Kind::certificate:
     case VerifyCommand::Kind::verify: break;
   }
   watch_for_interrupt();
   check_places(command.settings);
   console.emplace(command.settings.console);
-  const Ending ending = verify_rules(command.settings, *console);
+  const Ending ending = command.kind == VerifyCommand::Kind::certificate ? check_certificate(command.settings, *console)
+                                                                         : verify_rules(command.settings, *console);
   console->close();
   return ending;
 }

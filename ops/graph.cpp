@@ -21,6 +21,8 @@ std::size_t hash_kind(const NodeKind& kind) {
 
 }  // namespace
 
+std::optional<OpaqueBody::OperandPairs> OpaqueBody::agreement(const OpaqueBody&) const { return std::nullopt; }
+
 const Type& Value::type() const {
   check(node != nullptr, "an operand that is left out has no type");
   return node->outputs()[output];

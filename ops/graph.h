@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -66,6 +67,10 @@ class OpaqueBody {
   virtual std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const = 0;
   /// Whether the other does the same thing, to the letter.
   virtual bool same(const OpaqueBody& other) const = 0;
+  /// Places of operands, of this and of the other, that must hold equal values for both to do the same, whatever the values
+  /// are called; nothing if they differ in anything else.
+  using OperandPairs = std::vector<std::pair<std::size_t, std::size_t>>;
+  virtual std::optional<OperandPairs> agreement(const OpaqueBody& other) const;
 };
 
 /// An operator that we do not model: kept as it is, never merged with another (`serial` tells them apart).

@@ -37,4 +37,40 @@ struct RewriteStep {
   bool operator==(const RewriteStep&) const = default;
 };
 
+/// A clean-up: the pass, and the first result of the node that it removed, merged or computed, or the weight.
+struct CleanupStep {
+  std::string pass, at;
+  bool operator==(const CleanupStep&) const = default;
+};
+
+struct RewriteCertificate {
+  std::string version;                ///< of the program that wrote it
+  std::string input, output;          ///< hashes of the models, see hash_of_model()
+  std::string rules;                  ///< hash of the rule set; empty if there was no search
+  std::vector<std::string> disabled;  ///< clean-ups that were left out
+  std::uint64_t fold_limit = 0;       ///< of clean-ups
+  /// Shapes that inputs were given, before anything else; no name if the model has one input.
+  struct InputShape {
+    std::string input;
+    std::vector<std::int64_t> extents;
+    bool operator==(const InputShape&) const = default;
+  };
+  std::vector<InputShape> input_shapes;
+  std::vector<CleanupStep> before;  ///< the search
+  std::vector<RewriteStep> steps;
+  std::vector<CleanupStep> after;
+  /// What values are called in the model after the first clean-ups: those of which the steps speak and that have a name.
+  std::vector<std::pair<ValueNumber, std::string>> names;
+
+  bool operator==(const RewriteCertificate&) const = default;
+};
+
+/// As JSON, with a line for each step, so that two of them can be compared. Text that is not UTF-8 is written as text_in_json()
+/// has it.
+std::string print(const RewriteCertificate& certificate);
+/// Throws InputError for anything that is not exactly a certificate.
+RewriteCertificate parse_certificate(const std::string& text);
+/// What text becomes that is written and read again: the same, unless it is not UTF-8.
+std::string text_in_json(const std::string& text);
+
 }  // namespace taso

@@ -16,9 +16,9 @@ namespace {
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
-  std::vector<std::string> files;
+  std::vector<std::string> files, rules;
   std::string properties, time_limit, jobs, seed, second_prover;
-  std::string report, junit, certificates, record, cache, log_file, color;
+  std::string certificate, report, junit, certificates, record, cache, log_file, color;
   bool no_cache = false, print = false, version = false;
   int verbose = 0, quiet = 0;
 };
@@ -26,7 +26,8 @@ struct Raw {
 void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
                        const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
-  app.add_option("files", raw.files, "Rule files, as text or of TASO (.pb); - is the standard input")
+  app.add_option("files", raw.files,
+                 "Rule files, as text or of TASO (.pb); - is the standard input. With --certificate: two models")
       ->type_name("FILE");
   one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
       "Options");
@@ -45,6 +46,18 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   one("--dump-smt", raw.certificates, "Write every proof to a folder, as SMT-LIB", "DIR", proving);
   one("--cache", raw.cache, "Where known proofs are kept ($XDG_CACHE_HOME/taso/proofs)", "DIR", proving);
   app.add_flag("--no-cache", raw.no_cache, "Prove everything anew and keep nothing")->group(proving);
+
+  const std::string replaying = "A rewritten model";
+  one("--certificate", raw.certificate,
+      "Follow the certificate that taso-opt wrote, from one model to the other; the files are these models", "FILE",
+      replaying);
+  app.add_option("--rules", raw.rules,
+                 "With it: the rules that were used, if not those that come with taso; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(replaying);
 
   const std::string properties = "The properties themselves";
   app.add_flag("--properties-only", settings.properties_only, "Validate the properties, and no rules")
@@ -75,6 +88,18 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
   settings.record = file(raw.record);
   settings.cache = file(raw.cache);
   settings.console.log_file = file(raw.log_file);
+  settings.certificate = file(raw.certificate);
+  settings.rules.assign(raw.rules.begin(), raw.rules.end());
+  if (settings.certificate) {
+    if (settings.files.size() != 2) throw UsageError("--certificate needs two models: the input and the output");
+    const bool about_proofs = settings.properties || settings.report || settings.junit || settings.certificates ||
+                              settings.record || settings.cache || settings.properties_only || settings.redundant ||
+                              raw.print || raw.no_cache || !raw.second_prover.empty() || !raw.time_limit.empty() ||
+                              !raw.seed.empty();
+    if (about_proofs) throw UsageError("with --certificate, only --rules and --jobs can be said");
+    return;
+  }
+  if (!settings.rules.empty()) throw UsageError("--rules goes with --certificate; rule files are named by themselves");
   if (std::count(settings.files.begin(), settings.files.end(), "-") > 1)
     throw UsageError("the standard input can be read only once");
   if (settings.properties_only && !settings.files.empty())
@@ -126,14 +151,17 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
     return command;
   }
   if (raw.print) command.kind = VerifyCommand::Kind::print;
+  if (!raw.certificate.empty()) command.kind = VerifyCommand::Kind::certificate;
   resolve(raw, command.settings);
   return command;
 }
 
 void check_places(const VerifySettings& settings) {
   std::vector<std::pair<std::string, std::filesystem::path>> read, written;
+  if (settings.certificate) read.emplace_back("the certificate", *settings.certificate);
+  for (const auto& file : settings.rules) read.emplace_back("the rule file", file);
   for (const auto& file : settings.files)
-    if (file != "-") read.emplace_back("the rule file", file);
+    if (file != "-") read.emplace_back(settings.certificate ? "the model" : "the rule file", file);
   if (settings.properties) read.emplace_back("the properties", *settings.properties);
   if (settings.report) written.emplace_back("the report", *settings.report);
   if (settings.junit) written.emplace_back("the JUnit report", *settings.junit);

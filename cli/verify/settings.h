@@ -12,8 +12,10 @@
 namespace taso {
 
 struct VerifySettings {
-  std::vector<std::filesystem::path> files;         ///< "-" is the standard input
-  std::optional<std::filesystem::path> properties;  ///< nothing: those that the program ships with
+  std::vector<std::filesystem::path> files;          ///< "-" is the standard input; with a certificate, the two models
+  std::optional<std::filesystem::path> certificate;  ///< of a rewritten model, to be replayed
+  std::vector<std::filesystem::path> rules;          ///< of the certificate; none: those that come with taso
+  std::optional<std::filesystem::path> properties;   ///< nothing: those that the program ships with
   bool properties_only = false;
   bool redundant = false;  ///< also which properties follow from the others
   VerifyOptions proving;
@@ -30,9 +32,9 @@ struct VerifySettings {
 };
 
 struct VerifyCommand {
-  enum class Kind { verify, print, help, version };
+  enum class Kind { verify, certificate, print, help, version };
   Kind kind = Kind::verify;
-  VerifySettings settings;  ///< complete for `verify` and `print`
+  VerifySettings settings;  ///< complete for `verify`, `certificate` and `print`
   std::string help;         ///< the text to print for `help`
 };
 

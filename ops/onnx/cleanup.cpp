@@ -8,7 +8,7 @@ namespace {
 
 struct Pass {
   CleanupPass about;
-  std::size_t (*run)(const cleanup::Context&);
+  void (*run)(const cleanup::Context&);
 };
 
 constexpr Pass passes[] = {
@@ -35,7 +35,14 @@ std::vector<CleanupPass> cleanup_passes() {
   return all;
 }
 
-std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options) {
+std::string cleanup::name_of(const onnx::NodeProto& node) {
+  for (const std::string& output : node.output())
+    if (!output.empty()) return output;
+  return node.name();
+}
+
+std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options,
+                                   std::vector<CleanupAction>* actions) {
   std::vector<CleanupCount> counts;
   for (const Pass& pass : passes) counts.push_back({pass.about.name, 0});
   // The graphs of a training model refer to one another by name in ways that the main graph does not show.
@@ -45,9 +52,12 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
     for (std::size_t i = 0; i < counts.size() && quiet < static_cast<int>(counts.size()); ++i) {
       ++quiet;
       if (options.disabled.contains(counts[i].pass)) continue;
-      const std::size_t count = passes[i].run({edit, imported, options});
-      if (count == 0) continue;
-      counts[i].count += count;
+      std::vector<std::string> done;
+      passes[i].run({edit, imported, options, done});
+      if (done.empty()) continue;
+      counts[i].count += done.size();
+      for (std::string& name : done)
+        if (actions != nullptr) actions->push_back({counts[i].pass, std::move(name)});
       quiet = 0;
       imported = import_model(edit.view());
     }

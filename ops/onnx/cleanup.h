@@ -29,7 +29,15 @@ struct CleanupCount {
   std::size_t count = 0;  ///< nodes or weights removed, merged or computed
 };
 
-/// Runs the passes until nothing changes; says how often each did something, passes that did nothing included.
-std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options = {});
+/// One thing that a pass did.
+struct CleanupAction {
+  std::string_view pass;
+  std::string at;  ///< the first result of the node that was removed, merged or computed; or the name of the weight
+};
+
+/// Runs the passes until nothing changes; says how often each did something, passes that did nothing included. Appends what
+/// they did to `actions`, if it is given.
+std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options = {},
+                                   std::vector<CleanupAction>* actions = nullptr);
 
 }  // namespace taso

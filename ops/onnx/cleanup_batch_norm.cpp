@@ -134,14 +134,13 @@ bool fold(const Context& context, const onnx::NodeProto& norm) {
 
 }  // namespace
 
-std::size_t batch_norm(const Context& context) {
-  std::size_t count = 0;
+void batch_norm(const Context& context) {
   context.edit.for_each_node([&](const onnx::NodeProto& node) {
+    std::string name = name_of(node);
     if (node.op_type() == "BatchNormalization" && is_default_domain(node.domain()) && node.output_size() >= 1 &&
         fold(context, node))
-      ++count;
+      context.done.push_back(std::move(name));
   });
-  return count;
 }
 
 }  // namespace taso::cleanup

@@ -131,8 +131,7 @@ std::optional<Array> known_contents(const Fact& fact) {
 
 }  // namespace
 
-std::size_t shape_arithmetic(const Context& context) {
-  std::size_t count = 0;
+void shape_arithmetic(const Context& context) {
   GraphEdit& edit = context.edit;
   edit.for_each_node([&](const onnx::NodeProto& node) {
     if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node))) return;
@@ -143,14 +142,12 @@ std::size_t shape_arithmetic(const Context& context) {
     if (constant || node.output_size() != 1 || edit.uses(node.output(0)) == 0) return;
     const auto result = known_contents(context.imported.facts.at(node.output(0)));
     if (!result) return;
+    context.done.push_back(name_of(node));
     replace_by_constants(edit, node, {*result});
-    ++count;
   });
-  return count;
 }
 
-std::size_t constant_folding(const Context& context) {
-  std::size_t count = 0;
+void constant_folding(const Context& context) {
   GraphEdit& edit = context.edit;
   edit.for_each_node([&](const onnx::NodeProto& node) {
     const std::int64_t opset = opset_of(edit.model(), node);
@@ -171,10 +168,9 @@ std::size_t constant_folding(const Context& context) {
     } catch (const InputError&) {
       return;  // not computable here: left to the runtime
     }
+    context.done.push_back(name_of(node));
     replace_by_constants(edit, node, results);
-    ++count;
   });
-  return count;
 }
 
 }  // namespace taso::cleanup

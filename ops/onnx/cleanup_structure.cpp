@@ -50,19 +50,17 @@ bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& inp
   return true;
 }
 
-std::size_t identity(const Context& context) {
-  std::size_t count = 0;
+void identity(const Context& context) {
   context.edit.for_each_node([&](const onnx::NodeProto& node) {
     const bool idle = (is_default(node, "Identity") && node.input_size() == 1 && opset(context, node) > 0) ||
                       is_idle_dropout(context, node);
     if (!idle || node.output_size() < 1 || node.output(0).empty() || node.input(0).empty()) return;
-    if (bypass(context.edit, node, node.input(0), node.output(0))) ++count;
+    std::string name = name_of(node);
+    if (bypass(context.edit, node, node.input(0), node.output(0))) context.done.push_back(std::move(name));
   });
-  return count;
 }
 
-std::size_t no_op(const Context& context) {
-  std::size_t count = 0;
+void no_op(const Context& context) {
   context.edit.for_each_node([&](const onnx::NodeProto& node) {
     if (node.output_size() != 1 || node.input_size() < 1 || node.input(0).empty() || !is_default_domain(node.domain()))
       return;
@@ -73,13 +71,12 @@ std::size_t no_op(const Context& context) {
     if (output == context.imported.values.end() || input == context.imported.values.end() ||
         !(output->second == input->second))
       return;
-    if (bypass(context.edit, node, node.input(0), node.output(0))) ++count;
+    std::string name = name_of(node);
+    if (bypass(context.edit, node, node.input(0), node.output(0))) context.done.push_back(std::move(name));
   });
-  return count;
 }
 
-std::size_t common_subexpressions(const Context& context) {
-  std::size_t count = 0;
+void common_subexpressions(const Context& context) {
   std::unordered_map<std::string, std::vector<std::string>> first;  // what a node does → the names of its results
   context.edit.for_each_node([&](const onnx::NodeProto& node) {
     if (has_subgraph(node) || !is_deterministic(node, opset(context, node))) return;
@@ -100,14 +97,12 @@ std::size_t common_subexpressions(const Context& context) {
     if (!all) return;
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (!outputs[i].empty()) context.edit.replace_uses(outputs[i], kept[i]);
+    context.done.push_back(name_of(node));
     context.edit.remove(node);
-    ++count;
   });
-  return count;
 }
 
-std::size_t dead_code(const Context& context) {
-  std::size_t count = 0;
+void dead_code(const Context& context) {
   GraphEdit& edit = context.edit;
   const ModelView view = edit.view();
   for (auto node = view.nodes.rbegin(); node != view.nodes.rend(); ++node) {
@@ -115,23 +110,20 @@ std::size_t dead_code(const Context& context) {
                                   [&](const std::string& name) { return !name.empty() && edit.uses(name) > 0; });
     // What we do not know may have its reasons.
     if (used || !is_deterministic(**node, opset(context, **node))) continue;
+    context.done.push_back(name_of(**node));
     edit.remove(**node);
-    ++count;
   }
-  return count;
 }
 
-std::size_t unused_weights(const Context& context) {
-  std::size_t count = 0;
+void unused_weights(const Context& context) {
   GraphEdit& edit = context.edit;
   const bool inputs_are_constants = edit.model().ir_version() < 4;
   for (const onnx::TensorProto* tensor : edit.view().initializers) {
     const std::string name = tensor->name();
     if (edit.uses(name) > 0 || (edit.is_graph_input(name) && !inputs_are_constants)) continue;
     edit.remove_initializer(name);
-    ++count;
+    context.done.push_back(name);
   }
-  return count;
 }
 
 }  // namespace taso::cleanup

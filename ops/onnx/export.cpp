@@ -355,9 +355,15 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
     if (writer.name(by) != name) edit.add(identity_node(writer.name(by), name));
     for (const std::string& other : further[value]) use_instead(other, name);
   }
+  std::unordered_map<Value, Value, HashValue> written_as;
+  for (const auto& [value, by] : edits.rewritten) written_as.emplace(value, by);
   for (const auto& [value, by] : edits.merged) {
-    use_instead(name_of_value(value), name_of_value(by));
-    for (const std::string& other : further[value]) use_instead(other, name_of_value(by));
+    // What it is merged into may be written as that very value, which then stays.
+    const auto same = written_as.find(by);
+    const bool stays = same != written_as.end() && same->second == value;
+    const std::string& name = name_of_value(stays ? value : by);
+    if (!stays) use_instead(name_of_value(value), name);
+    for (const std::string& other : further[value]) use_instead(other, name);
   }
   remove_what_was_needed(needed_before, edit);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/onnx/attributes.h"
+#include "ops/onnx/external_data.h"
 #include "ops/onnx/lowering.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/node_body.h"
@@ -24,6 +25,49 @@ class TensorWeight final : public Weight {
 
  private:
   const onnx::TensorProto* tensor_;
+  std::filesystem::path folder_;
+};
+
+/// What a constant that we do not model holds.
+class ForeignConstant final : public OpaqueBody {
+ public:
+  ForeignConstant(const onnx::TensorProto& tensor, std::filesystem::path folder)
+      : tensors_{&tensor}, folder_(std::move(folder)) {}
+  ForeignConstant(const onnx::SparseTensorProto& sparse, std::filesystem::path folder)
+      : tensors_{&sparse.values(), &sparse.indices()},
+        dims_(sparse.dims().begin(), sparse.dims().end()),
+        folder_(std::move(folder)) {}
+
+  std::string obstacle() const override { return "a constant of a kind that we do not model"; }
+  std::vector<Array> run(const std::vector<std::optional<Array>>&) const override { throw InputError(obstacle()); }
+  bool same(const OpaqueBody& other) const override {
+    const auto* constant = dynamic_cast<const ForeignConstant*>(&other);
+    if (constant == nullptr || constant->dims_ != dims_ || constant->tensors_.size() != tensors_.size()) return false;
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (content(*tensors_[i], folder_) != content(*constant->tensors_[i], constant->folder_)) return false;
+    return true;
+  }
+  std::optional<OperandPairs> agreement(const OpaqueBody& other) const override {
+    return same(other) ? std::optional(OperandPairs{}) : std::nullopt;
+  }
+
+ private:
+  static std::string content(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+    onnx::TensorProto copy = tensor;
+    copy.clear_name();
+    copy.clear_doc_string();
+    if (is_external(tensor)) {
+      const ExternalFile file = open_external(tensor, folder, raw_bytes_of(tensor));
+      const MappedBytes bytes = map_external(file);
+      copy.clear_external_data();
+      copy.clear_data_location();
+      copy.set_raw_data(bytes.data, file.region.length);
+    }
+    return copy.SerializeAsString();
+  }
+
+  std::vector<const onnx::TensorProto*> tensors_;
+  std::vector<std::int64_t> dims_;
   std::filesystem::path folder_;
 };
 
@@ -57,7 +101,7 @@ class Importer {
   Imported run() {
     read_inputs();
     for (const auto& sparse : view_.model->graph().sparse_initializer())
-      set(sparse.values().name(), opaque_constant("sparse_initializer", &sparse), {});
+      set(sparse.values().name(), opaque_constant("sparse_initializer", sparse), {});
     for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info.type());
     for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info.type());
     for (const onnx::NodeProto* node : view_.nodes) read_node(*node);
@@ -99,10 +143,15 @@ class Importer {
     return found->second;
   }
 
-  Value opaque_constant(std::string kind, const void* data) {
-    if (shared_ == nullptr) return pool().add_opaque(Opaque{std::move(kind), 0, {Type{}}, nullptr}, {}).output();
-    auto& values = shared_->opaque[fmt::format("{} @{}", kind, data)];
-    if (values.empty()) values.push_back(pool().add_opaque(Opaque{std::move(kind), 0, {Type{}}, nullptr}, {}).output());
+  template <class Tensor>
+  Value opaque_constant(const std::string& kind, const Tensor& data) {
+    const auto add = [&] {
+      auto body = std::make_shared<ForeignConstant>(data, view_.folder);
+      return pool().add_opaque(Opaque{kind, 0, {Type{}}, std::move(body)}, {}).output();
+    };
+    if (shared_ == nullptr) return add();
+    auto& values = shared_->opaque[fmt::format("{} @{}", kind, static_cast<const void*>(&data))];
+    if (values.empty()) values.push_back(add());
     return values.front();
   }
 
@@ -128,7 +177,7 @@ class Importer {
   void read_constant(const std::string& name, const onnx::TensorProto& tensor) {
     const ElementType element = element_type_from_onnx(tensor.data_type());
     if (element == ElementType::undefined) foreign_.emplace(name, tensor.data_type());
-    if (element == ElementType::undefined) return set(name, opaque_constant("constant", &tensor), {});
+    if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
     const Extents extents(tensor.dims().begin(), tensor.dims().end());
     Fact fact{Type{element, shape_of(extents)}, std::nullopt, std::nullopt};
     if (count(extents) <= small_constant) fact.constant = read_tensor(tensor, view_.folder);

@@ -1,62 +1,24 @@
 #include "ops/onnx/model.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <climits>
-#include <cstring>
+#include <cstdint>
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 
 #include "ops/error.h"
-#include "ops/onnx/external_data.h"
+#include "ops/onnx/mapped_file.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/validate.h"
 
 namespace taso {
 namespace {
 
-constexpr std::size_t largest_message = INT_MAX;
+constexpr std::size_t largest_message = MappedFile::largest;
 /// Messages within messages: protobuf's own default, some thirty subgraphs deep. Parsing, destroying and serialising
 /// recurse that deep and no deeper.
 constexpr int deepest_nesting = 100;
-
-/// The bytes of a file, mapped; those of a pipe and its like are refused.
-class MappedFile {
- public:
-  explicit MappedFile(const std::filesystem::path& path) {
-    const OpenFile file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    struct stat status {};
-    if (file.get() < 0 || ::fstat(file.get(), &status) != 0) throw InputError(std::strerror(errno));
-    if (S_ISDIR(status.st_mode)) throw InputError("is a folder, not an ONNX model");
-    if (!S_ISREG(status.st_mode)) throw InputError("is not a regular file");
-    if (status.st_size == 0) throw InputError("is empty");
-    size_ = static_cast<std::size_t>(status.st_size);
-    if (size_ > largest_message)
-      throw InputError(
-          fmt::format("has {} bytes, but a protobuf message ends at 2 GB; larger models keep their weights in "
-                      "external data",
-                      size_));
-    void* base = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
-    if (base == MAP_FAILED && errno == ENOMEM) throw EnvironmentError("not enough memory to read the model");
-    if (base == MAP_FAILED) throw InputError(fmt::format("cannot be read: {}", std::strerror(errno)));
-    data_ = static_cast<const char*>(base);
-    ::madvise(base, size_, MADV_SEQUENTIAL);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  ~MappedFile() { ::munmap(const_cast<char*>(data_), size_); }
-  std::string_view bytes() const { return {data_, size_}; }
-
- private:
-  const char* data_ = nullptr;
-  std::size_t size_ = 0;
-};
 
 bool looks_like_text(std::string_view bytes) {
   const std::string_view start = bytes.substr(0, 512);

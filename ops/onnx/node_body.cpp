@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "ops/onnx/attributes.h"
 #include "ops/onnx/lowering.h"
 #include "ops/onnx/proto.h"
+#include "ops/onnx/rewiring.h"
 #include "ops/onnx/view.h"
 
 namespace taso {
@@ -17,6 +19,16 @@ bool is_random(const onnx::NodeProto& node) {
   static constexpr std::array<std::string_view, 6> names = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                                             "RandomUniformLike", "Multinomial",      "Bernoulli"};
   return std::find(names.begin(), names.end(), node.op_type()) != names.end();
+}
+
+/// Where each name is among the operands that import gives an opaque node: those that it lists, then those that its subgraphs
+/// take from around it.
+std::unordered_map<std::string, std::size_t> places_of_operands(const onnx::NodeProto& node) {
+  std::unordered_map<std::string, std::size_t> places;
+  std::size_t place = 0;
+  for (const std::string& name : node.input()) places.emplace(name, place++);
+  for (const std::string& name : captured_names(node)) places.emplace(name, place++);
+  return places;
 }
 
 class NodeBody final : public OpaqueBody {
@@ -32,6 +44,20 @@ class NodeBody final : public OpaqueBody {
     const auto* node = dynamic_cast<const NodeBody*>(&other);
     return node != nullptr && node->opset_ == opset_ && node->node_->op_type() == node_->op_type() &&
            node->node_->domain() == node_->domain() && attribute_bytes(*node->node_) == attribute_bytes(*node_);
+  }
+  std::optional<OperandPairs> agreement(const OpaqueBody& other) const override {
+    const auto* node = dynamic_cast<const NodeBody*>(&other);
+    if (node == nullptr || node->opset_ != opset_) return std::nullopt;
+    const auto names = rewiring_of(*node_, *node->node_);
+    if (!names) return std::nullopt;
+    const auto ours = places_of_operands(*node_), theirs = places_of_operands(*node->node_);
+    OperandPairs pairs;
+    for (const auto& [name, other_name] : *names) {
+      const auto place = ours.find(name), other_place = theirs.find(other_name);
+      if (place == ours.end() || other_place == theirs.end()) return std::nullopt;
+      pairs.emplace_back(place->second, other_place->second);
+    }
+    return pairs;
   }
 
  private:

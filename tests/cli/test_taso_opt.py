@@ -36,7 +36,7 @@ def test_a_model_with_nothing_to_do_changes_only_in_our_metadata(taso_opt, tmp_p
     done = run(taso_opt, save(before, tmp_path / "model.onnx"), tmp_path / "out.onnx", "--budget", "0")
     assert done.code == 0 and done.err.splitlines()[-1] == "no clean-up applied"
     after = onnx.load(tmp_path / "out.onnx")
-    assert [(entry.key) for entry in after.metadata_props] == ["taso.version"]
+    assert [(entry.key) for entry in after.metadata_props] == ["taso.version", "taso.certificate"]
     del after.metadata_props[:]
     assert after.SerializeToString() == before.SerializeToString()
 
@@ -63,7 +63,8 @@ def test_metadata_is_replaced_and_other_metadata_kept(taso_opt, tmp_path):
     assert run(taso_opt, save(model, tmp_path / "model.onnx"), tmp_path / "out.onnx", "--budget", "0").code == 0
     entries = [(entry.key, entry.value) for entry in onnx.load(tmp_path / "out.onnx").metadata_props]
     version = run(taso_opt, "--version").out.splitlines()[0].split()[1]
-    assert entries == [("author", "somebody"), ("taso.version", version), ("zone", "7")]
+    assert entries == [("author", "somebody"), ("taso.version", version), ("zone", "7"),
+                       ("taso.certificate", ".cert")]
 
 
 def test_a_dry_run_writes_nothing(taso_opt, model, tmp_path):

@@ -214,6 +214,29 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
   CHECK(difference(write_model(graph), optimised->model, 1) == "");
 }
 
+TEST_CASE("a value that becomes what another one was is written as that one") {
+  const Graph graph = parse_graph(R"(graph
+    input x: float32[3, 2, 2]
+    a, b = split[axis=2, at=1](x)
+    c = relu(a)
+    d = relu(b)
+    e = concat[axis=2](c, d)
+    f = relu(x)
+    g = tanh(f)
+    output e, g)");
+  const std::vector<Rule> rules{
+      parse_rule("rule join\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n"),
+      parse_rule("rule whole\n  concat[axis=a](first(split[axis=a, at=k](x)), second(split[axis=a, at=k](x))) => x\n")};
+  const auto optimised = optimise(write_model(graph), rules, {});
+  REQUIRE(optimised);
+  CHECK(optimised->result.steps.size() == 2);
+  std::map<std::string, int> operators;
+  for (const auto& node : optimised->model.proto().graph().node()) ++operators[node.op_type()];
+  CHECK(operators["Relu"] == 1);
+  CHECK(operators["Concat"] == 0);
+  CHECK(difference(write_model(graph), optimised->model, 1) == "");
+}
+
 TEST_CASE("splits of both parts of a split are written as one") {
   std::string text = "graph\n  input x: float32[4, 8]\n";
   for (int i = 0; i < 8; ++i)

@@ -1,0 +1,25 @@
+// The certificate that taso-opt writes beside a model: see rules/rewrite_certificate.h.
+#pragma once
+
+#include "cli/opt_options.h"
+#include "cli/opt_search.h"
+#include "ops/onnx/cleanup.h"
+#include "rules/rewrite_certificate.h"
+
+namespace taso {
+
+/// What can be told of the input, just validated, and of the options.
+RewriteCertificate begin_certificate(const OptOptions& options, const Model& model);
+
+std::vector<CleanupStep> steps_of(const std::vector<CleanupAction>& actions);
+/// After the search, clean-ups do only what changes no number, so that the result is what the steps lead to.
+CleanupOptions exact(CleanupOptions options);
+
+/// That nothing was done, whatever was tried.
+void take_back(RewriteCertificate& certificate);
+
+/// Once the output is there. `search` may be null. Says where it is. Throws EnvironmentError.
+std::filesystem::path write_certificate(RewriteCertificate certificate, const SearchSummary* search,
+                                        const OptOptions& options);
+
+}  // namespace taso

@@ -1,0 +1,110 @@
+#include "cli/verify/certified_model.h"
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/input_shape.h"
+#include "cli/rule_set.h"
+#include "ops/error.h"
+#include "ops/onnx/model_hash.h"
+#include "verifier/replay_certificate.h"
+
+namespace taso {
+namespace {
+
+using std::filesystem::path;
+
+/// Why a certificate does not count.
+struct Rejection {
+  std::string reason;
+};
+
+RewriteCertificate read_certificate(const path& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw InputError(fmt::format("{}: is a folder", file.string()));
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in.good() && !in.eof()) throw InputError(fmt::format("{}: cannot be read", file.string()));
+  try {
+    return parse_certificate(text.str());
+  } catch (const InputError& trouble) {
+    throw InputError(fmt::format("{}: {}", file.string(), trouble.what()));
+  }
+}
+
+Model load(const path& file, const std::string& hash, std::string_view which) {
+  Model model = Model::load(file);
+  model.validate();
+  if (hash_of_model(file, model) != hash)
+    throw Rejection{fmt::format("{} is not the {} that it is about", file.string(), which)};
+  return model;
+}
+
+void overwrite_shapes(const RewriteCertificate& certificate, Model& model) {
+  std::vector<InputShape> shapes;
+  for (const auto& shape : certificate.input_shapes)
+    shapes.push_back({shape.input.empty() ? std::nullopt : std::optional(shape.input), shape.extents});
+  try {
+    overwrite_input_shapes(model, shapes);
+  } catch (const UsageError& error) {
+    throw Rejection{fmt::format("the input shapes do not fit: {}", error.what())};
+  }
+}
+
+/// The rules that the steps use, each of them proved.
+std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const VerifySettings& settings,
+                               Console& console) {
+  if (certificate.steps.empty()) return {};
+  RuleSet set = read_rule_set(settings.rules, {});
+  if (set.hash != certificate.rules)
+    throw Rejection{fmt::format("it was made with other rules ({}, and these are {}); --rules names the files",
+                                certificate.rules, set.hash)};
+  std::set<std::string> used;
+  for (const RewriteStep& step : certificate.steps) used.insert(step.rule);
+  std::erase_if(set.rules, [&](const GivenRule& one) { return !used.contains(one.rule.name); });
+  SearchRules proved = prove(set, settings.jobs, console);
+  if (!proved.failures.empty()) throw Rejection{proved.failures.front()};
+  if (proved.interrupted) throw Rejection{"not all of its rules are proved yet"};
+  return std::move(proved.rules);
+}
+
+}  // namespace
+
+Ending check_certificate(const VerifySettings& settings, Console& console) {
+  const RewriteCertificate certificate = read_certificate(*settings.certificate);
+  console.begin_log();
+  std::string reason;
+  try {
+    Model before = load(settings.files[0], certificate.input, "input");
+    const Model after = load(settings.files[1], certificate.output, "output");
+    overwrite_shapes(certificate, before);
+    const std::vector<Rule> rules = proved_rules(certificate, settings, console);
+    const CertificateVerdict verdict = replay_certificate(certificate, before, after, rules);
+    if (!verdict.accepted) {
+      reason = verdict.reason;
+      if (verdict.step)
+        reason =
+            fmt::format("step {} (rule '{}'): {}", *verdict.step, certificate.steps[*verdict.step - 1].rule, reason);
+    }
+  } catch (const Rejection& rejection) {
+    reason = rejection.reason;
+  }
+  const std::string file = on_one_line(settings.certificate->string());
+  if (!reason.empty()) {
+    console.verdict(false, "REJECTED");
+    console.error(fmt::format("{}: {}", file, on_one_line(reason)));
+    return Ending::unverified;
+  }
+  console.say(Console::Level::result,
+              fmt::format("{} clean-ups and {} steps lead from {} to {}",
+                          certificate.before.size() + certificate.after.size(), certificate.steps.size(),
+                          on_one_line(settings.files[0].string()), on_one_line(settings.files[1].string())));
+  console.verdict(true, "ACCEPTED");
+  return Ending::done;
+}
+
+}  // namespace taso

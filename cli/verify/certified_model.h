@@ -1,0 +1,13 @@
+// taso-verify --certificate: whether one model is the other, rewritten by rules that are proved.
+#pragma once
+
+#include "cli/console.h"
+#include "cli/ending.h"
+#include "cli/verify/settings.h"
+
+namespace taso {
+
+/// Says in one line why a certificate is rejected. Throws InputError for files that cannot be read.
+Ending check_certificate(const VerifySettings& settings, Console& console);
+
+}  // namespace taso

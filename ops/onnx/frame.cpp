@@ -1,0 +1,84 @@
+#include "ops/onnx/frame.h"
+
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "ops/array.h"
+#include "ops/onnx/model.h"
+#include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_data.h"
+
+namespace taso {
+namespace {
+
+template <class List, class Keep>
+std::string bytes_of(const List& list, Keep&& keep) {
+  std::string all;
+  for (const auto& item : list) {
+    if (!keep(item)) continue;
+    const std::string bytes = item.SerializeAsString();
+    all += fmt::format("{}:", bytes.size()) + bytes;
+  }
+  return all;
+}
+
+template <class List>
+std::string bytes_of(const List& list) {
+  return bytes_of(list, [](const auto&) { return true; });
+}
+
+using Initializers = std::unordered_map<std::string, const onnx::TensorProto*>;
+
+Initializers initializers_of(const onnx::ModelProto& model) {
+  Initializers all;
+  for (const auto& tensor : model.graph().initializer()) all.emplace(tensor.name(), &tensor);
+  return all;
+}
+
+bool same_tensor(const onnx::TensorProto& a, const Model& model, const onnx::TensorProto& b, const Model& other) {
+  if (a.data_type() != b.data_type()) return false;
+  if (element_type_from_onnx(a.data_type()) == ElementType::undefined)
+    return a.SerializeAsString() == b.SerializeAsString();
+  return identical(read_tensor(a, model.folder()), read_tensor(b, other.folder()));
+}
+
+}  // namespace
+
+std::string frame_difference(const Model& before, const Model& after) {
+  const onnx::ModelProto &a = before.proto(), &b = after.proto();
+  const onnx::GraphProto &from = a.graph(), &to = b.graph();
+  if (a.ir_version() != b.ir_version()) return "the IR version";
+  if (bytes_of(a.opset_import()) != bytes_of(b.opset_import())) return "the opset";
+  if (bytes_of(a.functions()) != bytes_of(b.functions())) return "the model's functions";
+  if (bytes_of(a.training_info()) != bytes_of(b.training_info())) return "the training information";
+  if (a.producer_name() != b.producer_name() || a.producer_version() != b.producer_version() ||
+      a.domain() != b.domain() || a.model_version() != b.model_version() || a.doc_string() != b.doc_string() ||
+      from.name() != to.name() || from.doc_string() != to.doc_string())
+    return "what the model says of its origin";
+  const auto is_foreign = [](const onnx::StringStringEntryProto& entry) { return !entry.key().starts_with("taso."); };
+  if (bytes_of(a.metadata_props(), is_foreign) != bytes_of(b.metadata_props(), is_foreign)) return "the metadata";
+  if (bytes_of(from.quantization_annotation()) != bytes_of(to.quantization_annotation()))
+    return "the quantization annotations";
+  if (bytes_of(from.sparse_initializer()) != bytes_of(to.sparse_initializer())) return "the sparse weights";
+  if (bytes_of(from.output()) != bytes_of(to.output())) return "the outputs";
+
+  // Below IR 4 every initializer is listed as an input and is a constant all the same.
+  const Initializers old_weights = initializers_of(a), new_weights = initializers_of(b);
+  const bool constants = a.ir_version() < 4;
+  const auto inputs_of = [&](const onnx::GraphProto& graph, const Initializers& weights) {
+    return bytes_of(graph.input(), [&](const auto& input) { return !constants || !weights.contains(input.name()); });
+  };
+  if (inputs_of(from, old_weights) != inputs_of(to, new_weights)) return "the inputs";
+  if (constants) return "";
+  for (const auto& input : from.input()) {
+    const auto old_default = old_weights.find(input.name()), new_default = new_weights.find(input.name());
+    if ((old_default == old_weights.end()) != (new_default == new_weights.end()))
+      return fmt::format("the default of the input '{}'", input.name());
+    if (old_default != old_weights.end() && !same_tensor(*old_default->second, before, *new_default->second, after))
+      return fmt::format("the default of the input '{}'", input.name());
+  }
+  return "";
+}
+
+}  // namespace taso

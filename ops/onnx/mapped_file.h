@@ -1,0 +1,28 @@
+// A model file as bytes, without reading more of it than is looked at.
+#pragma once
+
+#include <climits>
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+
+namespace taso {
+
+/// The bytes of a file, mapped; those of a pipe and its like are refused. Throws InputError, EnvironmentError.
+class MappedFile {
+ public:
+  /// Where a protobuf message ends.
+  static constexpr std::size_t largest = INT_MAX;
+
+  explicit MappedFile(const std::filesystem::path& path);
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace taso

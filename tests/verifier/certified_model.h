@@ -1,0 +1,64 @@
+// Models that were rewritten, with their certificates, made as taso-opt makes them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_set>
+
+#include "cost/roofline.h"
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/export.h"
+#include "ops/onnx/import.h"
+#include "search/search.h"
+#include "verifier/replay_certificate.h"
+
+namespace taso {
+
+/// A model, what the search made of it, and the certificate.
+struct CertifiedModel {
+  Model before, after;
+  RewriteCertificate certificate;
+};
+
+/// Nothing if the graph cannot be said in ONNX, or its rewritten form cannot.
+inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vector<Rule>& rules,
+                                             const SearchOptions& options) {
+  std::optional<Model> model;
+  try {
+    model.emplace(write_model(graph));
+    model->validate();
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+  CertifiedModel result{model->copy(), model->copy(), {}};
+  CleanupOptions cleaning;
+  RewriteCertificate& certificate = result.certificate;
+  certificate.fold_limit = cleaning.fold_limit;
+  auto edit = std::make_unique<GraphEdit>(*model);
+  std::vector<CleanupAction> actions;
+  clean_up(*edit, cleaning, &actions);
+  for (const CleanupAction& action : actions) certificate.before.push_back({std::string(action.pass), action.at});
+  {
+    const Imported imported = import_model(edit->view());
+    std::unordered_set<Value, HashValue> named;
+    for (const auto& [name, value] : imported.values) named.insert(value);
+    SearchOptions with_names = options;
+    with_names.is_named = [&](const Value& value) { return named.contains(value); };
+    const SearchResult found = search(imported.graph, rules, Roofline(), with_names);
+    if (!found.replacements.complete) return std::nullopt;
+    try {
+      export_values(imported, {found.replacements.rewritten, found.replacements.merged}, *edit);
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+    certificate.steps = found.steps;
+  }
+  cleaning.disabled = {"batch-norm", "shape-arithmetic"};
+  actions.clear();
+  clean_up(*edit, cleaning, &actions);
+  for (const CleanupAction& action : actions) certificate.after.push_back({std::string(action.pass), action.at});
+  result.after = GraphEdit::commit(std::move(edit), std::move(*model));
+  return result;
+}
+
+}  // namespace taso

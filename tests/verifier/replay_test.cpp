@@ -1,0 +1,88 @@
+// Steps that the search took are followed, and lead to the graph that it found and to the model that was written.
+#include "verifier/replay.h"
+
+#include "cost/roofline.h"
+#include "ops/graph_text.h"
+#include "ops/onnx/import.h"
+#include "search/search.h"
+#include "tests/catch.h"
+#include "tests/search/rule_graph.h"
+#include "tests/verifier/certified_model.h"
+#include "verifier/replay_certificate.h"
+
+using namespace taso;
+
+TEST_CASE("the steps of random searches are followed") {
+  const auto rules = sound_rules();
+  RuleGraphs graphs(rules);
+  ReplayRules ready(rules);
+  SearchOptions options;
+  options.alpha = 1.2;
+  options.budget = 25;
+  std::size_t steps = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    const Graph graph = graphs.make(seed, 4);
+    const SearchResult result = search(graph, rules, Roofline(), options);
+    INFO("seed " << seed << "\n" << text_of(graph) << "became\n" << text_of(result.graph));
+    Replay replay(graph);
+    for (const RewriteStep& step : result.steps) {
+      INFO("step " << step.rule);
+      REQUIRE(replay.take(step, ready).value_or("") == "");
+      ++steps;
+    }
+    REQUIRE(replay.graph().outputs == result.graph.outputs);
+  }
+  CHECK(steps > 100);
+}
+
+TEST_CASE("values that turn out to be one are followed") {
+  const Graph graph = parse_graph(R"(graph
+    input x: float32[4, 8]
+    a = relu(x)
+    b = relu(a)
+    c = sigmoid(a)
+    d = sigmoid(b)
+    e = tanh(c)
+    f = tanh(d)
+    output e, f)");
+  const std::vector<Rule> rules{parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")};
+  const SearchResult result = search(graph, rules, Roofline());
+  REQUIRE(result.steps.size() == 1);
+  CHECK(result.steps[0].merged.size() == 2);
+  ReplayRules ready(rules);
+  Replay replay(graph);
+  REQUIRE(replay.take(result.steps[0], ready).value_or("") == "");
+  CHECK(replay.graph().outputs == result.graph.outputs);
+  CHECK(replay.graph().outputs[0] == replay.graph().outputs[1]);
+
+  RewriteStep wrong = result.steps[0];
+  wrong.merged[0].second = 0;
+  CHECK(Replay(graph).take(wrong, ready).value_or("").find("same way") != std::string::npos);
+}
+
+TEST_CASE("certificates of random models are accepted") {
+  const auto rules = sound_rules();
+  RuleGraphs graphs(rules);
+  SearchOptions options;
+  options.alpha = 1.1;
+  options.budget = 20;
+  std::size_t steps = 0, models = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    const Graph graph = graphs.make(seed, 4);
+    const auto certified = certify(graph, rules, options);
+    if (!certified) continue;
+    const std::string text = print(certified->certificate);
+    const RewriteCertificate again = parse_certificate(text);
+    REQUIRE(again == certified->certificate);
+    INFO("seed " << seed << "\n"
+                 << text_of(graph) << "became\n"
+                 << text_of(import_model(view_of(certified->after)).graph) << text);
+    const CertificateVerdict verdict = replay_certificate(again, certified->before, certified->after, rules);
+    CHECK(verdict.reason == "");
+    CHECK(verdict.accepted);
+    ++models;
+    steps += again.steps.size();
+  }
+  CHECK(models > 100);
+  CHECK(steps > 100);
+}
