@@ -147,6 +147,7 @@ class Enumerator {
     std::vector<Task> tasks;
     add_simple_tasks(tasks);
     add_tasks_of_strangers(tasks);
+    add_tasks_of_three(tasks);
     index_nodes();
     add_tasks_of_relatives(tasks);
     std::mutex mutex;
@@ -206,6 +207,35 @@ class Enumerator {
                              apply_pair(batch, left.members[k], b, uses);
                      });
         }
+  }
+
+  /// Three operands of which the third is computed and no two have an operator in common.
+  void add_tasks_of_three(std::vector<Task>& tasks) {
+    if (family_.has_plain_biases) return;
+    for (std::size_t s = 0; s < family_.schemas.size(); ++s)
+      for (std::size_t third = 1; third < level_ && family_.schemas[s].operands == 3; ++third)
+        for (std::size_t i = 0; i + third < level_; ++i)
+          for (const Group& left : groups_[i])
+            for (const Group& right : groups_[level_ - 1 - third - i])
+              for (const Group& last : groups_[third])
+                if (const Program* program = programs_.find(s, std::array{left.layout, right.layout, last.layout}))
+                  add_tasks_of_three(tasks, static_cast<std::uint16_t>(s), *program, left, right, last);
+  }
+
+  void add_tasks_of_three(std::vector<Task>& tasks, std::uint16_t schema, const Program& program, const Group& left,
+                          const Group& right, const Group& last) {
+    const std::size_t piece = std::max<std::size_t>(20000 / (right.members.size() * last.members.size()), 1);
+    const auto are_strangers = [this](ValueId a, ValueId b) { return !share(values()[a].nodes, values()[b].nodes); };
+    add_pieces(tasks, left.members.size(), piece,
+               [=, this, &program, &left, &right, &last](Batch& batch, std::size_t k, std::size_t end) {
+                 for (; k < end && !is_over(); ++k)
+                   for (const ValueId b : right.members) {
+                     if (!are_strangers(left.members[k], b)) continue;
+                     for (const ValueId c : last.members)
+                       if (are_strangers(left.members[k], c) && are_strangers(b, c))
+                         apply(batch, schema, program, {left.members[k], b, c});
+                   }
+               });
   }
 
   /// Operands that have an operator in common.
@@ -539,55 +569,7 @@ class Enumerator {
   std::size_t level_ = 0;
 };
 
-/// Copies a term out of the table; an operator that is used twice is copied once.
-class Copy {
- public:
-  explicit Copy(const Values& values) : values_(values) {}
-  std::uint8_t add(ValueId id) {
-    for (std::size_t i = 0; i < copied_.size(); ++i)
-      if (copied_[i] == id) return static_cast<std::uint8_t>(i);
-    const Form& form = values_[id].form;
-    return form.schema == Form::input
-               ? push(id, {SmallTerm::Node::input, 0, {}, static_cast<std::uint16_t>(form.operands[0])})
-               : add(form, id);
-  }
-  std::uint8_t add(const Form& form, ValueId id = Found::none) {
-    SmallTerm::Node node{form.schema, form.output, {}, 0};
-    for (const ValueId operand : form.used()) node.operands.push_back(add(operand));
-    return push(id, std::move(node));
-  }
-  SmallTerm term() { return {std::move(nodes_)}; }
-
- private:
-  std::uint8_t push(ValueId id, SmallTerm::Node node) {
-    nodes_.push_back(std::move(node));
-    copied_.push_back(id);
-    return static_cast<std::uint8_t>(nodes_.size() - 1);
-  }
-  const Values& values_;
-  std::vector<ValueId> copied_;
-  std::vector<SmallTerm::Node> nodes_;
-};
-
 }  // namespace
-
-Equality equality_of(const Found& found, const Values& values) {
-  Equality equality;
-  const auto add = [&](std::vector<SmallTerm>& side, const auto& what) {
-    Copy copy(values);
-    copy.add(what);
-    side.push_back(copy.term());
-  };
-  add(equality.left, found.known);
-  add(equality.right, found.form);
-  if (found.second != Found::none) {
-    Form other = found.form;
-    other.output = 1;
-    add(equality.left, found.second);
-    add(equality.right, other);
-  }
-  return with_canonical_inputs(equality, values);
-}
 
 Enumeration enumerate(const Family& family, const EnumerateOptions& options, Workers& workers) {
   return Enumerator(family, options, workers).run();

@@ -52,19 +52,26 @@ Draft matrices() {
 /// Differences obey the laws of sums and those between the two; order and joints on one axis show the rest.
 Draft differences() {
   return {{"differences",
-           {{"m", {3, 3}, {4, 4}, 3}, scalars(1)},
+           {{"m", {3, 3}, {4, 4}, 4}, scalars(1)},
            schemas_named("add sub mul scalar_mul concat1 matmul transpose")},
           {{"sub"}}};
 }
 
-// An input that was never joined is cut at a place that is a variable: `cut0` is a split that may do so.
-
 /// Functions of one element and what moves elements; two different functions have no law in common.
 Draft functions() {
-  return {{"functions",
-           {{"m", {3, 3}, {4, 4}, 2, false, 1}},
-           schemas_named("sigmoid tanh concat0 split0 cut0 concat1 split1 cut1 transpose")},
-          {{"sigmoid"}, {"tanh"}}};
+  return {
+      {"functions", {{"m", {3, 3}, {4, 4}, 2}}, schemas_named("sigmoid tanh concat0 split0 concat1 split1 transpose")},
+      {{"sigmoid"}, {"tanh"}}};
+}
+
+// An input that was never joined is cut at a place that is a variable: `cut0` is a split that may do so.
+
+/// Functions of what is cut, without joints: beside cuts, the laws of joints would follow, in more steps than a search
+/// takes.
+Draft functions_of_parts() {
+  return {
+      {"functions of parts", {{"m", {3, 3}, {4, 4}, 1, false, 1}}, schemas_named("sigmoid tanh cut0 cut1 transpose")},
+      {{"sigmoid", "cut0"}, {"sigmoid", "cut1"}, {"tanh", "cut0"}, {"tanh", "cut1"}}};
 }
 
 /// Parts by themselves: where tensors are cut, what is joined again, and slices, which are the parts of a split.
@@ -81,7 +88,7 @@ Draft parts() {
 /// Batched products. What is true of elements at any rank, matrices show already.
 Draft stacks() {
   return {{"stacks",
-           {{"b", {3, 2, 2}, {2, 3, 3}, 3}},
+           {{"b", {3, 2, 2}, {2, 3, 3}, 4}},
            schemas_named("add stack_concat0 stack_split0 stack_concat1 stack_split1 stack_concat2 stack_split2 "
                          "stack_matmul stack_transpose")},
           {{"stack_concat0"}, {"stack_concat1"}, {"stack_concat2"}, {"stack_matmul"}, {"stack_transpose"}}};
@@ -193,16 +200,49 @@ Draft groups() {
   return draft;
 }
 
-/// A bias, inside the convolution and apart from it, as a vector and as one number for each channel. (In third place the
-/// enumeration has inputs only: that biases are joined with the filters follows by taking them out.)
+/// A bias, inside the convolution and apart from it, as a vector and as one number for each channel.
 Draft biases() {
   return {{"biases",
            {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
             {"c", {1, 2, 1, 1}, {1, 4, 1, 1}, 1},
             {"v", {2}, {4}, 2},
             kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2)},
-           schemas_named("add concat0 concat1 split1 conv3x3 conv3x3_bias vector_to_channels channels_to_vector")},
+           schemas_named("add concat0 concat1 split1 conv3x3 conv3x3_bias vector_to_channels channels_to_vector"),
+           true},
           {{"conv3x3_bias"}, {"vector_to_channels"}, {"channels_to_vector"}}};
+}
+
+/// Convolutions whose biases stay inside: what is joined, added and scaled with the filters.
+Draft biased_convolutions() {
+  return {{"biased convolutions",
+           {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2},
+            scalars(1),
+            {"v", {2}, {4}, 2},
+            kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2)},
+           schemas_named("add scalar_mul concat0 concat1 split1 conv3x3_bias")},
+          {{"conv3x3_bias", "concat0"}, {"conv3x3_bias", "add"}, {"conv3x3_bias", "scalar_mul"}}};
+}
+
+/// Where the smaller kernel is enlarged, the bias stays what it is.
+Draft biased_windows() {
+  return {{"biased windows",
+           {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 1},
+            {"v", {2}, {4}, 1},
+            kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 1),
+            kernels("p", {2, 2, 1, 1}, {4, 4, 1, 1}, 1),
+            kernels("r", {2, 2, 1, 3}, {4, 4, 1, 3}, 1),
+            kernels("u", {2, 2, 3, 1}, {4, 4, 3, 1}, 1),
+            kernels("f", {2, 2, 5, 5}, {4, 4, 5, 5}, 1)},
+           schemas_named("conv3x3_bias conv1x1_bias conv1x3_bias conv3x1_bias conv5x5_bias enlarge enlarge5x5")},
+          {{"conv1x1_bias"}, {"conv1x3_bias"}, {"conv3x1_bias"}, {"conv5x5_bias"}}};
+}
+
+/// Groups side by side take their biases with them.
+Draft biased_groups() {
+  return {{"biased groups",
+           {{"t", {1, 2, 3, 3}, {2, 4, 4, 5}, 2}, {"v", {2}, {4}, 2}, kernels("d", {2, 1, 3, 3}, {4, 1, 3, 3}, 2)},
+           schemas_named("concat0 concat1 split1 conv3x3_grouped_bias")},
+          {{"conv3x3_grouped_bias"}}};
 }
 
 /// Batch norm as scale and shift, one number for each channel, which move into weights.
@@ -216,8 +256,29 @@ Draft scales() {
 }
 
 std::vector<Draft> every_family() {
-  return {matrices(),          differences(), functions(), parts(),   stacks(),  axes(),   rows(),   images(),
-          image_differences(), windows(),     strides(),   borders(), margins(), groups(), biases(), scales()};
+  std::vector<Draft> all;
+  for (const auto make : {matrices,
+                          differences,
+                          functions,
+                          functions_of_parts,
+                          parts,
+                          stacks,
+                          axes,
+                          rows,
+                          images,
+                          image_differences,
+                          windows,
+                          strides,
+                          borders,
+                          margins,
+                          groups,
+                          biases,
+                          biased_convolutions,
+                          biased_windows,
+                          biased_groups,
+                          scales})
+    all.push_back(make());
+  return all;
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {

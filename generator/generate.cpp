@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "generator/prune.h"
@@ -17,15 +18,31 @@ namespace {
 /// What relu and maxima do beyond polynomials shows in small terms.
 constexpr std::size_t most_operators_in_order = 3;
 
+/// An equality as a rule, and once more with the ranks stated where these may matter.
+struct Written {
+  Rule rule;
+  std::optional<Rule> ranked;
+};
+
 struct Candidate {
   std::size_t size = 0;       ///< see size_of()
   std::size_t operators = 0;  ///< of both sides, as trees
   std::size_t inputs = 0;
   std::string text;  ///< canonical
-  Rule rule;
+  Written law;
   /// Where one side joins two results: those two from one operator that is split.
-  std::optional<Rule> merging;
+  std::optional<Written> merging;
 };
+
+std::optional<Written> written(const Equality& equality, const Family& family) {
+  auto rule = write_rule(equality, family);
+  if (!rule) return std::nullopt;
+  Written result{std::move(*rule), std::nullopt};
+  if (!meets_literal_axes(equality, family)) return result;
+  auto ranked = write_rule(equality, family, Ranks::stated);
+  if (ranked && ranked->conditions.size() > result.rule.conditions.size()) result.ranked = std::move(ranked);
+  return result;
+}
 
 std::size_t tree_size(const Equality& equality) {
   std::size_t size = 0;
@@ -84,6 +101,9 @@ Rule turned_round(const Rule& rule) {
   Rule result = rule;
   std::swap(result.source, result.target);
   return result;
+}
+Written turned_round(const Written& written) {
+  return {turned_round(written.rule), written.ranked ? std::optional(turned_round(*written.ranked)) : std::nullopt};
 }
 
 /// Whether the source says what all inputs and variables of the target are, and is more than an input.
@@ -149,7 +169,7 @@ class Generator {
     // The smallest first, and of these the most general: what follows from them need not be proved.
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       // Of those that are the same, one that merges.
-      const auto merging = [](const Candidate& one) { return one.merging ? canonical_text(*one.merging) : "~"; };
+      const auto merging = [](const Candidate& one) { return one.merging ? canonical_text(one.merging->rule) : "~"; };
       const auto key = [](const Candidate& one, const Candidate& other) {
         return std::tie(one.size, one.operators, other.inputs, one.text);
       };
@@ -202,11 +222,12 @@ class Generator {
       const Equality& equality = equalities[i];
       own[i] = !has_common_subgraph(equality, world);
       if (!own[i]) return;
-      if (auto rule = write_rule(equality, family)) {
-        Candidate candidate{size_of(*rule), tree_size(equality), rule->inputs().size(), {}, std::move(*rule), {}};
-        if (!may_be_source(candidate.rule)) candidate.rule = turned_round(candidate.rule);
-        if (const auto merging = merging_of(equality, family)) candidate.merging = write_rule(*merging, family);
-        candidate.text = canonical_text(candidate.rule);
+      if (auto law = written(equality, family)) {
+        const std::size_t size = size_of(law->rule), inputs = law->rule.inputs().size();
+        Candidate candidate{size, tree_size(equality), inputs, {}, std::move(*law), {}};
+        if (!may_be_source(candidate.law.rule)) candidate.law = turned_round(candidate.law);
+        if (const auto merging = merging_of(equality, family)) candidate.merging = written(*merging, family);
+        candidate.text = canonical_text(candidate.law.rule);
         found[i] = std::move(candidate);
       }
     });
@@ -232,11 +253,11 @@ class Generator {
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
         auto& decision = decisions[i - begin];
-        const Rule& rule = decision.proved.empty() ? candidates_[i].rule : decision.proved.front();
+        const Rule& rule = decision.proved.empty() ? candidates_[i].law.rule : decision.proved.front();
         if (decision.derived || (known_.size() > known && is_derivable(rule, known_)))
           ++derived_;
         else
-          accept(candidates_[i].rule, std::move(decision));
+          accept(candidates_[i].law.rule, std::move(decision));
       }
       if (end == candidates_.size() || candidates_[end].size != candidates_[begin].size) drop_special_cases();
       begin = end;
@@ -249,7 +270,7 @@ class Generator {
     if (options_.recall)
       if (auto known = options_.recall(candidate.text)) return std::move(*known);
     Decision decision;
-    decision.derived = is_derivable(candidate.rule, known_);
+    decision.derived = is_derivable(candidate.law.rule, known_);
     if (!decision.derived) decision = decide(candidate);
     if (options_.remember && !options_.stop.stop_requested()) options_.remember(candidate.text, decision);
     return decision;
@@ -257,33 +278,58 @@ class Generator {
 
   Decision decide(const Candidate& candidate) const {
     Decision decision;
-    for (const Rule& rule : generalisations(candidate.rule)) {
-      for (const Rule& direction : {rule, turned_round(rule)}) prove(direction, decision);
-      if (!decision.proved.empty()) break;
-    }
+    decision.proved = prove(candidate.law, true, decision.last);
     // Under its condition it may say no more than others do.
-    if (!decision.proved.empty() && decision.proved.front().conditions.size() > candidate.rule.conditions.size())
+    if (!decision.proved.empty() && decision.proved.front().conditions.size() > candidate.law.rule.conditions.size())
       decision.derived = is_derivable(decision.proved.front(), known_);
     if (decision.proved.empty() || decision.derived || !candidate.merging) return decision;
-    const std::size_t count = decision.proved.size();
-    for (const Rule& rule : generalisations(*candidate.merging)) {
-      prove(rule, decision);
-      if (decision.proved.size() > count) break;
-    }
+    for (Rule& rule : prove(*candidate.merging, false, decision.last)) decision.proved.push_back(std::move(rule));
     return decision;
   }
 
-  void prove(const Rule& rule, Decision& decision) const {
-    if (!may_be_source(rule)) return;
-    const ProofOutcome outcome = options_.prove(rule);
-    if (outcome.kind == ProofOutcome::Kind::proved || outcome.kind == ProofOutcome::Kind::conditional) {
-      Rule proved = rule;
-      proved.conditions.insert(proved.conditions.end(), outcome.condition.begin(), outcome.condition.end());
-      proved.by = outcome.by;
-      if (outcome.condition.size() > 1) drop_needless_conditions(proved, rule.conditions.size());
-      decision.proved.push_back(std::move(proved));
+  /// There and back, each in the most general form in which it is true, the more general first; with the ranks stated
+  /// where that takes fewer conditions.
+  std::vector<Rule> prove(const Written& written, bool both_ways, ProofOutcome& last) const {
+    // What is the same rule again is not written with other conditions.
+    const bool is_symmetric = canonical_text(written.rule) == canonical_text(turned_round(written.rule));
+    std::array<std::optional<Rule>, 2> proved;
+    std::vector<std::size_t> order;
+    const std::vector<Rule> forms = generalisations(written.rule);
+    const auto is_wanted = [&](std::size_t way) { return way == 0 || (both_ways && !(is_symmetric && proved[0])); };
+    for (const Rule& form : forms)
+      for (const std::size_t way : {std::size_t{0}, std::size_t{1}}) {
+        if (proved[way] || !is_wanted(way)) continue;
+        proved[way] = prove(way == 0 ? form : turned_round(form), last);
+        if (proved[way]) order.push_back(way);
+      }
+    for (const std::size_t way : {std::size_t{0}, std::size_t{1}}) {
+      if (!written.ranked || !is_wanted(way)) continue;
+      const auto found = [](const Rule& one, const Rule& before) {
+        return one.conditions.size() - std::min(one.conditions.size(), before.conditions.size());
+      };
+      const std::size_t conditions =
+          proved[way] ? found(*proved[way], written.rule) : std::numeric_limits<std::size_t>::max();
+      if (conditions == 0) continue;
+      auto ranked = prove(way == 0 ? *written.ranked : turned_round(*written.ranked), last);
+      if (!ranked || found(*ranked, *written.ranked) >= conditions) continue;
+      drop_needless_conditions(*ranked, 0);
+      if (!proved[way]) order.push_back(way);
+      proved[way] = std::move(ranked);
     }
-    decision.last = outcome;
+    std::vector<Rule> result;
+    for (const std::size_t way : order) result.push_back(std::move(*proved[way]));
+    return result;
+  }
+
+  std::optional<Rule> prove(const Rule& rule, ProofOutcome& last) const {
+    if (!may_be_source(rule)) return std::nullopt;
+    last = options_.prove(rule);
+    if (last.kind != ProofOutcome::Kind::proved && last.kind != ProofOutcome::Kind::conditional) return std::nullopt;
+    Rule proved = rule;
+    proved.conditions.insert(proved.conditions.end(), last.condition.begin(), last.condition.end());
+    proved.by = last.by;
+    if (last.condition.size() > 1) drop_needless_conditions(proved, rule.conditions.size());
+    return proved;
   }
 
   /// Of conditions that were found together, one may say too much.

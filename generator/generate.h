@@ -15,7 +15,7 @@ namespace taso {
 
 /// Raised with every change that may change what is decided about a candidate: runs that were cut short are taken up
 /// again with the same number only.
-constexpr unsigned generator_revision = 2;
+constexpr unsigned generator_revision = 3;
 
 /// What a prover says of a candidate.
 struct ProofOutcome {

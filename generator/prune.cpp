@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ops/error.h"
 #include "ops/random.h"
@@ -47,14 +48,23 @@ std::optional<Item> evaluate_with(const SmallTerm& term, const World& world, con
   return std::move(items.back());
 }
 
-/// Whether both sides become equal; one rank stands for the others: this is about what rules say, not about whether they
-/// are true.
-bool rewrites(const Rule& candidate, const Properties& rules, const SaturationLimits& limits,
+/// Of the convolutions of a rule, which have a bias.
+enum class BiasUse { none, some, all };
+
+BiasUse bias_use_of(const Rule& rule) {
+  bool with = false, without = false;
+  const std::function<void(const Pattern&)> look = [&](const Pattern& pattern) {
+    if (pattern.op == "conv") (pattern.operands.size() == 3 ? with : without) = true;
+    for (const PatternPtr& operand : pattern.operands) look(*operand);
+  };
+  for (const auto* side : {&rule.source, &rule.target})
+    for (const PatternPtr& pattern : *side) look(*pattern);
+  return !with ? BiasUse::none : without ? BiasUse::some : BiasUse::all;
+}
+
+/// Whether both sides become equal at these ranks and axes.
+bool rewrites(const Instance& instance, const Properties& rules, const SaturationLimits& limits,
               const std::function<bool(const Step&)>& is_forbidden) {
-  if (rules.size() == 0) return false;
-  const auto all = instances(candidate);
-  if (all.empty() || !all.front().target_fits) return false;
-  const Instance& instance = all[all.size() / 2];
   const auto assignments = AssignmentSampler(instance).samples(sample_count, 7, 19);
   if (assignments.empty()) return false;
   ModelValues models;
@@ -67,6 +77,18 @@ bool rewrites(const Rule& candidate, const Properties& rules, const SaturationLi
     goals.emplace_back((*terms)[instance.source[i].first][instance.source[i].second],
                        (*terms)[instance.target[i].first][instance.target[i].second]);
   return saturate(graph, rules, goals, limits, {}, is_forbidden).end == Saturation::End::goal;
+}
+
+/// Whether both sides become equal. The lowest rank, the highest and one between stand for all: a rule of one rank only
+/// must not make a rule of all of them follow.
+bool rewrites(const Rule& candidate, const Properties& rules, const SaturationLimits& limits,
+              const std::function<bool(const Step&)>& is_forbidden) {
+  if (rules.size() == 0) return false;
+  const auto all = instances(candidate);
+  if (all.empty() || !all.front().target_fits) return false;
+  const std::set<std::size_t> places{0, all.size() / 2, all.size() - 1};
+  return std::all_of(places.begin(), places.end(),
+                     [&](std::size_t place) { return rewrites(all[place], rules, limits, is_forbidden); });
 }
 
 }  // namespace
@@ -105,7 +127,9 @@ bool is_derivable(const Rule& candidate, const Properties& rules) {
   limits.rounds = 4;
   limits.terms = 500;
   limits.matches = 4000;
-  return rewrites(candidate, rules, limits, {});
+  if (bias_use_of(candidate) != BiasUse::all) return rewrites(candidate, rules, limits, {});
+  return rewrites(candidate, rules, limits,
+                  [&](const Step& step) { return bias_use_of(rules[step.property].rule()) == BiasUse::some; });
 }
 
 bool is_instance(const Rule& candidate, const Properties& rules, const std::function<bool(std::size_t)>& may_use) {

@@ -366,13 +366,14 @@ bool has_schema(const Equality& equality, const Family& family, const std::funct
 }
 
 /// What shapes do not follow from the operators.
-void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& family) {
+void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& family, Ranks ranks) {
   std::set<std::size_t> used = inputs_of(equality.left);
   used.merge(inputs_of(equality.right));
   // An identity is a matrix, and so is what stands beside it; reshapes name all axes.
-  const bool ranks_matter = has_schema(equality, family, [](const Schema& schema) {
-    return schema.shares_matrix || name_of(schema.op) == "identity_matrix" || name_of(schema.op) == "reshape";
-  });
+  const bool ranks_matter =
+      ranks == Ranks::stated || has_schema(equality, family, [](const Schema& schema) {
+        return schema.shares_matrix || name_of(schema.op) == "identity_matrix" || name_of(schema.op) == "reshape";
+      });
   // A product knows rows and columns by their axes only at the rank at which it was found.
   const bool is_cut =
       std::any_of(family.inputs.begin(), family.inputs.end(), [](const auto& kind) { return kind.cut != 0; });
@@ -410,7 +411,15 @@ void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& fa
 
 }  // namespace
 
-std::optional<Rule> write_rule(const Equality& equality, const Family& family) {
+bool meets_literal_axes(const Equality& equality, const Family& family) {
+  return has_schema(equality, family, [](const Schema& schema) { return name_of(schema.op) == "matmul"; }) &&
+         has_schema(equality, family, [](const Schema& schema) {
+           return std::any_of(schema.attributes.begin(), schema.attributes.end(),
+                              [](const auto& one) { return one.first == "axis" || one.first == "permutation"; });
+         });
+}
+
+std::optional<Rule> write_rule(const Equality& equality, const Family& family, Ranks ranks) {
   const std::set<std::size_t> left_inputs = inputs_of(equality.left), right_inputs = inputs_of(equality.right);
   const auto has_all = [](const std::set<std::size_t>& all, const std::set<std::size_t>& some) {
     return std::includes(all.begin(), all.end(), some.begin(), some.end());
@@ -433,7 +442,7 @@ std::optional<Rule> write_rule(const Equality& equality, const Family& family) {
   } catch (const NotKnown&) {
     return std::nullopt;
   }
-  conditions_on_inputs(rule, equality, family);
+  conditions_on_inputs(rule, equality, family, ranks);
   return rule;
 }
 

@@ -96,6 +96,8 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   GenCommand command;
   // Whether a candidate is true is asked thousands of times: what is written is looked at once more by taso-verify.
   command.settings.proving.second_opinion = false;
+  // Steps are the limit that counts: the clock of a busy machine is not to decide what is found.
+  command.settings.proving.time_limit = 120;
   // What the properties do not prove points to one that is missing.
   command.settings.proving.normal_form = false;
   command.settings.proving.conditions = 4;

@@ -57,7 +57,10 @@ def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt,
     assert done.returncode == 0, done.stderr
     here = (done.stdout + done.stderr).replace(str(tmp_path / "out.onnx"), "build/small_convnet.onnx")
     here = re.sub(r"^searching: .*\n", "", here, flags=re.MULTILINE)  # what a slow machine is told
-    assert words(here) == words("\n".join(expected))
+    def without_end(lines):  # a change of rules or prices may let a search end in another way
+        return [re.sub(r"^(search: .*); .*$", r"\1", line) for line in lines]
+
+    assert without_end(words(here)) == without_end(words("\n".join(expected)))
 
 
 def test_the_verdicts_shown_are_the_verdicts_printed(readme, source_folder, taso_verify, tmp_path):

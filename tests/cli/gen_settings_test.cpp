@@ -36,6 +36,7 @@ TEST_CASE("taso-gen by default takes everything, four operators") {
   CHECK(settings.operators == "full");
   CHECK(settings.max_operators == 4);
   CHECK(settings.memory_limit == std::size_t{4} << 30);
+  CHECK(settings.proving.time_limit == 120);
   CHECK(settings.checkpoint == "c");
   CHECK_FALSE(settings.resume);
 }

@@ -23,19 +23,17 @@ std::string_view text_of(Saturation::End end) {
   return "";
 }
 
-/// How often each stands in it, in either direction.
-std::multiset<std::string> operators_of(const Rule& rule) {
+}  // namespace
+
+std::multiset<std::string> operators_of(const std::vector<PatternPtr>& side) {
   std::multiset<std::string> result;
   const std::function<void(const Pattern&)> visit = [&](const Pattern& pattern) {
     if (!pattern.is_input()) result.insert(pattern.op);
     for (const PatternPtr& operand : pattern.operands) visit(*operand);
   };
-  for (const auto* side : {&rule.source, &rule.target})
-    for (const PatternPtr& pattern : *side) visit(*pattern);
+  for (const PatternPtr& pattern : side) visit(*pattern);
   return result;
 }
-
-}  // namespace
 
 Properties equations_of(std::vector<Rule> rules) {
   for (Rule& rule : rules) rule.kind = Rule::Kind::axiom;
@@ -69,9 +67,15 @@ std::string rule_that_says(const Rule& rule, const std::vector<Rule>& rules) {
   const std::string content = content_hash(rule, ResultOrder::any);
   for (const Rule& other : rules)
     if (content_hash(other, ResultOrder::any) == content) return other.name;
-  const auto operators = operators_of(rule);
+  // In either direction
+  const auto all_operators_of = [](const Rule& one) {
+    auto all = operators_of(one.source);
+    all.merge(operators_of(one.target));
+    return all;
+  };
+  const auto operators = all_operators_of(rule);
   for (const Rule& other : rules) {
-    if (operators_of(other) != operators) continue;
+    if (all_operators_of(other) != operators) continue;
     // Once, at each place: what takes two steps is derived.
     const SaturationLimits once{.rounds = 1, .terms = 500, .matches = 1000};
     if (obstacle_to_deriving(rule, equations_of({other}), once).empty()) return other.name;

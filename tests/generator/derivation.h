@@ -1,12 +1,17 @@
 // Whether a rule follows from others by rewriting, at all of its ranks and with limits of one's own.
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "rules/property.h"
 #include "rules/saturation.h"
 
 namespace taso {
+
+/// How often each stands there.
+std::multiset<std::string> operators_of(const std::vector<PatternPtr>& side);
 
 /// Rules as equations, to be used in both directions.
 Properties equations_of(std::vector<Rule> rules);

@@ -1,5 +1,6 @@
 // What is found without being told: the rules of found.rules are among what the generator finds and proves, or follow from
 // that by rewriting.
+#include <algorithm>
 #include <chrono>
 #include <sstream>
 
@@ -109,5 +110,25 @@ TEST_CASE("what takes more operators is reached by applying what is found") {
     const std::string obstacle =
         obstacle_to_deriving(one.rule, equations_of(report.rules), {.rounds = 8, .terms = 20000, .matches = 200000});
     CHECK(obstacle == "");
+  }
+}
+
+// What follows from the shipped rules in many steps, or only if they are turned round, is of no use to a search.
+TEST_CASE("what is known to be true is said by a shipped rule, or by two") {
+  const std::vector<Rule> shipped = parse_rules(Source::read((source_folder() / "rules/taso.rules").string())).rules();
+  const Properties equations = equations_of(shipped);
+  for (const Case& one : cases_of("found.rules")) {
+    if (!one.pending.empty()) continue;
+    INFO(print(one.rule));
+    std::vector<Rule> in_this_direction;
+    std::copy_if(shipped.begin(), shipped.end(), std::back_inserter(in_this_direction),
+                 [&](const Rule& rule) { return operators_of(rule.source) == operators_of(one.rule.source); });
+    std::string outcome = rule_that_says(one.rule, in_this_direction);
+    if (outcome.empty() && rule_that_says(one.rule, shipped).empty()) {
+      const SaturationLimits twice{.rounds = 2, .terms = 20000, .matches = 400000};
+      if (obstacle_to_deriving(one.rule, equations, twice).empty()) outcome = "in two steps";
+    }
+    if (std::getenv("TASO_FIGURES") != nullptr) fmt::print(stderr, "{}: {}\n", one.rule.name, outcome);
+    CHECK(outcome != "");
   }
 }
