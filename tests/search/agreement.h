@@ -42,10 +42,11 @@ struct Agreement {
   Kind field = Kind::agrees, real = Kind::agrees;
   std::string difference;  ///< the first that was found
 
-  /// Some laws of the order, like relu(x / 3) = relu(x) / 3, hold for real numbers only: there, it takes those to tell.
-  bool speaks_of_order = false;
+  /// Some laws of the order, like relu(x / 3) = relu(x) / 3, and of functions, like tanh(0) = 0, hold for real numbers only:
+  /// where such operators are, it takes these numbers to tell.
+  bool is_of_real_numbers = false;
 
-  bool wrong() const { return real == Kind::differs || (field == Kind::differs && !speaks_of_order); }
+  bool wrong() const { return real == Kind::differs || (field == Kind::differs && !is_of_real_numbers); }
 };
 
 /// `after` has the inputs of `before`, and as many outputs.
