@@ -85,7 +85,8 @@ int main(int argc, char** argv) {
              "until", "seconds", "until");
   for (const std::string& name : names) {
     if (name.ends_with(".onnx")) {
-      const Model model = Model::load(name);
+      Model model = Model::load(name);
+      model.validate();
       compare(name, cleaned_graph(model), rules, experience, options);
     } else {
       const Model model = model_of({name, batch, ElementType::float32, {}});
