@@ -3,6 +3,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "cli/ending.h"
 #include "cost/program_folder.h"
 
 namespace taso {
@@ -18,6 +21,13 @@ std::optional<std::filesystem::path> find_data_file(const std::filesystem::path&
     if (std::filesystem::exists(folder / relative, error)) return folder / relative;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> trouble_with_data_folder() {
+  const char* named = std::getenv("TASO_DATA");
+  std::error_code error;
+  if (named == nullptr || *named == '\0' || std::filesystem::is_directory(named, error)) return std::nullopt;
+  return fmt::format("TASO_DATA is {}, which is no folder: the files that come with taso are used", on_one_line(named));
 }
 
 }  // namespace taso

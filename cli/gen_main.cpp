@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/console.h"
+#include "cli/data_files.h"
 #include "cli/ending.h"
 #include "cli/gen/find_rules.h"
 #include "cli/gen/operator_sets.h"
@@ -34,6 +35,7 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
   watch_for_interrupt();
   check_places(command.settings);
   console.emplace(command.settings.console);
+  if (const auto trouble = trouble_with_data_folder()) console->warning(*trouble);
   const Ending ending = find_rules(command.settings, *console);
   console->close();
   return ending;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/console.h"
+#include "cli/data_files.h"
 #include "cli/ending.h"
 #include "cli/interrupt.h"
 #include "cli/opt_options.h"
@@ -45,6 +46,7 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
   watch_for_interrupt();
   check_places(command.options);
   console.emplace(command.options.console);
+  if (const auto trouble = trouble_with_data_folder()) console->warning(*trouble);
   const Ending ending = optimise(command.options, *console);
   console->close();
   return ending;

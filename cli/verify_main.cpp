@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/console.h"
+#include "cli/data_files.h"
 #include "cli/ending.h"
 #include "cli/interrupt.h"
 #include "cli/verify/certified_model.h"
@@ -35,6 +36,7 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
   watch_for_interrupt();
   check_places(command.settings);
   console.emplace(command.settings.console);
+  if (const auto trouble = trouble_with_data_folder()) console->warning(*trouble);
   const Ending ending = command.kind == VerifyCommand::Kind::certificate ? check_certificate(command.settings, *console)
                                                                          : verify_rules(command.settings, *console);
   console->close();

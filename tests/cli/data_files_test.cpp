@@ -26,5 +26,19 @@ TEST_CASE("data lies beside the program, or where TASO_DATA says") {
   CHECK(fallback);  // what TASO_DATA lacks is still found beside the program
 }
 
+TEST_CASE("a TASO_DATA that is no folder is said") {
+  CHECK_FALSE(trouble_with_data_folder());
+  setenv("TASO_DATA", "/no/such\nfolder", 1);
+  const auto trouble = trouble_with_data_folder();
+  setenv("TASO_DATA", std::filesystem::temp_directory_path().c_str(), 1);
+  CHECK_FALSE(trouble_with_data_folder());
+  setenv("TASO_DATA", "", 1);
+  CHECK_FALSE(trouble_with_data_folder());
+  unsetenv("TASO_DATA");
+  REQUIRE(trouble);
+  CHECK(trouble->find("/no/such") != std::string::npos);
+  CHECK(trouble->find('\n') == std::string::npos);
+}
+
 }  // namespace
 }  // namespace taso
