@@ -10,12 +10,12 @@
 
 namespace taso {
 
-std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most) {
+std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most, std::uint64_t least) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value > most)
-    throw UsageError(fmt::format("{} takes a whole number from 0 to {}, not '{}'", flag, most, text));
+  if (error != std::errc{} || stop != end || value > most || value < least)
+    throw UsageError(fmt::format("{} takes a whole number from {} to {}, not '{}'", flag, least, most, text));
   return value;
 }
 

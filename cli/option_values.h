@@ -9,7 +9,8 @@
 namespace taso {
 
 /// All of these throw UsageError.
-std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most);
+std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most,
+                           std::uint64_t least = 0);
 /// A finite number, 0 or greater.
 double number_from_zero(const std::string& flag, const std::string& text);
 /// Bytes: "4G", "512M", "1.5GiB", "65536"; units are powers of 1024.

@@ -30,13 +30,6 @@ std::string read_all(std::FILE* file, const std::string& name) {
   return text;
 }
 
-Source read_source(const std::filesystem::path& path) {
-  if (path == "-") return {"<stdin>", read_all(stdin, "<stdin>")};
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file) throw InputError(fmt::format("{}: cannot read: {}", path.string(), std::strerror(errno)));
-  return {path.string(), read_all(file.get(), path.string())};
-}
-
 /// By what it says first, then by its name, then by whether it could be text at all.
 bool is_taso_file(const Source& source) {
   if (source.text().starts_with("taso rules")) return false;
@@ -57,6 +50,13 @@ auto placed(Work&& work) {
 }
 
 }  // namespace
+
+Source read_source(const std::filesystem::path& path) {
+  if (path == "-") return {"<stdin>", read_all(stdin, "<stdin>")};
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  if (!file) throw InputError(fmt::format("{}: cannot read: {}", path.string(), std::strerror(errno)));
+  return {path.string(), read_all(file.get(), path.string())};
+}
 
 GivenFile read_rules(const std::filesystem::path& path) {
   GivenFile file{read_source(path), false, {}};

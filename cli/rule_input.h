@@ -22,6 +22,8 @@ struct GivenRule {
   std::size_t line = 0;  ///< 0 in a binary file
 };
 
+/// "-" is the standard input. Throws InputError that says why it cannot be read.
+Source read_source(const std::filesystem::path& path);
 /// "-" is the standard input. Throws PlacedError, or InputError if there is nothing to point at.
 GivenFile read_rules(const std::filesystem::path& path);
 /// The same for a file of properties: every item is an axiom.

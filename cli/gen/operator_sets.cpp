@@ -6,6 +6,7 @@
 
 #include "cli/data_files.h"
 #include "cli/ending.h"
+#include "cli/rule_input.h"
 #include "generator/family.h"
 #include "ops/spelling.h"
 #include "rules/term.h"
@@ -49,6 +50,7 @@ class Parser {
         line();
       begin_ = end_ + 1;
     }
+    end_set();
     return std::move(sets_);
   }
 
@@ -80,8 +82,14 @@ class Parser {
     about_ += (about_.empty() ? "" : " ") + std::string(text);
   }
 
+  void end_set() const {
+    if (!sets_.empty() && sets_.back().operators.empty())
+      fail(name_, name_ + sets_.back().name.size(), fmt::format("the set '{}' is empty", sets_.back().name));
+  }
+
   void begin_set(std::size_t limit) {
-    const std::size_t start = at_;
+    end_set();
+    const std::size_t start = name_ = at_;
     const std::string name = word(limit);
     skip_space(limit);
     if (at_ == limit || text_[at_] != ':') fail(at_, at_ + 1, fmt::format("a colon follows the set's name '{}'", name));
@@ -101,11 +109,14 @@ class Parser {
       add(operators, known_);
     } else if (contains(known_, name)) {
       add(operators, {name});
-    } else if (const OperatorSet* set = find(sets_, name); set != nullptr && set != &sets_.back()) {
-      add(operators, std::vector<std::string>(set->operators));
+    } else if (const OperatorSet* set = find(sets_, name); set == &sets_.back()) {
+      fail(start, at_, fmt::format("the set '{}' cannot hold itself", name));
+    } else if (set != nullptr) {
+      add(operators, set->operators);
     } else {
       std::vector<std::string> names = known_;
-      for (const OperatorSet& other : sets_) names.push_back(other.name);
+      for (const OperatorSet& other : sets_)
+        if (&other != &sets_.back()) names.push_back(other.name);
       fail(start, at_,
            fmt::format("there is no operator and no set above called '{}'{}", name, did_you_mean(name, names)));
     }
@@ -131,7 +142,7 @@ class Parser {
   const std::string_view text_;
   const std::vector<std::string> known_;
   std::size_t begin_ = 0, end_ = 0;  // of the line
-  std::size_t at_ = 0;
+  std::size_t at_ = 0, name_ = 0;    // name_: of the last set
   std::string about_;
   std::vector<OperatorSet> sets_;
 };
@@ -156,7 +167,7 @@ std::filesystem::path operator_sets_path(const std::optional<std::filesystem::pa
 }
 
 std::vector<OperatorSet> read_operator_sets(const std::filesystem::path& path) {
-  return parse_operator_sets(Source::read(path.string()));
+  return parse_operator_sets(read_source(path));
 }
 
 std::vector<std::string> chosen_operators(std::string_view names, const std::vector<OperatorSet>& sets) {

@@ -28,7 +28,12 @@ struct Raw {
 
 void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
-                       const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
+                       const std::string& group) {
+    app.add_option(flag, value, about)
+        ->type_name(type)
+        ->group(group)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  };
   one("-o,--output", raw.output, "The rule file to write", "FILE", "Options");
   one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", "Options");
   one("--memory-limit", raw.memory_limit, "What it may use, such as 512M (4G)", "SIZE", "Options");
@@ -75,6 +80,9 @@ std::optional<std::filesystem::path> file_named(const std::string& text) {
 
 void resolve(const Raw& raw, GenSettings& settings) {
   if (raw.output.empty()) throw UsageError("no output is given: -o names the rule file to write");
+  if (raw.output == "-")
+    throw UsageError(
+        "-o takes the name of a file, beside which decisions are kept; '-' is not taken for the standard output");
   settings.output = raw.output;
   settings.properties = file_named(raw.properties);
   settings.report = file_named(raw.report);
@@ -82,8 +90,8 @@ void resolve(const Raw& raw, GenSettings& settings) {
   settings.checkpoint = raw.checkpoint.empty() ? raw.output + ".checkpoint" : raw.checkpoint;
   settings.resume = raw.resume;
   settings.console.log_file = file_named(raw.log_file);
-  if (!raw.max_operators.empty()) settings.max_operators = whole_number("--max-ops", raw.max_operators, most_operators);
-  if (settings.max_operators == 0) throw UsageError("--max-ops takes at least 1");
+  if (!raw.max_operators.empty())
+    settings.max_operators = whole_number("--max-ops", raw.max_operators, most_operators, 1);
   if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint32_t>::max());
   if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   if (!raw.memory_limit.empty()) settings.memory_limit = byte_count("--memory-limit", raw.memory_limit);
@@ -117,15 +125,19 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
-  for (const CLI::Option* option : app.get_options())
+  for (const CLI::Option* option : app.get_options()) {
     for (const std::string& value : option->results())
       if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
+    if (option->get_items_expected_max() == 1 && option->count() > 1)
+      throw UsageError(fmt::format("{} is given more than once", option->get_name()));
+  }
   GenSettings& settings = command.settings;
   settings.console.program = "taso-gen";
   settings.console.verbosity = raw.verbose - raw.quiet;
   settings.console.color = color_named(raw.color);
   settings.operator_sets = file_named(raw.operator_sets);
-  if (!raw.operators.empty()) settings.operators = raw.operators;
+  settings.names_operators = !raw.operators.empty();
+  if (settings.names_operators) settings.operators = raw.operators;
   if (raw.version || raw.list_operators) {
     command.kind = raw.version ? GenCommand::Kind::version : GenCommand::Kind::list_operators;
     return command;
@@ -139,6 +151,7 @@ void check_places(const GenSettings& settings) {
   read.emplace_back("the properties", properties_path(settings.properties));
   read.emplace_back("the operator sets", operator_sets_path(settings.operator_sets));
   written.emplace_back("the output", settings.output);
+  written.emplace_back("the output of an interrupted run", std::filesystem::path(settings.output) += ".partial");
   written.emplace_back("the checkpoint", settings.checkpoint);
   if (settings.report) written.emplace_back("the report", *settings.report);
   if (settings.rejected) written.emplace_back("the file of rejected candidates", *settings.rejected);

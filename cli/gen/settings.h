@@ -15,6 +15,7 @@ namespace taso {
 struct GenSettings {
   std::filesystem::path output;
   std::string operators = "full";  ///< names of sets and operators, with commas between them
+  bool names_operators = false;    ///< false: that is the default
   std::optional<std::filesystem::path> operator_sets, properties;  ///< nothing: those that the program ships with
   std::size_t max_operators = 4;
   std::uint64_t seed = 1;

@@ -54,8 +54,21 @@ TEST_CASE("taso-gen says what it cannot do") {
       {"-o", "x", "--time-limit", "-1"},
       {"-o", "x", "--color", "red"},
       {"-o", "x", "--operators="},
+      {"-o", "-"},
+      {"-o", "x", "-o", "y"},
   };
   for (const auto& arguments : bad) CHECK_THROWS_AS(parse(arguments), UsageError);
+  const auto message = [](const std::vector<const char*>& arguments) -> std::string {
+    try {
+      parse(arguments);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "nothing is wrong";
+  };
+  for (const char* number : {"0", "99"})
+    CHECK(message({"-o", "x", "--max-ops", number}).starts_with("--max-ops takes a whole number from 1 to 8"));
+  CHECK(message({"-o", "x", "-o", "y"}) == "--output is given more than once");
   CHECK(parse({"--list-operators"}).kind == GenCommand::Kind::list_operators);
   CHECK(parse({"--version"}).kind == GenCommand::Kind::version);
   CHECK(parse({"--help"}).kind == GenCommand::Kind::help);
