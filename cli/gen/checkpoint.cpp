@@ -103,9 +103,7 @@ Checkpoint::Checkpoint(std::filesystem::path file, std::string context, bool res
     if (resume) read();
     replaced_ = !resume && size_ > 0;
     if (header_size_ == 0) {
-      cut(0);
-      append(std::string(first_line) + with_checksum(context_));
-      header_size_ = size_;
+      begin_file();
     } else {
       cut(size_);  // a torn line at the end
     }
@@ -142,8 +140,20 @@ void Checkpoint::open() {
   size_ = static_cast<std::size_t>(status.st_size);
 }
 
+void Checkpoint::begin_file() {
+  cut(0);
+  try {
+    append(std::string(first_line) + with_checksum(context_));
+  } catch (...) {
+    ::unlink(file_.c_str());  // nothing is in it
+    throw;
+  }
+  header_size_ = size_;
+}
+
 void Checkpoint::read() {
   const std::string text = read_all(descriptor_, file_);
+  is_damaged_ = !text.empty() && text != first_line;  // until more could be read
   std::size_t at = first_line.size();
   /// The next line without its checksum, if it is whole.
   const auto next = [&]() -> std::optional<std::string> {
@@ -164,6 +174,7 @@ void Checkpoint::read() {
         fmt::format("the checkpoint {} is of another run ({} is not the same); without --resume it is replaced",
                     file_.string(), difference(*context, context_)));
   header_size_ = size_ = at;
+  is_damaged_ = size_ < text.size();
   const auto candidates = next();
   if (!candidates) return;
   candidates_ = *candidates;
@@ -173,6 +184,7 @@ void Checkpoint::read() {
     const std::size_t tab = line->find('\t');
     if (tab != std::string::npos) known_.insert_or_assign(line->substr(0, tab), line->substr(tab + 1));
   }
+  is_damaged_ = size_ < text.size();
 }
 
 void Checkpoint::cut(std::size_t size) {

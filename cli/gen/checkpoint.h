@@ -35,6 +35,8 @@ class Checkpoint {
   std::size_t known() const { return known_.size(); }
   /// Whether there was an earlier checkpoint that is replaced.
   bool replaced() const { return replaced_; }
+  /// Whether something stands after what could be read: a line that is not whole, and whatever follows it.
+  bool is_damaged() const { return is_damaged_; }
   /// Whether there is something to go on from.
   bool is_useful() const;
   const std::filesystem::path& file() const { return file_; }
@@ -44,6 +46,7 @@ class Checkpoint {
  private:
   void open();
   void read();
+  void begin_file();
   void append(const std::string& line);
   void cut(std::size_t size);
 
@@ -55,7 +58,7 @@ class Checkpoint {
   std::string candidates_;       // of the run that wrote the decisions
   std::map<std::string, std::string> known_;
   std::size_t written_ = 0;
-  bool replaced_ = false;
+  bool replaced_ = false, is_damaged_ = false;
   mutable std::mutex mutex_;
 };
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/gen/candidate_prover.h"
@@ -19,9 +20,9 @@
 #include "cli/gen/progress.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
-#include "cli/table.h"
 #include "cli/property_file.h"
 #include "cli/rule_input.h"
+#include "cli/table.h"
 #include "cli/version.h"
 #include "ops/error.h"
 #include "ops/onnx/atomic_file.h"
@@ -119,14 +120,45 @@ GenerateReport generate_watched(const GenerateOptions& options, std::stop_source
 Findings prepare(const GenSettings& settings, std::vector<Rule>& properties) {
   Findings findings;
   findings.settings = settings;
-  findings.operators =
-      chosen_operators(settings.operators, read_operator_sets(operator_sets_path(settings.operator_sets)));
+  const std::filesystem::path sets_place = operator_sets_path(settings.operator_sets);
+  const std::vector<OperatorSet> sets = read_operator_sets(sets_place);
+  const auto is_default = [&](const OperatorSet& set) { return set.name == settings.operators; };
+  if (!settings.names_operators && std::none_of(sets.begin(), sets.end(), is_default))
+    throw UsageError(fmt::format("{} has no set '{}', which is taken by default: --operators names others",
+                                 sets_place.string(), settings.operators));
+  findings.operators = chosen_operators(settings.operators, sets);
+  findings.combinations = combinations_of(findings.operators, settings.max_operators);
+  if (findings.combinations.unusable.size() == findings.operators.size())
+    throw UsageError(
+        fmt::format("--operators: with {} alone there is no program of at most {} operator{}: {} beside others, which "
+                    "--list-operators names",
+                    fmt::join(findings.operators, ", "), settings.max_operators, settings.max_operators == 1 ? "" : "s",
+                    findings.operators.size() == 1 ? "it is of use" : "they are of use"));
   const std::filesystem::path place = properties_path(settings.properties);
   properties = read_properties(place).rules.rules();
   findings.properties_name = place.string();
   findings.properties = properties.size();
   findings.properties_hash = hash_of_properties(properties);
   return findings;
+}
+
+void say_what_is_apart(const Combinations& combinations, Console& console) {
+  constexpr std::size_t most_pairs = 6;
+  if (!combinations.unusable.empty())
+    console.warning(fmt::format("never used, for nothing beside them makes what they take: {}",
+                                fmt::join(combinations.unusable, ", ")));
+  if (combinations.apart.empty()) return;
+  std::vector<std::string> pairs;
+  for (const auto& [one, other] : combinations.apart) pairs.push_back(one + " with " + other);
+  const std::string all = fmt::format("never combined: {}", fmt::join(pairs, ", "));
+  if (pairs.size() <= most_pairs) {
+    console.say(Level::result, all);
+  } else {
+    console.say(Level::result, fmt::format("never combined: {} pairs of operators, which no family has side by side "
+                                           "(-v and --report name them, --list-operators the families)",
+                                           with_commas(pairs.size())));
+    console.say(Level::detail, all);
+  }
 }
 
 void run(Findings& findings, const std::vector<Rule>& rules, Checkpoint& checkpoint, Console& console) {
@@ -139,12 +171,14 @@ void run(Findings& findings, const std::vector<Rule>& rules, Checkpoint& checkpo
   options.schemas = findings.operators;
   options.max_operators = settings.max_operators;
   options.seed = settings.seed;
-  options.jobs = settings.jobs != 0 ? settings.jobs : std::max(std::thread::hardware_concurrency(), 1u);
+  findings.jobs = settings.jobs != 0 ? settings.jobs : std::max(std::thread::hardware_concurrency(), 1u);
+  options.jobs = findings.jobs;
   options.memory_limit = settings.memory_limit;
   options.stop = stop.get_token();
   options.prove = [&](const Rule& candidate) { return prover.prove(candidate); };
   options.watch = [&](const GenerateProgress& now) { progress.update(now); };
   options.begin = [&](const std::string& candidates) {
+    findings.enumerated = true;
     checkpoint.begin(candidates);
     findings.recalled = checkpoint.known();
   };
@@ -163,15 +197,19 @@ void run(Findings& findings, const std::vector<Rule>& rules, Checkpoint& checkpo
   findings.interrupted = interrupted() && !findings.report.complete;
 }
 
-/// An interrupted run writes what it has, if that is anything; after a disagreement of the provers nothing counts.
+/// An interrupted run writes what it has, if that is anything, but over nothing that is there already; after a disagreement
+/// of the provers nothing counts.
 void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
   const GenSettings& settings = findings.settings;
   const bool is_worth_it = findings.report.complete || !findings.report.rules.empty();
   if (findings.disagreement.empty() && is_worth_it) {
-    write_file(settings.output, rule_file_of(findings));
-    findings.written = true;
+    const auto place = findings.report.complete ? settings.output : place_of_part(settings.output);
+    write_file(place, rule_file_of(findings));
+    findings.written = place;
   }
-  if (settings.rejected && findings.disagreement.empty()) write_file(*settings.rejected, rejected_file_of(findings));
+  if (settings.rejected && findings.disagreement.empty())
+    write_file(findings.report.complete ? *settings.rejected : place_of_part(*settings.rejected),
+               rejected_file_of(findings));
   if (settings.report) write_file(*settings.report, report_of(findings));
   if (findings.report.complete && findings.disagreement.empty()) checkpoint.remove();
 
@@ -198,11 +236,16 @@ Ending find_rules(const GenSettings& settings, Console& console) {
   console.say(Level::detail,
               fmt::format("{} kinds of operators, at most {} of them; {} properties in {}", findings.operators.size(),
                           settings.max_operators, findings.properties, on_one_line(findings.properties_name)));
+  say_what_is_apart(findings.combinations, console);
   Checkpoint checkpoint(settings.checkpoint, context_of(findings), settings.resume);
   if (checkpoint.replaced())
     console.say(Level::result, fmt::format("the checkpoint {} of an earlier run is replaced",
                                            on_one_line(checkpoint.file().string())));
-  if (settings.resume && checkpoint.known() == 0)
+  if (checkpoint.is_damaged())
+    console.warning(fmt::format("the checkpoint {} is damaged: {} decision{} could be read, the rest is decided anew",
+                                on_one_line(checkpoint.file().string()), with_commas(checkpoint.known()),
+                                checkpoint.known() == 1 ? "" : "s"));
+  else if (settings.resume && checkpoint.known() == 0)
     console.say(Level::result, "there is nothing to go on from: this is a run from the start");
   try {
     check_memory(settings);

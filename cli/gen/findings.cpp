@@ -39,10 +39,12 @@ std::string count_of_graphs(double graphs) {
 
 /// What was looked for, in words that say nothing of when and where.
 CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
-  return {wrapped(
+  CommentBlock header{wrapped(
       fmt::format("{}What at most {} of these operators compute alike, proved from the properties {} (seed {}): {}.",
                   before, findings.settings.max_operators, findings.properties_hash, findings.settings.seed,
                   fmt::join(findings.operators, " ")))};
+  if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
+  return header;
 }
 
 Rule candidate_of(const Rejected& rejected) {
@@ -90,7 +92,8 @@ std::string families_table(const Findings& findings) {
 std::string steps_table(const Findings& findings) {
   const GenerateReport& report = findings.report;
   Table table;
-  table.rows.push_back({"step", "left", "dropped"});
+  // Where not everything is enumerated, steps lack what no one looked at.
+  table.rows.push_back({"step", "left", findings.enumerated ? "dropped" : "dropped or undecided"});
   table.numbers_from = 1;
   table.numbers_to = 3;
   std::size_t before = report.equalities;
@@ -105,7 +108,11 @@ std::string steps_table(const Findings& findings) {
   step("not following from smaller ones", report.not_following);
   step("without a common subgraph", report.without_common_subgraph);
   step("distinct as rules", report.distinct);
-  step("not derivable from smaller rules", report.not_derived);
+  if (!report.complete) {
+    step("decided before the end", report.distinct - findings.undecided());
+    table.rows.back().back() = with_commas(findings.undecided()) + " undecided";
+  }
+  step("not derivable from smaller rules", report.not_derived - findings.undecided());
   step("proved", report.proved + report.special);
   step("not special cases of others", report.proved);
   return table.text();
@@ -117,6 +124,11 @@ std::string_view Findings::word() const {
   if (!disagreement.empty()) return "FAILED";
   if (interrupted) return "INTERRUPTED";
   return passed() ? "PASSED" : "FAILED";
+}
+
+std::size_t Findings::undecided() const {
+  const std::size_t decided = report.proved + report.special + report.refuted.size() + report.unknown.size();
+  return report.not_derived - std::min(decided, report.not_derived);
 }
 
 double Findings::graphs() const {
@@ -135,6 +147,12 @@ std::uint64_t Findings::values() const {
   return sum;
 }
 
+std::uint64_t Findings::spilled() const {
+  std::uint64_t sum = 0;
+  for (const FamilyReport& family : report.families) sum += family.spilled;
+  return sum;
+}
+
 double chance_of_a_coincidence(const Findings& findings) {
   const double prime = 0x1p61 - 1, elements = 4096;  // no tensor that is enumerated has more
   // An operator at most doubles the degree; two polynomials that differ agree at random contents with this chance.
@@ -149,29 +167,51 @@ double chance_of_a_coincidence(const Findings& findings) {
   return std::min(chance, 1.0);
 }
 
+std::string bound_text(double bound) {
+  double power = std::floor(std::log10(bound));
+  double digit = std::ceil(bound / std::pow(10, power));
+  if (digit >= 10) {
+    digit = 1;
+    power += 1;
+  }
+  return fmt::format("{:.0f}e{:+03.0f}", digit, power);
+}
+
 std::string table_of(const Findings& findings) {
   const GenerateReport& report = findings.report;
   std::string text = families_table(findings) + "\n" + steps_table(findings);
   text += fmt::format(
       "\nrules: {} in all, in both directions where both make sense; {} candidates are refuted, {} open\n",
       with_commas(report.rules.size()), with_commas(report.refuted.size()), with_commas(report.unknown.size()));
-  text += fmt::format("fingerprints: that any value was taken for another has a chance below {:.0e}\n",
-                      chance_of_a_coincidence(findings));
+  if (const double chance = chance_of_a_coincidence(findings); chance > 0)
+    text +=
+        fmt::format("fingerprints: that any value was taken for another has a chance below {}\n", bound_text(chance));
+  if (findings.spilled() > 0)
+    text += fmt::format("memory was short: {} records went to temporary files\n", with_commas(findings.spilled()));
   if (findings.recalled > 0)
     text += fmt::format("checkpoint: {} decisions of an earlier run\n", with_commas(findings.recalled));
-  if (findings.written)
-    text += fmt::format("written: {}{}\n", on_one_line(findings.settings.output.string()),
-                        report.complete ? "" : ", which is not complete");
+  if (findings.written) {
+    text += fmt::format("written: {}", on_one_line(findings.written->string()));
+    if (!report.complete) text += ", which is not complete";
+    if (*findings.written != findings.settings.output)
+      text += fmt::format("; {} is left as it was", on_one_line(findings.settings.output.string()));
+    text += "\n";
+  }
   text += fmt::format("{:.1f} s, {:.1f} s of processor time, {} of memory at most", findings.seconds,
                       findings.processor_seconds, bytes_text(findings.peak_memory));
   return text;
 }
 
+std::filesystem::path place_of_part(const std::filesystem::path& complete) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(complete, unknown)) return complete;
+  std::filesystem::path part = complete;
+  return part += ".partial";
+}
+
 std::string rule_file_of(const Findings& findings) {
   RuleFile file;
-  CommentBlock header = header_of(findings);
-  if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
-  file.items.emplace_back(std::move(header));
+  file.items.emplace_back(header_of(findings));
   // The smallest first: they say most.
   std::map<std::size_t, std::vector<const Rule*>> by_size;
   for (const Rule& rule : findings.report.rules) by_size[size_of(rule)].push_back(&rule);

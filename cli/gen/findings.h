@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/gen/combinations.h"
 #include "cli/gen/settings.h"
 #include "generator/generate.h"
 
@@ -14,13 +17,16 @@ namespace taso {
 struct Findings {
   GenSettings settings;
   std::vector<std::string> operators;
+  Combinations combinations;
   std::string properties_name, properties_hash;
   std::size_t properties = 0;  ///< how many there are
   GenerateReport report;
-  std::size_t recalled = 0;   ///< decisions of an earlier run
-  std::size_t asked = 0;      ///< questions to the prover
-  std::size_t timed_out = 0;  ///< of them, cut short by the clock
-  bool written = false;       ///< the rule file
+  unsigned jobs = 0;                             ///< threads, once it is known how many processors there are
+  bool enumerated = false;                       ///< all candidates are known
+  std::size_t recalled = 0;                      ///< decisions of an earlier run
+  std::size_t asked = 0;                         ///< questions to the prover
+  std::size_t timed_out = 0;                     ///< of them, cut short by the clock
+  std::optional<std::filesystem::path> written;  ///< the rule file
   bool interrupted = false;
   std::string disagreement;  ///< of two provers: our bug
   double seconds = 0, processor_seconds = 0;
@@ -29,13 +35,18 @@ struct Findings {
   bool passed() const { return report.complete && disagreement.empty(); }
   /// The closing word.
   std::string_view word() const;
+  /// Candidates that were not looked at, because the run was cut short.
+  std::size_t undecided() const;
   double graphs() const;
   std::uint64_t evaluations() const, values() const;
+  std::uint64_t spilled() const;  ///< records that went to temporary files
 };
 
 /// An upper bound of the chance that, somewhere in the enumeration, one value was taken for another, if operators are
 /// polynomials: the contents are drawn once, and keys are two projections of them.
 double chance_of_a_coincidence(const Findings& findings);
+/// With one digit, rounded up: "2e-11". Of a number that is greater than 0.
+std::string bound_text(double bound);
 
 /// Several lines: what was enumerated, then what each step of pruning left, as the paper's table has it.
 std::string table_of(const Findings& findings);
@@ -43,6 +54,8 @@ std::string table_of(const Findings& findings);
 std::string report_of(const Findings& findings);
 /// The rules, sorted, below a comment that says what was enumerated; the same for the same rules, options and properties.
 std::string rule_file_of(const Findings& findings);
+/// Where a run that was cut short puts what it has: not over a file that is there, which may be complete.
+std::filesystem::path place_of_part(const std::filesystem::path& complete);
 /// The candidates that did not become rules, with the reasons.
 std::string rejected_file_of(const Findings& findings);
 

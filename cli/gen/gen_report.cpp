@@ -13,9 +13,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// Counts are whole numbers, as long as they can be.
+Json count_of(double number) { return number < 0x1p53 ? Json(static_cast<std::uint64_t>(number)) : Json(number); }
+
 Json json_of(const FamilyReport& family) {
-  return {{"name", family.name},      {"graphs", family.graphs},         {"evaluations", family.evaluations},
-          {"classes", family.values}, {"equalities", family.equalities}, {"memory", family.memory}};
+  return {{"name", family.name},      {"graphs", count_of(family.graphs)}, {"evaluations", family.evaluations},
+          {"classes", family.values}, {"equalities", family.equalities},   {"memory", family.memory},
+          {"spilled", family.spilled}};
 }
 
 Json json_of(const std::vector<Rejected>& rejected) {
@@ -48,16 +52,19 @@ std::string report_of(const Findings& findings) {
         {"verifier", verifier_revision},
         {"z3", z3_version()}}},
       {"operators", findings.operators},
+      {"never_used", findings.combinations.unusable},
+      {"never_combined", findings.combinations.apart},
       {"max_operators", settings.max_operators},
       {"seed", settings.seed},
       {"properties",
        {{"file", findings.properties_name}, {"hash", findings.properties_hash}, {"count", findings.properties}}},
       {"verdict", findings.word()},
       {"complete", found.complete},
-      {"output", findings.written ? Json(settings.output.string()) : Json(nullptr)},
+      {"enumerated", findings.enumerated},
+      {"output", findings.written ? Json(findings.written->string()) : Json(nullptr)},
       {"families", families},
       {"totals",
-       {{"graphs", findings.graphs()},
+       {{"graphs", count_of(findings.graphs())},
         {"evaluations", findings.evaluations()},
         {"classes", findings.values()},
         {"rules", found.rules.size()}}},
@@ -68,7 +75,8 @@ std::string report_of(const Findings& findings) {
         {"not_following", found.not_following},
         {"without_common_subgraph", found.without_common_subgraph},
         {"distinct", found.distinct},
-        {"not_derived", found.not_derived},
+        {"undecided", findings.undecided()},
+        {"not_derived", found.not_derived - findings.undecided()},
         {"proved", found.proved + found.special},
         {"not_special", found.proved},
         {"refuted", found.refuted.size()},
@@ -77,7 +85,10 @@ std::string report_of(const Findings& findings) {
       {"refuted", json_of(found.refuted)},
       {"unknown", json_of(found.unknown)},
       {"run",
-       {{"recalled", findings.recalled},
+       {{"jobs", findings.jobs},
+        {"time_limit", settings.proving.time_limit},
+        {"spilled", findings.spilled()},
+        {"recalled", findings.recalled},
         {"asked", findings.asked},
         {"timed_out", findings.timed_out},
         {"seconds", findings.seconds},

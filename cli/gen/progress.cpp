@@ -1,5 +1,7 @@
 #include "cli/gen/progress.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "cli/memory.h"
@@ -25,22 +27,22 @@ std::string line_of(const GenerateProgress& progress, std::size_t operators, std
                     double seconds_left) {
   std::string text = progress.phase.empty() ? std::string("starting") : progress.phase;
   if (progress.total > 0) text += fmt::format(" {} of {}", with_commas(progress.done), with_commas(progress.total));
-  std::string parts;
-  const auto part = [&](std::size_t count, std::string_view words) {
-    if (count > 0) parts += fmt::format("{}{} {}", parts.empty() ? ": " : ", ", with_commas(count), words);
+  text += fmt::format("; {}", duration_text(seconds));
+  if (seconds_left > 0) text += fmt::format(", about {} left", duration_text(seconds_left));
+  text += fmt::format("; {}", bytes_text(memory));
+  std::string_view between = "; ";
+  const auto part = [&](std::uint64_t count, std::string_view words) {
+    if (count > 0) text += fmt::format("{}{} {}", std::exchange(between, ", "), with_commas(count), words);
   };
   part(progress.proved, "proved");
   part(progress.derived, "derived");
   part(progress.refuted, "refuted");
   part(progress.unknown, "open");
-  text += parts + fmt::format("; {} operators", operators);
-  if (progress.graphs > 0 && progress.graphs < 1e15)
-    text += fmt::format(", {} graphs", with_commas(static_cast<std::uint64_t>(progress.graphs)));
-  if (progress.values > 0) text += fmt::format(", {} classes", with_commas(progress.values));
-  if (progress.candidates > 0) text += fmt::format(", {} candidates", with_commas(progress.candidates));
-  text += fmt::format("; {}; {}", bytes_text(memory), duration_text(seconds));
-  if (seconds_left > 0) text += fmt::format(", about {} left", duration_text(seconds_left));
-  return text;
+  between = "; ";
+  part(progress.candidates, "candidates");
+  if (progress.graphs < 1e15) part(static_cast<std::uint64_t>(progress.graphs), "graphs");
+  part(progress.values, "classes");
+  return text + fmt::format("; at most {} operators", operators);
 }
 
 void GenProgress::update(const GenerateProgress& progress) {

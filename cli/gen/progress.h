@@ -31,7 +31,8 @@ class GenProgress {
   std::mutex mutex_;
 };
 
-/// On one line: "proving 12 of 60: 8 proved, 2 derived; 1,234 graphs, 200 classes; 80 MB; 12 s, about 40 s left".
+/// On one line, of which a narrow terminal shows the beginning: "proving 12 of 60; 12 s, about 40 s left; 80 MB; 8 proved,
+/// 2 derived; 1,234 graphs, 200 classes".
 std::string line_of(const GenerateProgress& progress, std::size_t operators, std::uint64_t memory, double seconds,
                     double seconds_left);
 /// "12 s", "3 min 20 s", "2 h 5 min"

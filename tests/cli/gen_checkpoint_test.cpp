@@ -64,6 +64,7 @@ TEST_CASE("a checkpoint gives back what was decided") {
   fill(file);
   Checkpoint checkpoint(file.path, context, true);
   CHECK(checkpoint.known() == 3);
+  CHECK_FALSE(checkpoint.is_damaged());
   checkpoint.begin("all");
   CHECK(checkpoint.recall("a").value().derived);
   const Decision b = checkpoint.recall("b").value(), expected = proved();
@@ -103,6 +104,7 @@ TEST_CASE("a checkpoint that is cut off anywhere is read as far as it is whole")
     {
       Checkpoint checkpoint(file.path, context, true);
       REQUIRE(checkpoint.known() <= least);
+      REQUIRE(checkpoint.is_damaged() == (size > 0 && whole[size - 1] != '\n'));
       least = checkpoint.known();
       checkpoint.begin("all");
       REQUIRE(checkpoint.known() == least);
@@ -129,6 +131,7 @@ TEST_CASE("a checkpoint with a changed byte is read up to it") {
     try {
       Checkpoint checkpoint(file.path, context, true);
       CHECK(checkpoint.known() < 3);
+      CHECK(checkpoint.is_damaged());
       ++lines;
     } catch (const UsageError&) {
       CHECK(i < 20);  // the first line

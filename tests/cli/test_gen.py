@@ -19,6 +19,8 @@ from running import run
 SOME = ["--operators", "add,mul,relu,transpose", "--max-ops", "3"]
 # A second or two, a good part of it enumeration.
 LONG = ["--operators", "matmul,add,relu,transpose", "--max-ops", "4"]
+# Ten seconds, nearly all of it proofs.
+MANY = ["--operators", "matrices", "--max-ops", "3"]
 # A moment's.
 FEW = ["--operators", "add,relu", "--max-ops", "2"]
 
@@ -93,7 +95,10 @@ def test_the_report(gen, tmp_path):
     assert report["totals"]["rules"] == (tmp_path / "out.rules").read_text().count("\nrule ")
     assert 0 < report["chance_of_a_coincidence"] < 1e-6
     assert report["run"]["seconds"] > 0 and report["run"]["peak_memory"] > 1 << 20 and report["run"]["timed_out"] == 0
-    assert report["steps"]["refuted"] == len(report["refuted"])
+    assert report["steps"]["refuted"] == len(report["refuted"]) and report["steps"]["undecided"] == 0
+    assert isinstance(report["totals"]["graphs"], int) and isinstance(report["families"][0]["graphs"], int)
+    assert report["run"]["jobs"] >= 1 and report["run"]["time_limit"] > 0 and report["run"]["spilled"] == 0
+    assert report["never_used"] == [] and report["never_combined"] == []
 
 
 def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
@@ -156,6 +161,35 @@ def test_sets_of_ones_own(gen, tmp_path):
     assert gen("-o", tmp_path / "a.rules", "--operator-sets", tmp_path / "nowhere").code == 3
 
 
+def test_a_default_set_that_there_is_not(gen, tmp_path):
+    sets = tmp_path / "my.sets"
+    sets.write_text("taso operator sets 1\n\nmine: add\n")
+    done = gen("-o", tmp_path / "a.rules", "--operator-sets", sets)
+    assert done.code == 2 and "has no set 'full', which is taken by default" in done.err, done
+
+
+def test_sets_that_cannot_be_read(gen, tmp_path):
+    for place, why in ((tmp_path, "Is a directory"), (tmp_path / "nowhere", "No such file or directory")):
+        done = gen("-o", tmp_path / "a.rules", "--operator-sets", place)
+        assert done.code == 3 and f"{place}: cannot read: {why}" in done.err and len(done.err.splitlines()) == 1, done
+
+
+def test_operators_that_form_no_program(gen, tmp_path):
+    for operators in ("split0", "enlarge,identity_kernel", "stack_split1,matrix_to_stack"):
+        done = gen("-o", tmp_path / "out.rules", "--operators", operators)
+        assert done.code == 2 and "there is no program" in done.err and len(done.err.splitlines()) == 1, done
+    assert not os.listdir(tmp_path)
+    done = gen("-o", tmp_path / "out.rules", "--operators", "relu,split0", "--max-ops", "2")
+    assert done.code == 0 and re.search("^taso-gen: warning: never used, .*: split0$", done.err, re.MULTILINE), done
+
+
+def test_operators_that_never_meet_are_said(gen, tmp_path):
+    done = gen("-o", tmp_path / "out.rules", "--operators", "sub,relu", "--max-ops", "2", "--report", tmp_path / "r.json")
+    assert done.code == 0 and "never combined: relu with sub\n" in done.err, done
+    assert json.loads((tmp_path / "r.json").read_text())["never_combined"] == [["relu", "sub"]]
+    assert "never combined" not in gen("-o", tmp_path / "out.rules", *FEW).err
+
+
 # --- The command line ---
 
 
@@ -163,7 +197,8 @@ def test_usage_errors_are_one_line(gen, tmp_path):
     out = ["-o", tmp_path / "out.rules"]
     for arguments in ([], [*out, "--bogus"], [*out, "--jobs", "x"], [*out, "--max-ops", "0"], [*out, "--seed="],
                       [*out, "--max-ops", "1000"], [*out, "--memory-limit", "lots"], [*out, "--time-limit", "-1"],
-                      [*out, "--color", "red"], [*out, "surplus"], [*out, "--operators", ""]):
+                      [*out, "--color", "red"], [*out, "surplus"], [*out, "--operators", ""], [*out, *out],
+                      ["-o", "-"]):
         done = gen(*arguments)
         assert done.code == 2, (arguments, done)
         assert done.out == "" and len(done.err.splitlines()) == 1 and done.err.startswith("taso-gen: error: ")
@@ -197,6 +232,11 @@ def test_nothing_replaces_what_is_read_or_written(gen, tmp_path, source_folder):
     out.write_text("precious")
     done = gen("-o", tmp_path / "other.rules", *FEW, "--checkpoint", out)
     assert done.code == 2 and out.read_text() == "precious", "what is no checkpoint is not replaced"
+
+
+def test_a_wrong_folder_of_data_is_said(gen, tmp_path):
+    done = gen("-o", tmp_path / "out.rules", *FEW, env={**os.environ, "TASO_DATA": "/no/such/folder"})
+    assert done.code == 0 and "warning: TASO_DATA is /no/such/folder, which is no folder" in done.err, done
 
 
 def test_bad_properties_are_said(gen, tmp_path):
@@ -379,8 +419,9 @@ def test_a_damaged_checkpoint_gives_the_same_bytes(taso_gen, gen, tmp_path, expe
     middle = len(good) // 2
     for bad in (b"", good[:10], good[:-7], good[:middle] + b"\0" * 50 + good[middle:], good + b"\xff" * 5000):
         checkpoint.write_bytes(bad)
-        assert gen("-o", out, *SOME, "--resume").code == 0
-        assert out.read_bytes() == expected[0]
+        done = gen("-o", out, *SOME, "--resume")
+        assert done.code == 0 and out.read_bytes() == expected[0]
+        assert bool(re.search(r"is damaged: \d+ decisions? could be read", done.err)) == (bad != b""), done
 
 
 def test_two_runs_do_not_share_a_checkpoint(taso_gen, gen, tmp_path):
@@ -402,24 +443,40 @@ def test_nothing_to_resume_is_a_run_from_the_start(gen, tmp_path):
     assert done.code == 0 and "a run from the start" in done.err
 
 
-def test_an_interrupt_writes_what_is_proved(taso_gen, gen, tmp_path, expected):
-    out, checkpoint = tmp_path / "out.rules", tmp_path / "out.rules.checkpoint"
-    process = start(taso_gen, "-o", out, *SOME, "--jobs", "1", "--report", tmp_path / "r.json")
-    while process.poll() is None and decisions(checkpoint) < 70:  # a batch is done
+def interrupted_run(taso_gen, out, *arguments):
+    """Interrupted once something is proved; returns what it said."""
+    process = start(taso_gen, "-o", out, *MANY, "--jobs", "1", *arguments)
+    while process.poll() is None and decisions(out.parent / f"{out.name}.checkpoint") < 30:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    if process.returncode == 0:
-        pytest.skip("it was done before it could be interrupted")
     assert process.returncode == 130, err
     assert err.splitlines()[-1] == "INTERRUPTED" and "--resume goes on from there" in err
+    return err
+
+
+def test_an_interrupt_writes_what_is_proved(taso_gen, gen, tmp_path):
+    out = tmp_path / "out.rules"
+    err = interrupted_run(taso_gen, out, "--report", tmp_path / "r.json")
     report = json.loads((tmp_path / "r.json").read_text())
-    assert report["verdict"] == "INTERRUPTED" and not report["complete"]
+    assert report["verdict"] == "INTERRUPTED" and not report["complete"] and report["steps"]["undecided"] > 0
+    assert re.search(r"^decided before the end +\d+ +\d+ undecided$", err, re.MULTILINE)
     assert "# Not complete" in out.read_text()
     part = set(re.findall(r"^rule (\S+)$", out.read_text(), re.MULTILINE))
-    assert part < set(re.findall(r"^rule (\S+)$", expected[0].decode(), re.MULTILINE))
-    assert gen("-o", out, *SOME, "--resume").code == 0
-    assert out.read_bytes() == expected[0]
+    assert gen("-o", out, *MANY, "--resume").code == 0
+    assert part and part < set(re.findall(r"^rule (\S+)$", out.read_text(), re.MULTILINE))
+    assert "# Not complete" not in out.read_text()
+
+
+def test_an_interrupt_leaves_what_is_there(taso_gen, tmp_path):
+    out, rejected = tmp_path / "out.rules", tmp_path / "rejected"
+    out.write_text("precious")
+    rejected.write_text("dear")
+    err = interrupted_run(taso_gen, out, "--rejected", rejected)
+    assert out.read_text() == "precious" and rejected.read_text() == "dear"
+    assert f"written: {out}.partial, which is not complete; {out} is left as it was\n" in err
+    for name in ("out.rules.partial", "rejected.partial"):
+        assert "# Not complete" in (tmp_path / name).read_text()
 
 
 def test_an_early_interrupt_replaces_nothing(taso_gen, tmp_path):
@@ -511,6 +568,13 @@ def test_a_full_disk(gen, small_disk, tmp_path, expected):
     assert done.code == 6 and "No space left" in done.err and len(done.err.splitlines()) == 1, done
     assert out.read_text() == "precious"
     assert set(os.listdir(small_disk)) <= {"out.rules", "ballast", "out.rules.checkpoint"}
+    (small_disk / "out.rules.checkpoint").unlink(missing_ok=True)
+    free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
+    (small_disk / "more").write_bytes(b"\0" * free)
+    done = gen("-o", out, *SOME)  # not even its beginning
+    assert done.code == 6 and "No space left" in done.err and out.read_text() == "precious", done
+    assert set(os.listdir(small_disk)) == {"out.rules", "ballast", "more"}
+    (small_disk / "more").unlink()
     done = gen("-o", out, *SOME, "--checkpoint", tmp_path / "checkpoint")  # the output does not fit
     if done.code != 0:
         assert done.code == 6 and "No space left" in done.err, done
