@@ -66,7 +66,7 @@ struct Form {
 
 class Side {
  public:
-  explicit Side(const Graph& graph) {
+  explicit Side(const Graph& graph) : pool_(graph.pool) {
     for (const Node* node : graph.nodes()) {
       bool constant = node->as_constant() != nullptr && node->as_constant()->weight != nullptr;
       if (node->as_operator() != nullptr)
@@ -78,7 +78,7 @@ class Side {
   /// Depends on constants only, which have data.
   bool is_constant(const Value& value) const { return constant_.at(value.node); }
 
-  Form form_of(const Value& value) const {
+  Form form_of(const Value& value) {
     const Operator& op = *operator_of(value);
     if (const auto* concat = std::get_if<op::Concat>(&op))
       return {fmt::format("concat {}", concat->axis), "", parts_of(value, concat->axis)};
@@ -89,19 +89,23 @@ class Side {
   }
 
  private:
-  /// What is put together along an axis. What depends on constants only stays together, for it is computed.
-  std::vector<Value> parts_of(const Value& whole, std::int64_t axis) const {
+  /// What is put together along an axis. Neighbours that depend on constants only are one, for they are computed, in whatever
+  /// groups.
+  std::vector<Value> parts_of(const Value& whole, std::int64_t axis) {
     std::vector<Value> parts, stack{whole};
     while (!stack.empty()) {
       const Value value = skip_idle(stack.back());
       stack.pop_back();
       const auto* concat = operator_of(value) != nullptr ? std::get_if<op::Concat>(operator_of(value)) : nullptr;
-      if (concat == nullptr || concat->axis != axis || (is_constant(value) && !(value == whole))) {
+      if (concat != nullptr && concat->axis == axis) {
+        const auto operands = value.node->inputs();
+        stack.insert(stack.end(), operands.rbegin(), operands.rend());
+      } else if (!parts.empty() && is_constant(parts.back()) && is_constant(value)) {
+        parts.back() = pool_->apply(op::Concat{.axis = axis}, {parts.back(), value});
+        constant_.emplace(parts.back().node, true);
+      } else {
         parts.push_back(value);
-        continue;
       }
-      const auto operands = value.node->inputs();
-      stack.insert(stack.end(), operands.rbegin(), operands.rend());
     }
     return parts;
   }
@@ -135,6 +139,7 @@ class Side {
     return {fmt::format("part {} from {} to {}", *axis, begin.text(), end.text()), "", {value}};
   }
 
+  std::shared_ptr<Pool> pool_;
   std::unordered_map<const Node*, bool> constant_;
 };
 
@@ -166,7 +171,9 @@ class Comparison {
   std::string compare(const Value& expected, const Value& actual) {
     if (!(expected.type().element == actual.type().element)) return "it has another type of elements";
     const bool constants = expected_.is_constant(expected) && actual_.is_constant(actual);
-    if (operator_of(expected) != nullptr && operator_of(actual) != nullptr) {
+    const bool joined =
+        constants && operator_of(expected) != nullptr && std::holds_alternative<op::Concat>(*operator_of(expected));
+    if (operator_of(expected) != nullptr && operator_of(actual) != nullptr && !joined) {
       const Form wanted = expected_.form_of(expected), given = actual_.form_of(actual);
       if ((wanted.what == given.what || wanted.rounded == given.what) &&
           wanted.operands.size() == given.operands.size()) {
@@ -174,7 +181,9 @@ class Comparison {
           open_.emplace_back(wanted.operands[i], given.operands[i]);
         return "";
       }
-      if (!constants) return fmt::format("it is {}, and should be {}", given.what, wanted.what);
+      if (!constants)
+        return fmt::format("it is {} of {}, and should be {} of {}", given.what, given.operands.size(), wanted.what,
+                           wanted.operands.size());
     }
     if (constants) return compare_numbers(expected, actual);
     if (const Input* input = expected.node->as_input()) {

@@ -9,6 +9,7 @@
 #include "tests/search/rule_graph.h"
 #include "tests/verifier/certified_model.h"
 #include "verifier/replay_certificate.h"
+#include "verifier/same_graph.h"
 
 using namespace taso;
 
@@ -85,4 +86,26 @@ TEST_CASE("certificates of random models are accepted") {
   }
   CHECK(models > 100);
   CHECK(steps > 100);
+}
+
+TEST_CASE("constants are put together in any groups") {
+  const auto graph_of = [](const std::string& text) { return parse_graph("graph\n" + text); };
+  const std::string leaves = R"(
+    input x: float32[2]
+    constant a: float32[1] = [1]
+    constant b: float32[1] = [2]
+)";
+  const Graph left = graph_of(leaves + R"(    ab = concat[axis=0](a, b)
+    y = concat[axis=0](ab, x)
+    output y)");
+  const Graph right = graph_of(leaves + R"(    bx = concat[axis=0](b, x)
+    y = concat[axis=0](a, bx)
+    output y)");
+  const Graph wrong = graph_of(leaves + R"(    ax = concat[axis=0](a, x)
+    y = concat[axis=0](b, ax)
+    output y)");
+  const auto describe = [](const Value&) { return std::string("y"); };
+  CHECK_FALSE(difference(left, right, describe));
+  CHECK_FALSE(difference(right, left, describe));
+  CHECK(difference(left, wrong, describe).value_or("") == "y: its numbers are others");
 }
