@@ -15,9 +15,6 @@
 namespace taso {
 namespace {
 
-/// What relu and maxima do beyond polynomials shows in small terms.
-constexpr std::size_t most_operators_in_order = 3;
-
 /// An equality as a rule, and once more with the ranks stated where these may matter.
 struct Written {
   Rule rule;

@@ -17,6 +17,10 @@ namespace taso {
 /// again with the same number only.
 constexpr unsigned generator_revision = 3;
 
+/// What relu and maxima do beyond polynomials shows in small terms: laws that rest on an order are looked for with so many
+/// operators, whatever is asked for.
+constexpr std::size_t most_operators_in_order = 3;
+
 /// What a prover says of a candidate.
 struct ProofOutcome {
   enum class Kind { proved, conditional, refuted, unknown } kind = Kind::unknown;

@@ -179,7 +179,12 @@ std::string bound_text(double bound) {
 
 std::string table_of(const Findings& findings) {
   const GenerateReport& report = findings.report;
-  std::string text = families_table(findings) + "\n" + steps_table(findings);
+  std::string text = families_table(findings);
+  const auto is_in_order = [](const FamilyReport& family) { return family.is_in_order; };
+  if (findings.settings.max_operators > most_operators_in_order &&
+      std::any_of(report.families.begin(), report.families.end(), is_in_order))
+    text += fmt::format("in order: with at most {} operators\n", most_operators_in_order);
+  text += "\n" + steps_table(findings);
   text += fmt::format(
       "\nrules: {} in all, in both directions where both make sense; {} candidates are refuted, {} open\n",
       with_commas(report.rules.size()), with_commas(report.refuted.size()), with_commas(report.unknown.size()));

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -55,6 +57,7 @@ std::string report_of(const Findings& findings) {
       {"never_used", findings.combinations.unusable},
       {"never_combined", findings.combinations.apart},
       {"max_operators", settings.max_operators},
+      {"max_operators_in_order", std::min(settings.max_operators, most_operators_in_order)},
       {"seed", settings.seed},
       {"properties",
        {{"file", findings.properties_name}, {"hash", findings.properties_hash}, {"count", findings.properties}}},

@@ -48,6 +48,18 @@ TEST_CASE("what was not looked at is undecided, not dropped") {
   CHECK_FALSE(contains(table_of(findings), "undecided"));
 }
 
+TEST_CASE("laws of an order are looked for in smaller programs, and the table says so") {
+  Findings findings = cut_short();
+  findings.settings.max_operators = most_operators_in_order + 1;
+  findings.report.families.resize(2);
+  CHECK_FALSE(contains(table_of(findings), "in order: "));
+  findings.report.families[1].is_in_order = true;
+  CHECK(contains(table_of(findings), "\nin order: with at most 3 operators\n"));
+  CHECK(contains(report_of(findings), "\"max_operators_in_order\": 3"));
+  findings.settings.max_operators = most_operators_in_order;
+  CHECK_FALSE(contains(table_of(findings), "in order: "));
+}
+
 TEST_CASE("a narrow terminal shows how far, how long and how much memory") {
   GenerateProgress progress{"proving", 12'345, 67'890, 1'234, 5'678};
   progress.refuted = 12;
