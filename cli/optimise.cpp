@@ -163,6 +163,7 @@ class Optimiser {
     if (options_.budget == 0 || model_.proto().training_info_size() > 0) return;
     phases_.begin("search", "searching");
     const auto before = figures_of(edit_->view());
+    const std::size_t nodes = edit_->view().nodes.size();
     summary_.search = search_model(*edit_, rules, shapes_, options_, console_);
     if (!summary_.search->changed()) {
       if (!summary_.search->note.empty()) clean_only();
@@ -173,7 +174,8 @@ class Optimiser {
     certificate_.after = steps_of(actions);
     for (std::size_t i = 0; i < more.size(); ++i) summary_.passes[i].count += more[i].count;
     const auto after = figures_of(edit_->view());
-    if (!before || !after || !is_kept(*before, *after)) {
+    const bool grew = edit_->view().nodes.size() > nodes;
+    if (!before || !after || !is_kept(*before, *after, grew)) {
       summary_.search->give_up("the model would not be better in the end");
       clean_only();
     }
@@ -217,10 +219,11 @@ class Optimiser {
 
   /// What the search adds up is not the whole truth: operators may be written in other ways, and what memory is needed at
   /// a time is no sum.
-  bool is_kept(const Figures& before, const Figures& after) const {
+  bool is_kept(const Figures& before, const Figures& after, bool grew) const {
     const Objective objective = options_.objective;
     if (objective == Objective::memory && before.peak_bytes == after.peak_bytes) return after.seconds < before.seconds;
-    return after.of(objective) <= before.of(objective);
+    // Work on weights that cannot be done ahead is free in a plan, and is more to read and to run all the same.
+    return grew ? after.of(objective) < before.of(objective) : after.of(objective) <= before.of(objective);
   }
 
   /// Why it cannot be done; empty if it was.
@@ -302,6 +305,8 @@ Ending optimise(const OptOptions& options, Console& console) {
     set_metadata(model, "taso.rules", rules.hash);
     set_metadata(model, "taso.cost.before", fmt::format("{:.9g}", summary.search->before));
     set_metadata(model, "taso.cost.after", fmt::format("{:.9g}", summary.search->after));
+  } else {  // what an earlier run said of itself is not true of this one
+    for (const char* key : {"taso.rules", "taso.cost.before", "taso.cost.after"}) remove_metadata(model, key);
   }
   try {
     model.validate();

@@ -119,3 +119,26 @@ def test_unknown_dimensions_are_kept(taso_opt, rules, tmp_path):
     assert done.code == 0 and re.search("^shared-left-factor +2 ", done.err, re.MULTILINE), done
     after = onnx.load(tmp_path / "out.onnx")
     assert after.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
+
+
+def test_nothing_is_written_that_is_only_longer(taso_opt, tmp_path):
+    """Weights that nodes compute: to fold a batch norm into them costs nothing in a plan, and is more to write down."""
+    def filled(name, shape, value):
+        return helper.make_node("ConstantOfShape", [shape], [name],
+                                value=helper.make_tensor("value", TensorProto.FLOAT, [1], [value]))
+
+    nodes = [filled("w", "filters", 0.5), *(filled(name, "channels", value) for name, value in zip("sbmv", (0.5, 1, 0.1, 2))),
+             helper.make_node("Conv", ["x", "w"], ["c"]),
+             helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"])]
+    shapes = [numpy_helper.from_array(np.array(shape, dtype=np.int64), name)
+              for name, shape in (("filters", [64, 3, 1, 1]), ("channels", [64]))]
+    info = helper.make_tensor_value_info
+    model = helper.make_model(helper.make_graph(nodes, "g", [info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+                                                [info("y", TensorProto.FLOAT, [1, 64, 8, 8])], initializer=shapes),
+                              opset_imports=[helper.make_opsetid("", 9)], ir_version=8)
+    done = run(taso_opt, save(model, tmp_path / "model.onnx"), "-o", tmp_path / "out.onnx", "--report", tmp_path / "r.json",
+               "--disable-pass", "constant-folding", "--disable-pass", "batch-norm")
+    assert done.code == 0, done
+    report = json.loads((tmp_path / "r.json").read_text())
+    before, after = (report[model_is] for model_is in ("before", "after"))
+    assert after["nodes"] <= before["nodes"] or after["predicted"]["seconds"] < before["predicted"]["seconds"], done.err
