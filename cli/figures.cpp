@@ -20,8 +20,11 @@ double Figures::of(Objective objective) const {
 Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective) {
   std::optional<Figures> best;
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    const Plan laid_out = plan(graph, Roofline(), {sizes, layout});
+    const WholeGraph view(graph, sizes, layout);
+    const Plan laid_out = plan(view, Roofline());
     Figures figures;
+    for (std::uint32_t i = 0; i < view.nodes(); ++i)
+      if (view.op(PlanNode{i}) != nullptr && view.is_free(PlanNode{i})) ++figures.work_on_weights;
     figures.layout = layout;
     figures.seconds = in_units(Objective::time, laid_out.cost);
     figures.launches = laid_out.launches();

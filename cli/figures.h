@@ -17,6 +17,8 @@ struct Figures {
   Layout layout = Layout::channels_first;  ///< in which it costs least
   double seconds = 0;                      ///< predicted
   std::size_t launches = 0;
+  /// Operators that compute weights at run time, which a plan takes to be done ahead.
+  std::size_t work_on_weights = 0;
   double bytes_moved = 0;       ///< read and written by all kernels, weights included
   std::int64_t peak_bytes = 0;  ///< of activations; inputs and weights are the caller's
 

@@ -221,6 +221,7 @@ class Optimiser {
   /// a time is no sum.
   bool is_kept(const Figures& before, const Figures& after, bool grew) const {
     const Objective objective = options_.objective;
+    if (after.work_on_weights > before.work_on_weights) return false;
     if (objective == Objective::memory && before.peak_bytes == after.peak_bytes) return after.seconds < before.seconds;
     // Work on weights that cannot be done ahead is free in a plan, and is more to read and to run all the same.
     return grew ? after.of(objective) < before.of(objective) : after.of(objective) <= before.of(objective);
