@@ -284,7 +284,10 @@ Ending optimise(const OptOptions& options, Console& console) {
     for (const std::string& failure : rules.failures) console.error(failure);
     if (!rules.failures.empty()) return Ending::unverified;
   }
-  if (interrupted()) return Ending::interrupted;
+  if (interrupted()) {
+    console.error("interrupted before there was anything to write");
+    return Ending::interrupted;
+  }
 
   Optimiser optimiser(model, options, checking, console, phases, summary, certificate);
   summary.before.figures = optimiser.figures_of(view_of(model));
