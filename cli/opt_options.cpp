@@ -20,7 +20,8 @@ struct Raw {
   std::string output, budget, objective, alpha, time_budget, check, rtol, atol, seed, jobs, fold_limit, report,
       log_file, color;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, disabled_rules;
-  bool external = false, embed = false, version = false, list_passes = false, list_rules = false;
+  bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
+       list_rules = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -81,8 +82,7 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   app.add_flag("--external-data", raw.external, "Put the weights in a file OUTPUT.data")->group(changing);
   app.add_flag("--embed", raw.embed, "Put all weights in the model file")->group(changing);
 
-  app.add_flag("!--no-certificate", options.certificate,
-               "Write no OUTPUT.cert, with which taso-verify could check this")
+  app.add_flag("--no-certificate", raw.no_certificate, "Write no OUTPUT.cert, with which taso-verify could check this")
       ->group(changing);
 
   const std::string saying = "What it says";
@@ -150,6 +150,7 @@ void resolve(const Raw& raw, OptOptions& options) {
   for (const auto& text : raw.new_shapes) options.new_shapes.push_back(parse_input_shape(text));
   options.input_data = raw.input_data;
   options.disabled_passes = known_passes(raw.disabled);
+  options.certificate = !raw.no_certificate;
   if (raw.external && raw.embed) throw UsageError("--external-data and --embed exclude one another");
   if (raw.external) options.weights = SaveOptions::Weights::external;
   if (raw.embed) options.weights = SaveOptions::Weights::embedded;

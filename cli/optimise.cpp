@@ -325,6 +325,9 @@ Ending optimise(const OptOptions& options, Console& console) {
     if (certified)
       summary.certificate =
           write_certificate(std::move(certificate), summary.search ? &*summary.search : nullptr, options);
+    else if (std::filesystem::exists(certificate_file_of(options.output)))
+      console.warning(fmt::format("{} is of an earlier run, not of this model",
+                                  on_one_line(certificate_file_of(options.output).string())));
   }
   phases.end();
   conclude(options, summary, console);

@@ -74,6 +74,11 @@ class GraphView {
 /// The size of unknown dimensions when something is priced. Left empty, they are 1.
 using DimensionSizes = std::function<std::int64_t(std::string_view)>;
 
+struct PlanOptions {
+  DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
+  Layout layout = Layout::channels_first;
+};
+
 /// The extents of values, each worked out once.
 class ExtentsTable {
  public:

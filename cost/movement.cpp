@@ -284,14 +284,9 @@ std::optional<Strides> seen(const GraphView& view, PlanValue value) {
 Strides strides_in_memory(const GraphView& view, PlanValue value) {
   if (view.extents(value) == nullptr) return {};
   if (std::optional<Strides> strides = seen(view, value)) return std::move(*strides);
-  for (std::size_t i = 0; i < view.users(value); ++i) {
-    const PlanNode user = view.user(value, i);
-    if (view.is_free(user) || role_of(view, user) != Role::concat) continue;
-    for (std::size_t operand = 0; operand < view.operands(user); ++operand)
-      if (view.operand(user, operand) == value && as<op::Concat>(view, user).axis == 1 &&
-          is_in_place(view, user, operand))
-        return strides_of(*view.extents(view.result(root_of_concats(view, user), 0)));
-  }
+  const PlanNode concat = concat_in_place(view, value);
+  if (concat != no_plan_node && as<op::Concat>(view, concat).axis == 1)
+    return strides_of(*view.extents(view.result(root_of_concats(view, concat), 0)));
   return packed(*view.extents(value), layout_of(view, value));
 }
 
@@ -343,6 +338,16 @@ bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
   for (std::size_t i = 0; i < view.users(value); ++i)
     if (!reads(view, view.user(value, i), value, strides)) return false;
   return true;
+}
+
+PlanNode concat_in_place(const GraphView& view, PlanValue value) {
+  for (std::size_t i = 0; i < view.users(value); ++i) {
+    const PlanNode user = view.user(value, i);
+    if (view.is_free(user) || role_of(view, user) != Role::concat) continue;
+    for (std::size_t operand = 0; operand < view.operands(user); ++operand)
+      if (view.operand(user, operand) == value && is_in_place(view, user, operand)) return user;
+  }
+  return no_plan_node;
 }
 
 PlanNode root_of_concats(const GraphView& view, PlanNode concat) {

@@ -60,6 +60,8 @@ bool can_write_transposed(const GraphView& view, PlanNode transpose);
 /// examples, something computes the operand, no other concat claims it, and it is no output by itself. Others may read it
 /// there, if they can.
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand);
+/// The concat in whose place a value is computed; `no_plan_node` if there is none.
+PlanNode concat_in_place(const GraphView& view, PlanValue value);
 
 /// The concat or split that does this one's work too: the last of concats, or the first of splits, of one another along one
 /// axis.

@@ -99,7 +99,7 @@ class Planner {
         storage.owner = view_.operand(producer, 0);
         continue;
       }
-      const PlanNode concat = concat_of(storage.owner);
+      const PlanNode concat = concat_in_place(view_, storage.owner);
       if (concat == no_plan_node) return storage;
       if (view_.operand(concat, 1) == storage.owner) {
         const PlanValue first = view_.operand(concat, 0);
@@ -129,16 +129,6 @@ class Planner {
 
   std::int64_t extent(PlanValue value, std::int64_t axis) const {
     return (*view_.extents(value))[static_cast<std::size_t>(axis)];
-  }
-
-  PlanNode concat_of(PlanValue value) const {
-    for (std::size_t i = 0; i < view_.users(value); ++i) {
-      const PlanNode user = view_.user(value, i);
-      if (view_.is_free(user) || role_of(view_, user) != Role::concat) continue;
-      for (std::size_t operand = 0; operand < view_.operands(user); ++operand)
-        if (view_.operand(user, operand) == value && is_in_place(view_, user, operand)) return user;
-    }
-    return no_plan_node;
   }
 
   void place_values() {
@@ -225,7 +215,8 @@ Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& opt
 Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSizes& sizes) {
   Plan first = plan(graph, prices, {sizes, Layout::channels_first});
   Plan last = plan(graph, prices, {sizes, Layout::channels_last});
-  return last.cost < first.cost ? last : first;
+  if (last.cost < first.cost) return last;
+  return first;
 }
 
 std::string text_of(const Plan& plan, const WholeGraph& view) {

@@ -10,11 +10,6 @@
 
 namespace taso {
 
-struct PlanOptions {
-  DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
-  Layout layout = Layout::channels_first;
-};
-
 struct Plan {
   struct Step {
     Kernel kernel;  ///< its nodes are in an order in which they can be done; none for a conversion

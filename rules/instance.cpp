@@ -1,49 +1,22 @@
 #include "rules/instance.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "ops/error.h"
+#include "rules/choice_domain.h"
 #include "rules/signature.h"
 #include "rules/term_value.h"
 
 namespace taso {
 namespace {
 
-using Domain = std::vector<std::vector<std::int64_t>>;
 using RequirementKind = Requirement::Kind;
 
 /// Thrown when the choices made so far contradict each other.
 struct Contradiction {};
-
-Domain axes_below(std::size_t rank) {
-  Domain domain;
-  for (std::size_t i = 0; i < rank; ++i) domain.push_back({static_cast<std::int64_t>(i)});
-  return domain;
-}
-
-Domain permutations_of(std::size_t rank) {
-  std::vector<std::int64_t> permutation(rank);
-  std::iota(permutation.begin(), permutation.end(), 0);
-  Domain domain;
-  do domain.push_back(permutation);
-  while (std::next_permutation(permutation.begin(), permutation.end()));
-  return domain;
-}
-
-Domain subsets_of(std::size_t rank) {
-  Domain domain;
-  for (std::size_t bits = 1; bits < (std::size_t{1} << rank); ++bits) {
-    std::vector<std::int64_t> subset;
-    for (std::size_t i = 0; i < rank; ++i)
-      if (bits >> i & 1) subset.push_back(static_cast<std::int64_t>(i));
-    domain.push_back(std::move(subset));
-  }
-  return domain;
-}
 
 /// Where a variable stands by itself: that says what it is.
 struct VariableKind {
@@ -268,10 +241,10 @@ class Builder {
   TermValue choose_value(const std::string& name, const VariableKind& kind, std::size_t length) {
     const std::size_t rank = length == 0 ? options_.greatest_rank : length;
     const bool is_switch = std::holds_alternative<bool>(kind.sample);
-    const Domain domain = is_switch                     ? Domain{{0}, {1}}
-                          : kind.field == "permutation" ? permutations_of(rank)
-                          : kind.field == "axes"        ? subsets_of(rank)
-                                                        : axes_below(rank);
+    const ChoiceDomain domain = is_switch                     ? ChoiceDomain{{0}, {1}}
+                                : kind.field == "permutation" ? permutations_of(rank)
+                                : kind.field == "axes"        ? subsets_of(rank)
+                                                              : axes_below(rank);
     const auto& value = domain[chooser_.value(name, domain)];
     std::string text;
     for (const std::int64_t v : value) text += (text.empty() ? "" : ", ") + std::to_string(v);
@@ -584,64 +557,10 @@ class Builder {
   Instance instance_;
 };
 
-/// Goes through all sequences of choices: each run repeats the last one up to the choice that changes.
-class EveryChoice : public Chooser {
- public:
-  std::size_t rank(const std::string&, std::size_t least, std::size_t greatest) override {
-    return least + choose(greatest - least + 1);
-  }
-  std::size_t value(const std::string&, const Domain& domain) override { return choose(domain.size()); }
-  std::size_t length(const std::string&, std::size_t least, std::size_t greatest) override {
-    return least + choose(greatest - least + 1);
-  }
-  bool is_one(const std::string&, std::size_t) override { return choose(2) == 1; }
-  bool is_non_negative(const Dim&) override { return choose(2) == 0; }
-
-  /// False when there are no more.
-  bool next() {
-    trail_.resize(place_);  // what was not asked for this time
-    place_ = 0;
-    while (!trail_.empty() && trail_.back().first + 1 == trail_.back().second) trail_.pop_back();
-    if (trail_.empty()) return false;
-    ++trail_.back().first;
-    return true;
-  }
-
- private:
-  std::size_t choose(std::size_t count) {
-    if (place_ == trail_.size()) trail_.emplace_back(0, count);
-    return trail_[place_++].first;
-  }
-  std::vector<std::pair<std::size_t, std::size_t>> trail_;  // (chosen, of how many)
-  std::size_t place_ = 0;
-};
-
 }  // namespace
 
 std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const InstanceOptions& options, bool solve) {
   return Builder(rule, chooser, options, solve).build();
-}
-
-std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options) {
-  std::vector<Instance> result;
-  EveryChoice choice;
-  InstanceOptions each_once = options;
-  each_once.each_case_once = true;
-  do {
-    if (auto one = instance(rule, choice, each_once)) result.push_back(std::move(*one));
-  } while (choice.next());
-  // Ranks at which the target fits for no axis, permutation or switch are not those that the rule speaks of. Where it
-  // fits for some of these, the others are counterexamples.
-  const auto ranks = [](const Instance& one) {
-    std::vector<std::size_t> all;
-    for (std::size_t i = 0; i < one.inputs.size(); ++i) all.push_back(one.nodes[i].shapes[0].size());
-    return all;
-  };
-  std::set<std::vector<std::size_t>> fitting;
-  for (const Instance& one : result)
-    if (one.target_fits) fitting.insert(ranks(one));
-  if (!fitting.empty()) std::erase_if(result, [&](const Instance& one) { return !fitting.contains(ranks(one)); });
-  return result;
 }
 
 }  // namespace taso

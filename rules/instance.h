@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rules/choice_domain.h"
 #include "rules/equations.h"
 #include "rules/rule.h"
 #include "rules/symbolic_operator.h"
@@ -64,7 +65,7 @@ class Chooser {
   /// The rank of an input.
   virtual std::size_t rank(const std::string& input, std::size_t least, std::size_t greatest) = 0;
   /// An axis, a switch (0 or 1), a list of axes or a permutation.
-  virtual std::size_t value(const std::string& variable, const std::vector<std::vector<std::int64_t>>& domain) = 0;
+  virtual std::size_t value(const std::string& variable, const ChoiceDomain& domain) = 0;
   /// The length of a list that nothing determines yet.
   virtual std::size_t length(const std::string& variable, std::size_t least, std::size_t greatest) = 0;
   /// Whether this dimension of an input is 1, where inputs broadcast.

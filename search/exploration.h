@@ -16,7 +16,7 @@ namespace taso {
 struct ExplorationOptions {
   double alpha = 1.05;
   std::size_t longest_queue = 1'000'000;
-  PricingOptions pricing;
+  PlanOptions pricing;
 };
 
 /// What the search of a part of a graph has to know of the rest.
@@ -31,12 +31,11 @@ class Exploration {
   Exploration(const Graph& graph, const std::vector<std::unique_ptr<RewriteRule>>& rules, const KernelPrices& prices,
               const ExplorationOptions& options, const Surroundings& surroundings = {});
 
-  /// Expands up to so many graphs more. `should_end` is asked before each, and told what waits.
+  /// Expands up to so many graphs more. `should_end` is asked before each but the first.
   void run(std::size_t expansions, const std::function<bool()>& should_end);
 
   bool is_exhausted() const { return begun_ && queue_.empty(); }
   std::size_t expanded() const { return expanded_; }
-  std::size_t waiting() const { return queue_.size(); }
   std::size_t matched() const { return candidates_.matched(); }
   std::size_t kept() const { return kept_; }
   const GraphCost& cost_before() const { return states_[0].cost; }

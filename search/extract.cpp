@@ -19,7 +19,7 @@ std::string text_of_attribute(const Attribute& attribute) {
 
 }  // namespace
 
-Extractor::Extractor(Program& program, const Graph& graph) : program_(program), original_(graph) {
+Extractor::Extractor(const Program& program, const Graph& graph) : program_(program), original_(graph) {
   for (const Node* node : graph.nodes())
     for (std::size_t i = 0; i < node->outputs().size(); ++i)
       numbers_[program.value_of(node->output(i))] = next_number_++;
@@ -60,48 +60,8 @@ Graph Extractor::graph() {
   return result;
 }
 
-ValueId Extractor::current(ValueId id) const {
-  for (auto found = merged_.find(id); found != merged_.end(); found = merged_.find(id)) id = found->second;
-  return id;
-}
-
-/// What the results of the target's nodes are called when rewrite() has put them in: the log says so where something
-/// changed. It begins with the values that lose their computations, and goes on with the target, node by node.
-std::vector<std::vector<ValueId>> Extractor::results_of_target(const Match& match, const Program::Log& log) {
-  std::unordered_map<ComputationId, std::optional<std::vector<ValueId>>> changed;  // nothing: it is not there
-  std::size_t next = 0;
-  const auto advance = [&] {
-    check(next < log.size() && log[next].kind <= Change::Kind::removed, "a log says what was put in");
-    const Change& change = log[next++];
-    changed[change.computation].reset();
-    if (change.kind == Change::Kind::added) changed[change.computation] = change.names;
-  };
-  for (std::size_t i = 0; i < 2 * match.roots.size(); ++i) advance();
-  std::vector<std::vector<ValueId>> results;
-  for (const TargetNode& node : match.target) {
-    std::vector<ValueId> operands;
-    for (const TargetNode::Operand& operand : node.operands)
-      operands.push_back(operand.is_input ? match.inputs[operand.index] : results[operand.index][operand.output]);
-    const ComputationId id = program_.store().apply(*node.op, std::move(operands));
-    const auto names = [&]() -> const std::vector<ValueId>* {
-      if (const auto found = changed.find(id); found != changed.end()) return found->second ? &*found->second : nullptr;
-      return program_.has(id) ? &program_.results(id) : nullptr;
-    };
-    const std::vector<ValueId>* there = names();
-    if (there == nullptr) {
-      advance();
-    } else if (std::find(there->begin(), there->end(), no_value) != there->end()) {
-      advance();
-      advance();
-    }
-    there = names();
-    check(there != nullptr, "the target is there");
-    results.push_back(*there);
-  }
-  return results;
-}
-
-RewriteStep Extractor::describe(const Match& match, const Program::Log& log) {
+RewriteStep Extractor::describe(const Match& match, const Program::Log& log,
+                                const std::vector<std::vector<ValueId>>& results) {
   RewriteStep step;
   step.rule = match.rule->name();
   const auto& inputs = match.rule->property().inputs();
@@ -116,7 +76,6 @@ RewriteStep Extractor::describe(const Match& match, const Program::Log& log) {
     ++place_of_operator;
   }
   for (const ValueId root : match.roots) step.replaced.push_back(numbers_.at(root));
-  const auto results = results_of_target(match, log);
   std::unordered_set<ValueId> fresh;
   for (std::size_t i = 0; i < results.size(); ++i) {
     auto& made = step.made.emplace_back();
@@ -150,17 +109,7 @@ RewriteStep Extractor::describe(const Match& match, const Program::Log& log) {
   return step;
 }
 
-void Extractor::note(const Program::Log& log) {
-  for (const Change& change : log) {
-    if (change.kind != Change::Kind::merged) continue;
-    merged_[change.names[0]] = change.names[1];
-  }
-  // A name that is given again stands for itself again.
-  for (const Change& change : log)
-    if (change.kind == Change::Kind::added)
-      for (const ValueId name : change.names)
-        if (name != no_value && program_.definition(name).exists) merged_.erase(name);
-}
+void Extractor::note(const Program::Log& log) { merged_.note(log, program_); }
 
 namespace {
 
@@ -218,7 +167,7 @@ bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordere
   for (std::size_t i = 0; i < computation.operands.size(); ++i) {
     const Value& operand = value.node->inputs()[i];
     const ValueId now = computation.operands[i];
-    if (current(program_.value_of(operand)) != now) return false;
+    if (merged_.current(program_.value_of(operand)) != now) return false;
     if (!named.contains(now) && !is_as_it_was(operand, now, named)) return false;
   }
   return true;
@@ -239,7 +188,7 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
   Replacements result;
   for (const auto& [value, id] : originals) {
     if (!program_.definition(id).exists) {
-      const ValueId now = current(id);
+      const ValueId now = merged_.current(id);
       if (now == id || !program_.definition(now).exists) continue;  // nobody needs it
       (expressions.is_named(now) ? result.merged : result.rewritten).emplace_back(value, expressions.of(now));
       continue;

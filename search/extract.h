@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/merged_values.h"
 #include "search/program.h"
 #include "search/search.h"
 
@@ -15,30 +16,28 @@ struct Match;
 class Extractor {
  public:
   /// `graph` is the one that the program was made of.
-  Extractor(Program& program, const Graph& graph);
+  Extractor(const Program& program, const Graph& graph);
 
   /// The program as it stands now. Opaque nodes whose operands have changed are new nodes that do the same.
   Graph graph();
-  /// The step that a match is, before it is taken, and what it will change. Every step since the graph was as it was given
+  /// The step that a match is, before it is taken: what it will change, and what it will make, as rewrite() says. Every step since the graph was as it was given
   /// has to be told, for values are numbered on the way.
-  RewriteStep describe(const Match& match, const Program::Log& log);
+  RewriteStep describe(const Match& match, const Program::Log& log, const std::vector<std::vector<ValueId>>& made);
   /// Notes which values a change found to be others, once it is made.
   void note(const Program::Log& log);
   /// Of the values for which `is_named` holds; of all, if there is no such function.
   Replacements replacements(const std::function<bool(const Value&)>& is_named);
 
  private:
-  ValueId current(ValueId id) const;
   bool is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named) const;
-  std::vector<std::vector<ValueId>> results_of_target(const Match& match, const Program::Log& log);
   const Node& make(ComputationId id, const std::vector<Value>& operands);
 
-  Program& program_;
+  const Program& program_;
   const Graph& original_;
   std::unordered_map<ValueId, ValueNumber> numbers_;  // of what is there; the search gives names again, numbers never
   ValueNumber next_number_ = 0;
   std::unordered_map<ValueId, Value> made_;
-  std::unordered_map<ValueId, ValueId> merged_;
+  MergedValues merged_;
   std::vector<std::pair<std::pair<const Node*, std::vector<Value>>, const Node*>> opaque_;  // those made anew
 };
 

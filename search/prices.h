@@ -12,11 +12,6 @@
 
 namespace taso {
 
-struct PricingOptions {
-  DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
-  Layout layout = Layout::channels_first;
-};
-
 /// Of a part of a graph: the values of its border that are images, and the outputs that are used outside.
 struct Border {
   std::unordered_set<ValueId> images, outputs;
@@ -25,7 +20,7 @@ struct Border {
 /// A program as pricing sees it. Computations are its nodes, under the same numbers.
 class ProgramView : public GraphView {
  public:
-  explicit ProgramView(const Program& program, const PricingOptions& options = {})
+  explicit ProgramView(const Program& program, const PlanOptions& options = {})
       : GraphView(options.layout), program_(program), store_(program.store()), extents_(options.sizes) {}
 
   const Operator* op(PlanNode node) const override;
@@ -77,7 +72,7 @@ inline bool is_worth(const GraphCost& before, const GraphCost& after, const Kern
 
 class Prices {
  public:
-  Prices(const Program& program, const KernelPrices& kernels, const PricingOptions& options = {})
+  Prices(const Program& program, const KernelPrices& kernels, const PlanOptions& options = {})
       : program_(program),
         here_view_(program, options),
         there_view_(program, options),

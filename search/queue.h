@@ -31,7 +31,6 @@ class Queue {
   explicit Queue(std::size_t longest) : longest_(longest) {}
 
   bool empty() const { return size_ == 0; }
-  std::size_t size() const { return size_; }
   void push(Waiting waiting);
   /// The cheapest; of those that cost the same, the first.
   Waiting pop_cheapest() { return pop(true); }

@@ -6,6 +6,7 @@
 
 #include "ops/error.h"
 #include "ops/operator_text.h"
+#include "search/merged_values.h"
 #include "search/rewrite.h"
 
 namespace taso {
@@ -151,27 +152,6 @@ class RegionBuilder {
   std::unordered_map<ValueId, Known> known_;
 };
 
-/// Values that have turned out to be others.
-class Merged {
- public:
-  ValueId current(ValueId id) const {
-    for (auto found = into_.find(id); found != into_.end(); found = into_.find(id)) id = found->second;
-    return id;
-  }
-  void note(const Program::Log& log, const Program& program) {
-    for (const Change& change : log)
-      if (change.kind == Change::Kind::merged) into_[change.names[0]] = change.names[1];
-    // A name that is given again stands for itself again.
-    for (const Change& change : log)
-      if (change.kind == Change::Kind::added)
-        for (const ValueId name : change.names)
-          if (name != no_value && program.definition(name).exists) into_.erase(name);
-  }
-
- private:
-  std::unordered_map<ValueId, ValueId> into_;
-};
-
 }  // namespace
 
 Region region_of(const Program& program, const Prices& prices, const std::vector<ComputationId>& computations) {
@@ -190,7 +170,7 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
       if (there != region.values.end()) places[solved.program().value_of(from[i]->output(output))] = there->second;
     }
 
-  Merged merged;
+  MergedValues merged;
   std::vector<Applied> made;
   bool possible = true;
   solved.retrace([&](const Exploration::Step& step) {
@@ -208,8 +188,7 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
           found = std::make_shared<const Match>(std::move(match));
       });
     Applied change;
-    std::vector<std::vector<ValueId>> names;
-    if (!found || !rewrite(program, *found, change.log, &names)) {
+    if (!found || !rewrite(program, *found, change.log, &change.made)) {
       possible = false;
       return;
     }
@@ -217,8 +196,8 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
     change.before = made.empty() ? cost : made.back().after;
     change.after = change.before + prices.difference(program, change.log);
     prices.moved();
-    for (std::size_t i = 0; i < names.size(); ++i)
-      for (std::size_t k = 0; k < names[i].size(); ++k) places[step.made[i][k]] = names[i][k];
+    for (std::size_t i = 0; i < change.made.size(); ++i)
+      for (std::size_t k = 0; k < change.made[i].size(); ++k) places[step.made[i][k]] = change.made[i][k];
     merged.note(change.log, program);
     made.push_back(std::move(change));
   });

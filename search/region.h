@@ -27,6 +27,7 @@ Region region_of(const Program& program, const Prices& prices, const std::vector
 struct Applied {
   std::shared_ptr<const Match> match;
   Program::Log log;
+  std::vector<std::vector<ValueId>> made;  ///< by the nodes of the target
   GraphCost before, after;
 };
 

@@ -60,8 +60,8 @@ class Search {
         prices_(program_, kernels, {options.sizes, layout_}),
         candidates_(program_, rules_, prices_) {
     before_ = cost_ = prices_.total();
-    candidates_.leave_alone({});
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
+    if (!is_one_) candidates_.leave_alone({});  // else the only region has them all
   }
 
   SearchResult run() {
@@ -119,7 +119,7 @@ class Search {
       if (best == nullptr) return;
       Applied change;
       change.match = best->match;
-      if (!rewrite(program_, *change.match, change.log)) return;
+      if (!rewrite(program_, *change.match, change.log, &change.made)) return;
       change.before = cost_;
       change.after = cost_ + prices_.difference(program_, change.log);
       // What was foreseen may have changed by rewrites far away that meet in an equal computation.
@@ -247,7 +247,7 @@ class Search {
     for (auto change = applied_.rbegin(); change != applied_.rend(); ++change) program_.undo(change->log);
     Extractor extractor(program_, graph_);
     for (const Applied& change : applied_) {
-      RewriteStep step = extractor.describe(*change.match, change.log);
+      RewriteStep step = extractor.describe(*change.match, change.log, change.made);
       program_.redo(change.log);
       extractor.note(change.log);
       step.cost_before = change.before.price;

@@ -1,9 +1,8 @@
-// The search: pops the cheapest graph, applies every rule at every match, keeps what costs less than alpha times the best.
+// The search: steps that make the whole graph better, then parts of it by themselves; see README.md.
 #pragma once
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>

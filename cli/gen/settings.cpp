@@ -18,6 +18,10 @@ namespace {
 /// What the enumeration can hold: places in a term are bytes.
 constexpr std::size_t most_operators = 8;
 
+// Steps are the limit that counts: the clock of a busy machine is not to decide what is found. But with five operators so many
+// candidates stay open that nobody waits two minutes for each.
+constexpr double limit_of_few = 120, limit_of_many = 10;
+
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::string output, operators, operator_sets, max_operators, properties, seed, jobs, memory_limit, time_limit;
@@ -54,8 +58,10 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
   one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
       proving);
   one("--time-limit", raw.time_limit,
-      fmt::format("Seconds for one proof, behind the limit that is counted in steps ({:g}); 0 for none",
-                  settings.proving.time_limit),
+      fmt::format(
+          "Seconds for one proof, behind the limit that is counted in steps ({:g}, above four operators {:g}); 0 for "
+          "none",
+          limit_of_few, limit_of_many),
       "S", proving);
 
   const std::string again = "A run that was cut short";
@@ -95,6 +101,7 @@ void resolve(const Raw& raw, GenSettings& settings) {
   if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint32_t>::max());
   if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   if (!raw.memory_limit.empty()) settings.memory_limit = byte_count("--memory-limit", raw.memory_limit);
+  settings.proving.time_limit = settings.max_operators > 4 ? limit_of_many : limit_of_few;
   if (!raw.time_limit.empty()) settings.proving.time_limit = number_from_zero("--time-limit", raw.time_limit);
 }
 
@@ -104,8 +111,6 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   GenCommand command;
   // Whether a candidate is true is asked thousands of times: what is written is looked at once more by taso-verify.
   command.settings.proving.second_opinion = false;
-  // Steps are the limit that counts: the clock of a busy machine is not to decide what is found.
-  command.settings.proving.time_limit = 120;
   // What the properties do not prove points to one that is missing.
   command.settings.proving.normal_form = false;
   command.settings.proving.conditions = 4;

@@ -37,6 +37,8 @@ TEST_CASE("taso-gen by default takes everything, four operators") {
   CHECK(settings.max_operators == 4);
   CHECK(settings.memory_limit == std::size_t{4} << 30);
   CHECK(settings.proving.time_limit == 120);
+  CHECK(parse({"-o", "x", "--max-ops", "5"}).settings.proving.time_limit == 10);
+  CHECK(parse({"-o", "x", "--max-ops", "5", "--time-limit", "7"}).settings.proving.time_limit == 7);
   CHECK(settings.checkpoint == "c");
   CHECK_FALSE(settings.resume);
 }

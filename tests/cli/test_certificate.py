@@ -145,9 +145,12 @@ def test_what_the_command_line_must_say(taso_verify, certified):
 
 
 def test_none_is_written_where_none_is_wanted(taso_opt, certified):
+    command = [taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "0", "--no-certificate"]
+    done = run(*command)
+    assert done.code == 0 and "out.onnx.cert is of an earlier run" in done.err
     (certified / "out.onnx.cert").unlink()
-    done = run(taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "0", "--no-certificate")
-    assert done.code == 0
+    done = run(*command)
+    assert done.code == 0 and "earlier run" not in done.err
     assert not (certified / "out.onnx.cert").exists()
     assert "taso.certificate" not in [entry.key for entry in onnx.load(certified / "out.onnx").metadata_props]
 

@@ -260,6 +260,7 @@ TEST_CASE("after a change only what is near has to be priced again") {
       look();
       if (was_image != is_image(view, result)) {
         fusion.affected_by_layout(result, near);
+        near.next_graph();
         Fusion(before).affected_by_layout(result, near);
         ++layouts_changed;
       }

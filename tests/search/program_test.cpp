@@ -54,7 +54,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
     const Graph graph = graphs.make(seed, 4);
     Store store;
     Program program(store, graph);
-    Prices prices(program, model);
+    Prices prices(program, model, {{}, seed % 2 == 0 ? Layout::channels_first : Layout::channels_last});
     Random random(seed);
     struct Stop {
       ProgramHash hash;
@@ -146,14 +146,14 @@ TEST_CASE("a search ends for a reason, and says which") {
   options.time_budget = std::chrono::duration<double>(0);
   const SearchResult late = search(graph, rules, model, options);
   CHECK(late.end == SearchResult::End::time);
-  CHECK(late.cost_after <= late.cost_before);
+  CHECK(late.steps.empty());
   options.time_budget.reset();
   std::stop_source stop;
   stop.request_stop();
   CHECK(search(graph, rules, model, options, stop.get_token()).end == SearchResult::End::stopped);
   std::size_t seen = 0;
   search(graph, rules, model, options, {}, [&](const SearchProgress& progress) {
-    CHECK(progress.expanded >= seen);
+    CHECK((progress.expanded > seen || progress.best < progress.before));
     CHECK(progress.best <= progress.before);
     seen = progress.expanded;
   });

@@ -1,0 +1,18 @@
+// What a variable of a rule can be chosen from, where it stands for axes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace taso {
+
+/// Each element is one choice: an axis, a switch, a list of axes or a permutation.
+using ChoiceDomain = std::vector<std::vector<std::int64_t>>;
+
+ChoiceDomain axes_below(std::size_t rank);
+ChoiceDomain permutations_of(std::size_t rank);
+/// All but the empty one.
+ChoiceDomain subsets_of(std::size_t rank);
+
+}  // namespace taso
