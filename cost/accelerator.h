@@ -1,0 +1,79 @@
+// A GPU as the rest of the program sees it: it measures calls and runs whole programs. Implemented by the CUDA module, which is
+// loaded at run time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cost/launch.h"
+
+namespace taso {
+
+struct Measurement {
+  double nanoseconds = 0;  ///< median
+  double spread = 0;       ///< half of the distance between the quartiles, as a part of the median
+  bool is_settled = true;  ///< whether repeated rounds agreed
+  std::string
+      choice;  ///< the way it was done: lowering, then the library's engine or algorithm for each of its launches
+  std::string trouble;  ///< why there is no figure; empty if there is one
+};
+
+/// Which bytes a step works on. Offsets are those of places in one arena, or of weights, or of the caller's inputs.
+struct Binding {
+  enum class Place : std::uint8_t { arena, weights, input, output };
+  Place place = Place::arena;
+  std::uint32_t index = 0;  ///< of an input or output
+  std::int64_t offset = 0;  ///< in bytes, from its begin
+};
+
+/// A program for a device: what runs, in which order, on which memory.
+struct DeviceSteps {
+  struct Step {
+    Call call;           ///< with `host`: only its operands count
+    std::string choice;  ///< as it was measured; empty: it is to be found out
+    std::vector<Binding> read, written;
+    /// What has no kernel is done here, with the bytes of what it reads, densely, on the host. Empty for all others.
+    std::function<void(std::span<const std::span<const std::byte>> read, std::span<const std::span<std::byte>> written)>
+        host;
+  };
+  std::vector<Step> steps;
+  std::int64_t arena_bytes = 0;
+  std::vector<std::byte> weights;
+  std::vector<std::int64_t> input_bytes, output_bytes;
+};
+
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  /// Each input as its bytes; the outputs' bytes come back.
+  virtual std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>> inputs) = 0;
+  /// Microseconds of each of so many runs, one after the other, without the copies of inputs and outputs.
+  virtual std::vector<double> time(std::size_t runs) = 0;
+  /// Microseconds of each step, in its place among the others (median of some runs).
+  virtual std::vector<double> profile() = 0;
+  virtual std::size_t launches() const = 0;
+  virtual std::int64_t device_bytes() const = 0;
+  virtual const std::vector<std::string>& choices() const = 0;  ///< of each step, as it runs
+};
+
+struct DeviceState {
+  double watts = 0, celsius = 0, megahertz = 0;  ///< 0 where the driver does not say
+};
+
+class Accelerator {
+ public:
+  virtual ~Accelerator() = default;
+  virtual std::string device() const = 0;    ///< "NVIDIA H200"
+  virtual std::string versions() const = 0;  ///< "driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0"
+  virtual Measurement measure(const Call& call) = 0;
+  virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
+  virtual DeviceState state() const = 0;
+};
+
+/// The first GPU; null with the reason in `trouble` if there is none.
+std::unique_ptr<Accelerator> open_accelerator(std::string& trouble);
+
+}  // namespace taso

@@ -1,0 +1,67 @@
+// A kernel by itself, without the graph around it: all that a device has to know to run it, and all that its time depends
+// on. Two kernels with the same call take the same time, wherever they stand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/kernel.h"
+#include "cost/movement.h"
+#include "ops/operator.h"
+
+namespace taso {
+
+/// What products of float32 are computed in, and what float32 is stored as. TF32 keeps 10 bits of each factor; in the two
+/// small types activations and weights are rounded, sums are not.
+enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
+std::string_view name_of(Precision precision);
+std::optional<Precision> precision_named(std::string_view name);
+
+struct Call {
+  /// A tensor in memory, as the call sees it.
+  struct Operand {
+    ElementType element = ElementType::undefined;
+    Extents extents;
+    Strides strides;  ///< in elements
+    bool is_weight = false;
+    bool operator==(const Operand&) const = default;
+  };
+  /// Values are numbered: what is read, then all results of all steps.
+  struct Step {
+    Operator op;
+    std::vector<std::uint32_t> operands;
+    std::uint32_t first_result = 0;
+    bool operator==(const Step&) const = default;
+  };
+  /// Elements that are moved as they are: in row-major order of `from.extents` on one side and of `to_extents` on the other,
+  /// which hold equally many.
+  struct Piece {
+    std::uint32_t read = 0, written = 0;          ///< indices into the lists below
+    std::int64_t from_offset = 0, to_offset = 0;  ///< in elements
+    Extents from_extents, to_extents;
+    Strides from_strides, to_strides;
+    bool operator==(const Piece&) const = default;
+  };
+
+  Kernel::Kind kind = Kernel::Kind::element_wise;
+  Precision precision = Precision::fp32;  ///< fp32 unless there are products of float32 that may be in TF32
+  std::vector<Operand> read, written;
+  std::vector<Step> steps;             ///< in an order in which they can be done; none if there are pieces
+  std::vector<std::uint32_t> results;  ///< for each that is written, the number of the value that it is
+  std::size_t main = 0;                ///< the step that gives the call its kind
+  std::vector<Piece> pieces;           ///< of a copy that is no padding
+  bool operator==(const Call&) const = default;
+};
+
+/// Its kernel must be one that we know: no opaque one.
+Call call_of(const GraphView& view, const Kernel& kernel, Precision precision);
+
+/// The element type in which a value is stored.
+ElementType stored(ElementType element, Precision precision);
+
+/// One line that says all of it: the same text, the same call.
+std::string text_of(const Call& call);
+
+}  // namespace taso
