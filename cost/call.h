@@ -9,15 +9,10 @@
 
 #include "cost/kernel.h"
 #include "cost/movement.h"
+#include "cost/precision.h"
 #include "ops/operator.h"
 
 namespace taso {
-
-/// What products of float32 are computed in, and what float32 is stored as. TF32 keeps 10 bits of each factor; in the two
-/// small types activations and weights are rounded, sums are not.
-enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
-std::string_view name_of(Precision precision);
-std::optional<Precision> precision_named(std::string_view name);
 
 struct Call {
   /// A tensor in memory, as the call sees it.
@@ -55,11 +50,22 @@ struct Call {
   bool operator==(const Call&) const = default;
 };
 
-/// Its kernel must be one that we know: no opaque one.
-Call call_of(const GraphView& view, const Kernel& kernel, Precision precision);
+/// A value as it lies, or its copy in the other layout.
+struct PlacedValue {
+  PlanValue value{};
+  bool is_copy = false;
+  bool operator==(const PlacedValue&) const = default;
+};
 
-/// The element type in which a value is stored.
-ElementType stored(ElementType element, Precision precision);
+/// A kernel of a graph as a call, and what its operands are there.
+struct PlacedCall {
+  Call call;
+  std::vector<PlacedValue> read, written;
+};
+
+/// The same for equal kernels of different graphs: reads are numbered in the order in which the steps come to them, and
+/// steps stand behind what they need. Of an opaque kernel it has the operands only; operands that it leaves out are missing.
+PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision);
 
 /// One line that says all of it: the same text, the same call.
 std::string text_of(const Call& call);

@@ -45,6 +45,9 @@ WholeGraph::WholeGraph(const Graph& graph, DimensionSizes sizes, Layout layout)
   for (const Value& output : graph.outputs) values_[place(find(output))].is_output = true;
 }
 
-PlanValue WholeGraph::find(const Value& value) const { return result(places_.at(value.node), value.output); }
+PlanValue WholeGraph::find(const Value& value) const {
+  const auto found = places_.find(value.node);
+  return found == places_.end() ? no_plan_value : result(found->second, value.output);
+}
 
 }  // namespace taso

@@ -101,6 +101,7 @@ class WholeGraph : public GraphView {
   std::size_t nodes() const { return nodes_.size(); }
   const Node& node(PlanNode node) const { return *nodes_[place(node)].node; }
   Value value(PlanValue value) const { return values_[place(value)].value; }
+  /// `no_plan_value` if no output needs it.
   PlanValue find(const Value& value) const;
   std::size_t values() const { return values_.size(); }
   /// What a dimension is priced as.

@@ -31,7 +31,7 @@ std::vector<std::size_t> axes_of(std::size_t rank, Layout layout) {
 }
 
 /// Whether nothing lies between the elements; between examples, too, unless these may lie apart.
-bool is_packed(const Extents& extents, const Strides& strides, Layout layout, bool apart = false) {
+bool is_packed_but_examples(const Extents& extents, const Strides& strides, Layout layout, bool apart) {
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;  // there is nothing in it
   std::int64_t expected = 1;
   for (const std::size_t axis : axes_of(extents.size(), layout)) {
@@ -40,16 +40,6 @@ bool is_packed(const Extents& extents, const Strides& strides, Layout layout, bo
     expected = strides[axis] * extents[axis];
   }
   return true;
-}
-
-Strides packed(const Extents& extents, Layout layout) {
-  Strides strides(extents.size(), 1);
-  std::int64_t next = 1;
-  for (const std::size_t axis : axes_of(extents.size(), layout)) {
-    strides[axis] = next;
-    next *= std::max<std::int64_t>(extents[axis], 1);
-  }
-  return strides;
 }
 
 /// Whether both layouts are the same for these extents.
@@ -172,6 +162,20 @@ std::optional<Role> role_of(const GraphView& view, PlanNode node) {
   return op ? std::optional(role_of(*op)) : std::nullopt;
 }
 
+Strides packed(const Extents& extents, Layout layout) {
+  Strides strides(extents.size(), 1);
+  std::int64_t next = 1;
+  for (const std::size_t axis : axes_of(extents.size(), layout)) {
+    strides[axis] = next;
+    next *= std::max<std::int64_t>(extents[axis], 1);
+  }
+  return strides;
+}
+
+bool is_packed(const Extents& extents, const Strides& strides, Layout layout) {
+  return is_packed_but_examples(extents, strides, layout, false);
+}
+
 bool is_dense(const Extents& extents, const Strides& strides) {
   return is_packed(extents, strides, Layout::channels_first);
 }
@@ -229,7 +233,7 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
     case Role::convolution:
     case Role::pooling:
       if (view.operand(node, 0) != value) return rows || is_packed(extents, strides, view.layout());
-      return is_packed(extents, strides, view.layout(), true);
+      return is_packed_but_examples(extents, strides, view.layout(), true);
     case Role::concat:
     case Role::split:
     case Role::slice:
@@ -253,6 +257,10 @@ bool is_converted(const GraphView& view, PlanValue value) {
   for (std::size_t i = 0; i < view.users(value); ++i)
     if (!view.is_free(view.user(value, i)) && !reads(view, view.user(value, i), value, strides)) return true;
   return false;
+}
+
+bool reads_copy(const GraphView& view, PlanNode node, PlanValue value) {
+  return is_converted(view, value) && !reads(view, node, value, strides_in_memory(view, value));
 }
 
 Strides other_strides(const GraphView& view, PlanValue value) {

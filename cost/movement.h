@@ -25,6 +25,10 @@ std::optional<Role> role_of(const GraphView& view, PlanNode node);
 
 /// How far apart, in elements, neighbours along each axis lie.
 using Strides = std::vector<std::int64_t>;
+/// Nothing between the elements.
+Strides packed(const Extents& extents, Layout layout);
+/// Whether a value that lies so has nothing between its elements. Along an axis of 1 there are no neighbours.
+bool is_packed(const Extents& extents, const Strides& strides, Layout layout);
 /// Whether a value that lies so has nothing between its elements, row by row. Along an axis of 1 there are no neighbours.
 bool is_dense(const Extents& extents, const Strides& strides);
 
@@ -46,6 +50,9 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
 bool is_converted(const GraphView& view, PlanValue value);
 /// How that copy lies.
 Strides other_strides(const GraphView& view, PlanValue value);
+
+/// Whether a node reads that copy, and not the value as it lies.
+bool reads_copy(const GraphView& view, PlanNode node, PlanValue value);
 
 /// Reshapes, transposes, splits and slices: what gives a view, if its readers allow.
 bool only_moves(const GraphView& view, PlanNode node);

@@ -22,6 +22,28 @@ std::int64_t stride_bytes(const GraphView& view, PlanValue value, std::int64_t a
          static_cast<std::int64_t>(size_of(view.element(value)));
 }
 
+std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
+  return (*view.extents(value))[static_cast<std::size_t>(axis)];
+}
+
+std::int64_t offset_of_view(const WholeGraph& view, PlanNode node, PlanValue result) {
+  const PlanValue operand = view.operand(node, 0);
+  std::int64_t axis = 0, begin = 0;
+  if (const auto* split = std::get_if<op::Split>(view.op(node))) {
+    axis = split->axis;
+    if (result != view.result(node, 0)) begin = extent(view, view.result(node, 0), axis);
+  } else if (const auto* slice = std::get_if<op::Slice>(view.op(node))) {
+    axis = slice->axis;
+    // Sizes that were assumed for unknown dimensions need not fit together: it is a part of the operand anyway.
+    begin =
+        std::clamp<std::int64_t>(view.size(slice->begin), 0,
+                                 std::max<std::int64_t>(0, extent(view, operand, axis) - extent(view, result, axis)));
+  }
+  if (begin == 0) return 0;
+  return begin * strides_in_memory(view, operand)[static_cast<std::size_t>(axis)] *
+         static_cast<std::int64_t>(size_of(view.element(operand)));
+}
+
 class Planner {
  public:
   Planner(const WholeGraph& view, const KernelPrices& prices) : view_(view), fusion_(view), prices_(prices) {}
@@ -83,59 +105,11 @@ class Planner {
                      [&](const Plan::Step& a, const Plan::Step& b) { return key(a) < key(b); });
   }
 
-  struct Storage {
-    PlanValue owner{};  ///< whose buffer it is; the owner of a view of an input is the input
-    std::int64_t offset = 0;
-  };
-
-  /// Where a value lies. Operands come before results, and concats before what is written into them.
-  Storage storage_of(PlanValue value) const {
-    Storage storage{value, 0};
-    for (;;) {
-      const PlanNode producer = view_.producer(storage.owner);
-      if (view_.is_free(producer)) return storage;
-      if (seen(view_, storage.owner)) {
-        storage.offset += offset_of_view(producer, storage.owner);
-        storage.owner = view_.operand(producer, 0);
-        continue;
-      }
-      const PlanNode concat = concat_in_place(view_, storage.owner);
-      if (concat == no_plan_node) return storage;
-      if (view_.operand(concat, 1) == storage.owner) {
-        const PlanValue first = view_.operand(concat, 0);
-        const auto axis = std::get<op::Concat>(*view_.op(concat)).axis;
-        storage.offset += extent(first, axis) * stride_bytes(view_, first, axis);
-      }
-      storage.owner = view_.result(concat, 0);
-    }
-  }
-
-  std::int64_t offset_of_view(PlanNode node, PlanValue result) const {
-    const PlanValue operand = view_.operand(node, 0);
-    std::int64_t axis = 0, begin = 0;
-    if (const auto* split = std::get_if<op::Split>(view_.op(node))) {
-      axis = split->axis;
-      if (result != view_.result(node, 0)) begin = extent(view_.result(node, 0), axis);
-    } else if (const auto* slice = std::get_if<op::Slice>(view_.op(node))) {
-      axis = slice->axis;
-      // Sizes that were assumed for unknown dimensions need not fit together: it is a part of the operand anyway.
-      begin = std::clamp<std::int64_t>(view_.size(slice->begin), 0,
-                                       std::max<std::int64_t>(0, extent(operand, axis) - extent(result, axis)));
-    }
-    if (begin == 0) return 0;
-    return begin * strides_in_memory(view_, operand)[static_cast<std::size_t>(axis)] *
-           static_cast<std::int64_t>(size_of(view_.element(operand)));
-  }
-
-  std::int64_t extent(PlanValue value, std::int64_t axis) const {
-    return (*view_.extents(value))[static_cast<std::size_t>(axis)];
-  }
-
   void place_values() {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::vector<std::size_t> buffer_of(view_.values(), none);
     const auto touch = [&](PlanValue value, std::size_t step) {
-      const Storage storage = storage_of(value);
+      const Storage storage = storage_of(view_, value);
       if (view_.is_free(view_.producer(storage.owner))) return;
       std::size_t& index = buffer_of[place(storage.owner)];
       if (index == none) {
@@ -163,10 +137,12 @@ class Planner {
         touch_copy(kernel.read[0], step);
         continue;
       }
-      for (const PlanValue value : kernel.read) {
-        if (reads_copy(kernel, value)) touch_copy(value, step);
-        if (reads_original(kernel, value)) touch(value, step);
-      }
+      for (const PlanValue value : kernel.read)
+        for (const PlanNode node : kernel.nodes)
+          for (std::size_t i = 0; i < view_.operands(node); ++i) {
+            if (view_.operand(node, i) != value) continue;
+            reads_copy(view_, node, value) ? touch_copy(value, step) : touch(value, step);
+          }
       for (const PlanValue value : kernel.written) touch(value, step);
     }
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
@@ -178,24 +154,11 @@ class Planner {
     plan_.arena_bytes = lay_out(plan_.buffers);
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
       const PlanValue value{i};
-      const Storage storage = storage_of(value);
+      const Storage storage = storage_of(view_, value);
       if (const std::size_t buffer = buffer_of[place(storage.owner)]; buffer != none)
         plan_.places.push_back({value, buffer, storage.offset, strides_in_memory(view_, value)});
       if (copy_of[i] != none) plan_.converted.push_back({value, copy_of[i], 0, other_strides(view_, value)});
     }
-  }
-
-  bool reads_original(const Kernel& kernel, PlanValue value) const { return reads_in(kernel, value, true); }
-  bool reads_copy(const Kernel& kernel, PlanValue value) const {
-    return is_converted(view_, value) && reads_in(kernel, value, false);
-  }
-  bool reads_in(const Kernel& kernel, PlanValue value, bool original) const {
-    if (!is_converted(view_, value)) return original;
-    const Strides strides = strides_in_memory(view_, value);
-    for (const PlanNode node : kernel.nodes)
-      for (std::size_t i = 0; i < view_.operands(node); ++i)
-        if (view_.operand(node, i) == value && reads(view_, node, value, strides) == original) return true;
-    return false;
   }
 
   const WholeGraph& view_;
@@ -205,6 +168,28 @@ class Planner {
 };
 
 }  // namespace
+
+/// Operands come before results, and concats before what is written into them.
+Storage storage_of(const WholeGraph& view, PlanValue value) {
+  Storage storage{value, 0};
+  for (;;) {
+    const PlanNode producer = view.producer(storage.owner);
+    if (view.is_free(producer)) return storage;
+    if (seen(view, storage.owner)) {
+      storage.offset += offset_of_view(view, producer, storage.owner);
+      storage.owner = view.operand(producer, 0);
+      continue;
+    }
+    const PlanNode concat = concat_in_place(view, storage.owner);
+    if (concat == no_plan_node) return storage;
+    if (view.operand(concat, 1) == storage.owner) {
+      const PlanValue first = view.operand(concat, 0);
+      const auto axis = std::get<op::Concat>(*view.op(concat)).axis;
+      storage.offset += extent(view, first, axis) * stride_bytes(view, first, axis);
+    }
+    storage.owner = view.result(concat, 0);
+  }
+}
 
 Plan plan(const WholeGraph& view, const KernelPrices& prices) { return Planner(view, prices).make(); }
 

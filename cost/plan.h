@@ -33,6 +33,13 @@ struct Plan {
   std::size_t launches() const { return steps.size(); }
 };
 
+/// Whose memory a value lies in, and from which byte on. The owner of a view of an input is the input.
+struct Storage {
+  PlanValue owner{};
+  std::int64_t offset = 0;
+};
+Storage storage_of(const WholeGraph& view, PlanValue value);
+
 /// The numbers of nodes and values in the plan are those of the view.
 Plan plan(const WholeGraph& view, const KernelPrices& prices);
 Plan plan(const Graph& graph, const KernelPrices& prices, const PlanOptions& options = {});

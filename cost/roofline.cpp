@@ -37,10 +37,11 @@ double step(ElementType element, Precision precision) {
   }
 }
 
-double nanoseconds_of_movement(const Kernel& kernel) {
-  const double bytes = kernel.weight_bytes + kernel.bytes;
-  return std::max(kernel.weight_bytes / h200::weight_bandwidth + kernel.bytes / h200::activation_bandwidth,
-                  std::min(bytes, h200::stream_share) / h200::stream_bandwidth);
+double nanoseconds_of_movement(const Kernel& kernel, Precision precision) {
+  const double share = stored(kernel.element, precision) == kernel.element ? 1.0 : 0.5;
+  const double weights = kernel.weight_bytes * share, activations = kernel.bytes * share;
+  return std::max(weights / h200::weight_bandwidth + activations / h200::activation_bandwidth,
+                  std::min(weights + activations, h200::stream_share) / h200::stream_bandwidth);
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ double Roofline::nanoseconds_of_product(const Kernel& kernel) const {
   const double tiles =
       kernel.batches * std::ceil(kernel.rows / h200::tile_rows) * std::ceil(kernel.columns / h200::tile_columns);
   const double rounds = std::ceil(tiles / h200::multiprocessors);
-  const double tiled = rounds * (kernel.depth + h200::tile_fill) * step(kernel.element, precision_) *
+  const double tiled = rounds * (kernel.depth + h200::tile_fill) *
+                       step(stored(kernel.element, precision_), precision_) *
                        (gathers_channels(kernel) ? h200::channels_first : 1.0);
   const double direct = 2 * kernel.batches * kernel.rows * kernel.columns * kernel.depth / h200::direct_operations;
   const bool has_groups = kernel.kind == Kernel::Kind::convolution && kernel.batches > 1;
@@ -61,8 +63,8 @@ Cost Roofline::price(const GraphView&, const Kernel& kernel) const { return pric
 
 Cost Roofline::price(const Kernel& kernel) const {
   const double nanoseconds =
-      least(kernel) +
-      std::max({nanoseconds_of_product(kernel), kernel.operations / h200::operations, nanoseconds_of_movement(kernel)});
+      least(kernel) + std::max({nanoseconds_of_product(kernel), kernel.operations / h200::operations,
+                                nanoseconds_of_movement(kernel, precision_)});
   return static_cast<Cost>(std::min(nanoseconds * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));
 }
 

@@ -7,11 +7,9 @@
 #pragma once
 
 #include "cost/kernel.h"
+#include "cost/precision.h"
 
 namespace taso {
-
-/// How products of float32 are done: on the tensor cores, which cut their factors to TF32, or exactly.
-enum class Precision : std::uint8_t { tf32, fp32 };
 
 /// 20 ns: the model is not as good as that, and no measurement is.
 inline constexpr Cost h200_noise = 20'000;

@@ -4,6 +4,7 @@
 
 #include "cost/graph_view.h"
 #include "ops/random.h"
+#include "tests/ops/random_graph.h"
 
 namespace taso {
 
@@ -14,7 +15,9 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   Pool& pool = *graph.pool;
   const Type type{ElementType::float32, shape_of({batch, 4, 4, 4})};
   const auto constant = [&](const char* name, const Extents& extents) {
-    return pool.constant(name, {ElementType::float32, shape_of(extents)});
+    Random data(std::hash<std::string_view>{}(name) % 1000);
+    return pool.constant(name, {ElementType::float32, shape_of(extents)},
+                         std::make_shared<HeldWeight>(random_array(data, ElementType::float32, extents)));
   };
   const Value full = constant("full", {4, 4, 3, 3}), deep = constant("deep", {4, 1, 3, 3}), vec = constant("vec", {4}),
               image = constant("image", {1, 4, 1, 1}), matrix = constant("matrix", {4, 4});

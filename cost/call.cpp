@@ -1,0 +1,278 @@
+#include "cost/call.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ops/error.h"
+#include "ops/operator_text.h"
+
+namespace taso {
+namespace {
+
+bool has_products(Kernel::Kind kind) { return kind == Kernel::Kind::convolution || kind == Kernel::Kind::matmul; }
+
+class CallMaker {
+ public:
+  CallMaker(const GraphView& view, const Kernel& kernel, Precision precision)
+      : view_(view), kernel_(kernel), precision_(precision), members_(kernel.nodes) {
+    std::sort(members_.begin(), members_.end());
+  }
+
+  PlacedCall make() {
+    Call& call = placed_.call;
+    call.kind = kernel_.kind;
+    if (kernel_.nodes.empty()) {
+      move(read({kernel_.read[0], false}), write({kernel_.read[0], true}));
+    } else if (kernel_.kind == Kernel::Kind::opaque) {
+      opaque();
+    } else if (kernel_.kind == Kernel::Kind::copy) {
+      copy();
+    } else {
+      steps();
+    }
+    if (has_products(call.kind) && precision_ == Precision::tf32 && !call.written.empty() &&
+        call.written[0].element == ElementType::float32)
+      call.precision = Precision::tf32;
+    return std::move(placed_);
+  }
+
+ private:
+  bool is_member(PlanNode node) const { return std::binary_search(members_.begin(), members_.end(), node); }
+
+  /// How the kernel would like a constant to lie: it is laid out ahead, once.
+  Strides strides_of_weight(PlanValue value) const {
+    const Extents& extents = *view_.extents(value);
+    const bool is_image_kernel =
+        view_.layout() == Layout::channels_last && (kernel_.kind == Kernel::Kind::convolution ||
+                                                    (!kernel_.written.empty() && is_image(view_, kernel_.written[0])));
+    const bool has_channels =
+        !kernel_.written.empty() && extents.size() == view_.extents(kernel_.written[0])->size() && extents.size() > 2;
+    return packed(extents, is_image_kernel && has_channels ? Layout::channels_last : Layout::channels_first);
+  }
+
+  Call::Operand operand(PlacedValue placed) const {
+    Call::Operand operand;
+    operand.element = stored(view_.element(placed.value), precision_);
+    operand.is_weight = view_.is_weight(placed.value);
+    if (view_.extents(placed.value) == nullptr) return operand;
+    operand.extents = *view_.extents(placed.value);
+    operand.strides = operand.is_weight ? strides_of_weight(placed.value)
+                      : placed.is_copy  ? other_strides(view_, placed.value)
+                                        : strides_in_memory(view_, placed.value);
+    // Along an axis of 1 a stride means nothing, but libraries look at it: let equal things look equal.
+    const bool last = view_.layout() == Layout::channels_last && operand.extents.size() > 2 &&
+                      (kernel_.kind == Kernel::Kind::convolution || kernel_.kind == Kernel::Kind::pooling);
+    for (const Layout layout : {last ? Layout::channels_last : Layout::channels_first,
+                                last ? Layout::channels_first : Layout::channels_last}) {
+      if (!is_packed(operand.extents, operand.strides, layout)) continue;
+      operand.strides = packed(operand.extents, layout);
+      break;
+    }
+    return operand;
+  }
+
+  static std::uint32_t place_in(std::vector<PlacedValue>& list, PlacedValue placed, bool& is_new) {
+    const auto found = std::find(list.begin(), list.end(), placed);
+    is_new = found == list.end();
+    if (is_new) list.push_back(placed);
+    return static_cast<std::uint32_t>(is_new ? list.size() - 1 : static_cast<std::size_t>(found - list.begin()));
+  }
+  std::uint32_t read(PlacedValue placed) {
+    bool is_new = false;
+    const std::uint32_t index = place_in(placed_.read, placed, is_new);
+    if (is_new) placed_.call.read.push_back(operand(placed));
+    return index;
+  }
+  std::uint32_t read(PlanNode node, PlanValue value) { return read({value, reads_copy(view_, node, value)}); }
+  std::uint32_t write(PlacedValue placed) {
+    bool is_new = false;
+    const std::uint32_t index = place_in(placed_.written, placed, is_new);
+    if (is_new) placed_.call.written.push_back(operand(placed));
+    return index;
+  }
+
+  // --- what computes ---
+
+  void steps() {
+    std::vector<PlanNode> order;
+    for (const PlanValue value : kernel_.written) visit(view_.producer(value), order);
+    Call& call = placed_.call;
+    auto next = static_cast<std::uint32_t>(call.read.size());
+    std::unordered_map<PlanNode, std::uint32_t> first_result;
+    for (const PlanNode node : order) {
+      if (node == kernel_.main) call.main = call.steps.size();
+      Call::Step step{*view_.op(node), {}, next};
+      for (std::size_t i = 0; i < view_.operands(node); ++i) {
+        const PlanValue value = view_.operand(node, i);
+        const PlanNode producer = view_.producer(value);
+        if (!is_member(producer)) {
+          step.operands.push_back(read(node, value));
+          continue;
+        }
+        std::uint32_t number = first_result.at(producer);
+        for (std::size_t j = 0; view_.result(producer, j) != value; ++j) ++number;
+        step.operands.push_back(number);
+      }
+      first_result.emplace(node, next);
+      next += static_cast<std::uint32_t>(view_.results(node));
+      call.steps.push_back(std::move(step));
+    }
+    for (const PlanValue value : kernel_.written) {
+      write({value, false});
+      const PlanNode producer = view_.producer(value);
+      std::uint32_t number = first_result.at(producer);
+      for (std::size_t j = 0; view_.result(producer, j) != value; ++j) ++number;
+      call.results.push_back(number);
+    }
+  }
+
+  void visit(PlanNode node, std::vector<PlanNode>& order) {
+    if (std::find(order.begin(), order.end(), node) != order.end()) return;
+    for (std::size_t i = 0; i < view_.operands(node); ++i) {
+      const PlanNode producer = view_.producer(view_.operand(node, i));
+      is_member(producer) ? visit(producer, order) : static_cast<void>(read(node, view_.operand(node, i)));
+    }
+    order.push_back(node);
+  }
+
+  // --- what only moves ---
+
+  void move(std::uint32_t from, std::uint32_t to) {
+    Call& call = placed_.call;
+    call.pieces.push_back({from, to, 0, 0, call.read[from].extents, call.written[to].extents, call.read[from].strides,
+                           call.written[to].strides});
+  }
+
+  void copy() {
+    switch (*role_of(view_, kernel_.main)) {
+      case Role::concat: {
+        const std::uint32_t to = write({view_.result(kernel_.main, 0), false});
+        return gather(kernel_.main, to, 0);
+      }
+      case Role::split: return scatter(kernel_.main, read(kernel_.main, view_.operand(kernel_.main, 0)), 0);
+      case Role::slice: {
+        const auto& slice = std::get<op::Slice>(*view_.op(kernel_.main));
+        take(kernel_.main, slice.axis, slice.begin.known().value_or(0));
+        return;
+      }
+      case Role::transpose: {
+        const std::uint32_t from = read(kernel_.main, view_.operand(kernel_.main, 0));
+        const std::uint32_t to = write({view_.result(kernel_.main, 0), false});
+        move(from, to);
+        Call::Piece& piece = placed_.call.pieces.back();
+        const auto& permutation = std::get<op::Transpose>(*view_.op(kernel_.main)).permutation;
+        for (std::size_t i = 0; i < permutation.size(); ++i)
+          piece.from_strides[i] = placed_.call.read[from].strides[static_cast<std::size_t>(permutation[i])];
+        piece.from_extents = piece.to_extents;
+        return;
+      }
+      case Role::reshape: {
+        const std::uint32_t from = read(kernel_.main, view_.operand(kernel_.main, 0));
+        return move(from, write({view_.result(kernel_.main, 0), false}));
+      }
+      default: return steps();
+    }
+  }
+
+  std::int64_t extent(PlanValue value, std::int64_t axis) const {
+    return (*view_.extents(value))[static_cast<std::size_t>(axis)];
+  }
+
+  void take(PlanNode node, std::int64_t axis, std::int64_t begin) {
+    const std::uint32_t from = read(node, view_.operand(node, 0));
+    const PlanValue result = view_.result(node, 0);
+    move(from, write({result, false}));
+    Call::Piece& piece = placed_.call.pieces.back();
+    piece.from_extents = piece.to_extents;
+    piece.from_offset = begin * piece.from_strides[static_cast<std::size_t>(axis)];
+  }
+
+  /// What the concats below do not find in its place, from this number of elements along the axis on.
+  void gather(PlanNode concat, std::uint32_t to, std::int64_t begin) {
+    const std::int64_t axis = std::get<op::Concat>(*view_.op(concat)).axis;
+    for (std::size_t i = 0; i < view_.operands(concat); ++i) {
+      const PlanValue value = view_.operand(concat, i);
+      const PlanNode producer = view_.producer(value);
+      if (is_member(producer)) {
+        gather(producer, to, begin);
+      } else if (!is_in_place(view_, concat, i)) {
+        move(read(concat, value), to);
+        Call::Piece& piece = placed_.call.pieces.back();
+        piece.to_extents = piece.from_extents;
+        piece.to_offset = begin * piece.to_strides[static_cast<std::size_t>(axis)];
+      }
+      begin += extent(value, axis);
+    }
+  }
+
+  void scatter(PlanNode split, std::uint32_t from, std::int64_t begin) {
+    const std::int64_t axis = std::get<op::Split>(*view_.op(split)).axis;
+    // A part that nobody uses may have no number.
+    const std::int64_t whole = extent(view_.operand(split, 0), axis);
+    const PlanValue first = view_.result(split, 0), second = view_.result(split, 1);
+    const std::int64_t length = first != no_plan_value ? extent(first, axis) : whole - extent(second, axis);
+    for (const auto& [value, at] : {std::pair(first, begin), std::pair(second, begin + length)}) {
+      if (value == no_plan_value) continue;
+      if (std::find(kernel_.written.begin(), kernel_.written.end(), value) != kernel_.written.end()) {
+        move(from, write({value, false}));
+        Call::Piece& piece = placed_.call.pieces.back();
+        piece.from_extents = piece.to_extents;
+        piece.from_offset = at * piece.from_strides[static_cast<std::size_t>(axis)];
+      }
+      for (std::size_t i = 0; i < view_.users(value); ++i)
+        if (is_member(view_.user(value, i))) scatter(view_.user(value, i), from, at);
+    }
+  }
+
+  void opaque() {
+    for (std::size_t i = 0; i < view_.operands(kernel_.main); ++i)
+      if (view_.operand(kernel_.main, i) != no_plan_value) read(kernel_.main, view_.operand(kernel_.main, i));
+    for (const PlanValue value : kernel_.written) write({value, false});
+  }
+
+  const GraphView& view_;
+  const Kernel& kernel_;
+  Precision precision_;
+  std::vector<PlanNode> members_;
+  PlacedCall placed_;
+};
+
+std::string text_of(const Call::Operand& operand) {
+  std::string text =
+      fmt::format("{}{}[{}]", operand.is_weight ? "*" : "", name_of(operand.element), fmt::join(operand.extents, ","));
+  if (operand.strides == packed(operand.extents, Layout::channels_first)) return text;
+  if (operand.strides == packed(operand.extents, Layout::channels_last)) return text + "last";
+  return text + fmt::format("by[{}]", fmt::join(operand.strides, ","));
+}
+
+std::string text_of(const Call::Piece& piece) {
+  std::string text = fmt::format("{}+{}[{}]by[{}]", piece.read, piece.from_offset, fmt::join(piece.from_extents, ","),
+                                 fmt::join(piece.from_strides, ","));
+  text += fmt::format(" to {}+{}", piece.written, piece.to_offset);
+  if (piece.to_extents != piece.from_extents) text += fmt::format("[{}]", fmt::join(piece.to_extents, ","));
+  return text + fmt::format("by[{}]", fmt::join(piece.to_strides, ","));
+}
+
+}  // namespace
+
+PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision) {
+  return CallMaker(view, kernel, precision).make();
+}
+
+std::string text_of(const Call& call) {
+  std::string text = fmt::format("{} {}:", name_of(call.kind), name_of(call.precision));
+  for (const Call::Operand& operand : call.read) text += " " + text_of(operand);
+  text += " ->";
+  for (const Call::Operand& operand : call.written) text += " " + text_of(operand);
+  text += ":";
+  for (const Call::Step& step : call.steps)
+    text += fmt::format(" {}({})", text_of(step.op), fmt::join(step.operands, ","));
+  for (const Call::Piece& piece : call.pieces) text += " " + text_of(piece);
+  if (call.results.size() > 1) text += fmt::format(" = {}", fmt::join(call.results, ","));
+  return text;
+}
+
+}  // namespace taso

@@ -1,0 +1,298 @@
+#include "cost/execution.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "ops/error.h"
+#include "ops/interpreter.h"
+
+namespace taso {
+namespace {
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+}
+
+std::int64_t elements_of(const Extents& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) product *= extent;
+  return product;
+}
+
+/// Moves elements of some size from one side to the other, in the order of the extents.
+void rearrange(const Extents& extents, std::size_t size, const std::byte* from, const Strides& from_strides,
+               std::byte* to, const Strides& to_strides) {
+  if (elements_of(extents) == 0) return;
+  Extents index(extents.size(), 0);
+  std::int64_t at = 0, target = 0;
+  for (;;) {
+    std::memcpy(to + target * static_cast<std::int64_t>(size), from + at * static_cast<std::int64_t>(size), size);
+    std::size_t axis = extents.size();
+    for (;;) {
+      if (axis == 0) return;
+      --axis;
+      at += from_strides[axis];
+      target += to_strides[axis];
+      if (++index[axis] < extents[axis]) break;
+      at -= from_strides[axis] * extents[axis];
+      target -= to_strides[axis] * extents[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+class Maker {
+ public:
+  Maker(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision)
+      : view_(view), graph_(graph), plan_(plan), precision_(precision) {}
+
+  Execution make() {
+    need_known_sizes();
+    index_places();
+    bind_borders();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) add(i);
+    copy_outputs();
+    lay_out_weights();
+    steps_.arena_bytes = plan_.arena_bytes;
+    execution_.steps = std::move(steps_);
+    return std::move(execution_);
+  }
+
+ private:
+  void need_known_sizes() const {
+    for (std::uint32_t i = 0; i < view_.values(); ++i) {
+      const Type& type = view_.value(PlanValue{i}).type();
+      const bool is_used = view_.users(PlanValue{i}) > 0 || view_.is_output(PlanValue{i});
+      if (!is_used) continue;
+      const bool is_known = type.shape && std::all_of(type.shape->begin(), type.shape->end(),
+                                                      [](const Dim& dim) { return dim.is_static(); });
+      if (!is_known || size_of(type.element) == 0)
+        throw InputError(fmt::format("a result of {} has no size that is known ahead, so that no plan can be run",
+                                     producer_name(PlanValue{i})));
+    }
+  }
+
+  std::string producer_name(PlanValue value) const {
+    const PlanNode node = view_.producer(value);
+    if (view_.op(node) != nullptr) return std::string(name_of(*view_.op(node)));
+    if (const Opaque* opaque = view_.node(node).as_opaque()) return opaque->kind;
+    if (const Input* input = view_.node(node).as_input()) return fmt::format("the input '{}'", input->name);
+    return "a constant";
+  }
+
+  void index_places() {
+    place_.assign(view_.values(), nullptr);
+    copy_.assign(view_.values(), nullptr);
+    for (const Plan::Place& found : plan_.places) place_[place(found.value)] = &found;
+    for (const Plan::Place& found : plan_.converted) copy_[place(found.value)] = &found;
+  }
+
+  std::int64_t dense_bytes(PlanValue value) const {
+    return elements_of(*view_.extents(value)) *
+           static_cast<std::int64_t>(size_of(stored(view_.element(value), precision_)));
+  }
+
+  /// Bytes are planned for the types of the graph; what is stored in fewer needs fewer.
+  std::int64_t stored_offset(PlanValue value, std::int64_t bytes) const {
+    const auto size = static_cast<std::int64_t>(size_of(view_.element(value)));
+    return bytes / size * static_cast<std::int64_t>(size_of(stored(view_.element(value), precision_)));
+  }
+
+  void bind_borders() {
+    for (const Value& input : graph_.inputs) {
+      const PlanValue value = view_.find(input);
+      steps_.input_bytes.push_back(value == no_plan_value ? 0 : dense_bytes(value));
+    }
+    output_of_buffer_.assign(plan_.buffers.size(), no_output);
+    is_written_.assign(graph_.outputs.size(), false);
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const PlanValue value = view_.find(graph_.outputs[i]);
+      steps_.output_bytes.push_back(dense_bytes(value));
+      const Plan::Place* const found = place_of_output(value);
+      if (found == nullptr || found->offset != 0 || output_of_buffer_[found->buffer] != no_output) continue;
+      if (stored_offset(value, plan_.buffers[found->buffer].size) != dense_bytes(value)) continue;
+      output_of_buffer_[found->buffer] = static_cast<std::uint32_t>(i);
+      is_written_[i] = true;
+    }
+  }
+
+  bool is_output_in_copy(PlanValue value) const {
+    return copy_[place(value)] != nullptr && !is_dense(*view_.extents(value), strides_in_memory(view_, value));
+  }
+  const Plan::Place* place_of_output(PlanValue value) const {
+    return is_output_in_copy(value) ? copy_[place(value)] : place_[place(value)];
+  }
+
+  Binding in_buffer(PlanValue value, const Plan::Place& found) const {
+    const std::int64_t offset = stored_offset(value, found.offset);
+    if (const std::uint32_t output = output_of_buffer_[found.buffer]; output != no_output)
+      return {Binding::Place::output, output, offset};
+    return {Binding::Place::arena, 0, plan_.buffers[found.buffer].offset + offset};
+  }
+
+  /// Of what a kernel reads or writes. A view of an input has no place of its own: it lies in the input.
+  Binding binding(PlacedValue placed, const Call::Operand& operand) {
+    Binding found = place_of(placed, operand);
+    if (elements_of(operand.extents) == 0) found.offset = 0;  // wherever nothing lies
+    return found;
+  }
+  Binding place_of(PlacedValue placed, const Call::Operand& operand) {
+    if (operand.is_weight) return weight(placed.value, operand);
+    const Plan::Place* const found = placed.is_copy ? copy_[place(placed.value)] : place_[place(placed.value)];
+    if (found != nullptr) return in_buffer(placed.value, *found);
+    check(!placed.is_copy, "a copy has a place");
+    const auto [owner, offset] = storage_of(view_, placed.value);
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
+      if (view_.find(graph_.inputs[i]) == owner)
+        return {Binding::Place::input, static_cast<std::uint32_t>(i), stored_offset(owner, offset)};
+    check(false, "what is not computed is an input or a weight");
+    return {};
+  }
+
+  Binding weight(PlanValue value, const Call::Operand& operand) {
+    const auto [found, is_new] = weights_.try_emplace({value, operand.strides}, weight_bytes_);
+    if (is_new) weight_bytes_ += aligned(dense_bytes(value));
+    return {Binding::Place::weights, 0, found->second};
+  }
+
+  void add(std::size_t index) {
+    const Kernel& kernel = plan_.steps[index].kernel;
+    PlacedCall placed = call_of(view_, kernel, precision_);
+    const auto is_empty = [](const Call::Operand& operand) { return elements_of(operand.extents) == 0; };
+    if (std::all_of(placed.call.written.begin(), placed.call.written.end(), is_empty)) return;  // nothing to do
+    DeviceSteps::Step step;
+    for (std::size_t i = 0; i < placed.read.size(); ++i)
+      step.read.push_back(binding(placed.read[i], placed.call.read[i]));
+    for (std::size_t i = 0; i < placed.written.size(); ++i)
+      step.written.push_back(binding(placed.written[i], placed.call.written[i]));
+    if (kernel.kind == Kernel::Kind::opaque) step.host = on_host(kernel, placed);
+    step.call = std::move(placed.call);
+    steps_.steps.push_back(std::move(step));
+    execution_.plan_steps.push_back(index);
+  }
+
+  /// What an operator that we do not model does with its operands' bytes.
+  decltype(DeviceSteps::Step::host) on_host(const Kernel& kernel, const PlacedCall& placed) {
+    const Node& node = view_.node(kernel.main);
+    const Opaque* const opaque = node.as_opaque();
+    check(opaque != nullptr, "an operator without a kernel is one that we do not model");
+    if (!opaque->body) throw InputError(fmt::format("cannot run {}: nothing is known of it", opaque->kind));
+    if (const std::string obstacle = opaque->body->obstacle(); !obstacle.empty())
+      throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
+    auto& kinds = execution_.on_host;
+    if (std::find(kinds.begin(), kinds.end(), opaque->kind) == kinds.end()) kinds.push_back(opaque->kind);
+
+    struct Side {
+      ElementType element;
+      Extents extents;
+    };
+    std::vector<Side> read;
+    for (const PlacedValue& value : placed.read)
+      read.push_back({view_.element(value.value), *view_.extents(value.value)});
+    std::vector<std::optional<std::size_t>> operands;  // which of those that are read
+    for (std::size_t i = 0; i < view_.operands(kernel.main); ++i) {
+      operands.emplace_back();
+      for (std::size_t j = 0; j < placed.read.size(); ++j)
+        if (placed.read[j].value == view_.operand(kernel.main, i)) operands.back() = j;
+    }
+    std::vector<std::size_t> results;  // for each that is written
+    for (const PlacedValue& value : placed.written)
+      for (std::size_t j = 0; j < view_.results(kernel.main); ++j)
+        if (view_.result(kernel.main, j) == value.value) results.push_back(j);
+
+    return [read = std::move(read), operands = std::move(operands), results = std::move(results), body = opaque->body,
+            kind = opaque->kind, precision = precision_](std::span<const std::span<const std::byte>> from,
+                                                         std::span<const std::span<std::byte>> to) {
+      std::vector<std::optional<Array>> arrays;
+      for (const std::optional<std::size_t>& operand : operands) {
+        arrays.emplace_back();
+        if (!operand) continue;
+        const Side& side = read[*operand];
+        arrays.back() = from_device(from[*operand], side.element, side.extents, precision);
+      }
+      const std::vector<Array> computed = body->run(arrays);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const std::vector<std::byte> bytes = to_device(computed.at(results[i]), precision);
+        if (bytes.size() != to[i].size())
+          throw InputError(fmt::format("{} gave a result of another size than was promised", kind));
+        std::copy(bytes.begin(), bytes.end(), to[i].begin());
+      }
+    };
+  }
+
+  /// Outputs that no kernel writes where they belong: inputs, weights, parts of others.
+  void copy_outputs() {
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      if (is_written_[i] || steps_.output_bytes[i] == 0) continue;
+      const PlanValue value = view_.find(graph_.outputs[i]);
+      Call call;
+      call.kind = Kernel::Kind::copy;
+      Call::Operand to{stored(view_.element(value), precision_), *view_.extents(value),
+                       strides_of(*view_.extents(value)), false};
+      Call::Operand from = to;
+      from.is_weight = view_.is_weight(value);
+      if (!from.is_weight && !is_output_in_copy(value)) from.strides = strides_in_memory(view_, value);
+      call.pieces.push_back({0, 0, 0, 0, from.extents, to.extents, from.strides, to.strides});
+      DeviceSteps::Step step;
+      step.read.push_back(binding({value, is_output_in_copy(value)}, from));
+      step.written.push_back({Binding::Place::output, static_cast<std::uint32_t>(i), 0});
+      call.read.push_back(std::move(from));
+      call.written.push_back(std::move(to));
+      step.call = std::move(call);
+      steps_.steps.push_back(std::move(step));
+    }
+  }
+
+  void lay_out_weights() {
+    steps_.weights.resize(static_cast<std::size_t>(weight_bytes_));
+    std::vector<Value> values;
+    for (const auto& [key, offset] : weights_)
+      if (values.empty() || !(values.back() == view_.value(key.first))) values.push_back(view_.value(key.first));
+    const std::vector<Array> arrays = interpret(Graph{graph_.pool, {}, values}, {});
+    std::size_t at = 0;
+    for (const auto& [key, offset] : weights_) {
+      while (!(values[at] == view_.value(key.first))) ++at;
+      const std::vector<std::byte> bytes = to_device(arrays[at], precision_);
+      const Extents& extents = *view_.extents(key.first);
+      rearrange(extents, size_of(stored(view_.element(key.first), precision_)), bytes.data(), strides_of(extents),
+                steps_.weights.data() + offset, key.second);
+    }
+  }
+
+  static constexpr std::uint32_t no_output = static_cast<std::uint32_t>(-1);
+  const WholeGraph& view_;
+  const Graph& graph_;
+  const Plan& plan_;
+  Precision precision_;
+  Execution execution_;
+  DeviceSteps steps_;
+  std::vector<const Plan::Place*> place_, copy_;  // by value
+  std::vector<std::uint32_t> output_of_buffer_;
+  std::vector<bool> is_written_;  // by output
+  std::map<std::pair<PlanValue, Strides>, std::int64_t> weights_;
+  std::int64_t weight_bytes_ = 0;
+};
+
+}  // namespace
+
+Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision) {
+  return Maker(view, graph, plan, precision).make();
+}
+
+std::vector<std::byte> to_device(const Array& array, Precision precision) {
+  const ElementType element = stored(array.type(), precision);
+  const Array kept = element == array.type() ? array : array.cast(element);
+  return {kept.data(), kept.data() + kept.bytes()};
+}
+
+Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents, Precision precision) {
+  Array array(stored(element, precision), extents);
+  check(array.bytes() == bytes.size(), "as many bytes as the type has");
+  std::copy(bytes.begin(), bytes.end(), array.mutable_data());
+  return array.type() == element ? array : array.cast(element);
+}
+
+}  // namespace taso

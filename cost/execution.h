@@ -1,0 +1,24 @@
+// A plan made ready for a device: every step with the memory that it works on, and the weights laid out as the steps want them.
+#pragma once
+
+#include "cost/accelerator.h"
+#include "cost/plan.h"
+
+namespace taso {
+
+struct Execution {
+  DeviceSteps steps;
+  std::vector<std::size_t>
+      plan_steps;                    ///< which step of the plan each of them is; copies of outputs at the end have none
+  std::vector<std::string> on_host;  ///< the kinds of operators that have no kernel, each once
+};
+
+/// All sizes must be known. Reads the weights, and computes what depends on them alone. Throws InputError where something
+/// cannot be run: a size that is not known, an operator that the interpreter does not have.
+Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision);
+
+/// An input or output as the device has it, and back. The element type is the one stored; bytes are row by row.
+std::vector<std::byte> to_device(const Array& array, Precision precision);
+Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents, Precision precision);
+
+}  // namespace taso

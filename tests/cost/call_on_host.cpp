@@ -1,0 +1,123 @@
+#include "tests/cost/call_on_host.h"
+
+#include <cstring>
+
+#include "ops/error.h"
+#include "ops/interpreter.h"
+
+namespace taso {
+namespace {
+
+/// The places of all elements, row by row.
+std::vector<std::int64_t> places_of(const Extents& extents, const Strides& strides) {
+  std::vector<std::int64_t> places{0};
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    std::vector<std::int64_t> more;
+    more.reserve(places.size() * static_cast<std::size_t>(extents[axis]));
+    for (const std::int64_t place : places)
+      for (std::int64_t i = 0; i < extents[axis]; ++i) more.push_back(place + i * strides[axis]);
+    places = std::move(more);
+  }
+  return places;
+}
+
+}  // namespace
+
+std::int64_t span_bytes(const Call::Operand& operand) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < operand.extents.size(); ++i) {
+    if (operand.extents[i] == 0) return 0;
+    last += (operand.extents[i] - 1) * operand.strides[i];
+  }
+  return (last + 1) * static_cast<std::int64_t>(size_of(operand.element));
+}
+
+Array gathered(const Call::Operand& operand, const std::byte* data) {
+  Array array(operand.element, operand.extents);
+  const auto size = static_cast<std::int64_t>(size_of(operand.element));
+  std::byte* to = array.mutable_data();
+  for (const std::int64_t at : places_of(operand.extents, operand.strides)) {
+    std::memcpy(to, data + at * size, static_cast<std::size_t>(size));
+    to += size;
+  }
+  return array;
+}
+
+void run_on_host(const Call& call, const std::vector<const std::byte*>& read, const std::vector<std::byte*>& written,
+                 bool in_its_type) {
+  for (const Call::Piece& piece : call.pieces) {
+    const auto size = static_cast<std::int64_t>(size_of(call.read[piece.read].element));
+    const auto from = places_of(piece.from_extents, piece.from_strides);
+    const auto to = places_of(piece.to_extents, piece.to_strides);
+    check(from.size() == to.size(), "a piece has as many elements on both sides");
+    for (std::size_t i = 0; i < from.size(); ++i)
+      std::memcpy(written[piece.written] + (piece.to_offset + to[i]) * size,
+                  read[piece.read] + (piece.from_offset + from[i]) * size, static_cast<std::size_t>(size));
+  }
+  if (call.steps.empty()) return;
+  std::vector<Array> values;
+  for (std::size_t i = 0; i < call.read.size(); ++i) {
+    Array array = gathered(call.read[i], read[i]);
+    values.push_back(in_its_type || !is_floating(array.type()) ? array : array.cast(ElementType::float64));
+  }
+  for (const Call::Step& step : call.steps) {
+    check(step.first_result == values.size(), "values are numbered in their order");
+    std::vector<Array> operands;
+    for (const std::uint32_t operand : step.operands) operands.push_back(values.at(operand));
+    for (Array& result : evaluate(step.op, operands)) values.push_back(std::move(result));
+  }
+  for (std::size_t i = 0; i < call.written.size(); ++i) {
+    const Call::Operand& operand = call.written[i];
+    const Array result = values.at(call.results[i]).cast(operand.element);
+    check(result.extents() == operand.extents, "a result has the extents that were promised");
+    const auto size = static_cast<std::int64_t>(size_of(operand.element));
+    const std::byte* from = result.data();
+    for (const std::int64_t at : places_of(operand.extents, operand.strides)) {
+      std::memcpy(written[i] + at * size, from, static_cast<std::size_t>(size));
+      from += size;
+    }
+  }
+}
+
+std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
+                                                const std::vector<std::vector<std::byte>>& inputs) {
+  std::vector<std::vector<std::byte>> outputs;
+  for (const std::int64_t bytes : steps.output_bytes) outputs.emplace_back(static_cast<std::size_t>(bytes));
+  std::vector<std::byte> arena(static_cast<std::size_t>(steps.arena_bytes), std::byte{0xA5});
+  const auto range = [&](const Binding& binding, std::int64_t bytes) -> std::byte* {
+    const std::vector<std::byte>* memory = &arena;
+    if (binding.place == Binding::Place::weights) memory = &steps.weights;
+    if (binding.place == Binding::Place::input) memory = &inputs.at(binding.index);
+    if (binding.place == Binding::Place::output) memory = &outputs.at(binding.index);
+    check(binding.offset >= 0 && binding.offset + bytes <= static_cast<std::int64_t>(memory->size()),
+          "a step stays within its memory");
+    return const_cast<std::byte*>(memory->data()) + binding.offset;
+  };
+  for (const DeviceSteps::Step& step : steps.steps) {
+    check(step.read.size() == step.call.read.size() && step.written.size() == step.call.written.size(),
+          "every operand is bound");
+    std::vector<const std::byte*> read;
+    std::vector<std::byte*> written;
+    for (std::size_t i = 0; i < step.read.size(); ++i)
+      read.push_back(range(step.read[i], span_bytes(step.call.read[i])));
+    for (std::size_t i = 0; i < step.written.size(); ++i) {
+      check(step.written[i].place == Binding::Place::arena || step.written[i].place == Binding::Place::output,
+            "nothing writes into inputs or weights");
+      written.push_back(range(step.written[i], span_bytes(step.call.written[i])));
+    }
+    if (!step.host) {
+      run_on_host(step.call, read, written, true);
+      continue;
+    }
+    std::vector<std::span<const std::byte>> from;
+    std::vector<std::span<std::byte>> to;
+    for (std::size_t i = 0; i < read.size(); ++i)
+      from.emplace_back(read[i], static_cast<std::size_t>(span_bytes(step.call.read[i])));
+    for (std::size_t i = 0; i < written.size(); ++i)
+      to.emplace_back(written[i], static_cast<std::size_t>(span_bytes(step.call.written[i])));
+    step.host(from, to);
+  }
+  return outputs;
+}
+
+}  // namespace taso

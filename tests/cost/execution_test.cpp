@@ -1,0 +1,119 @@
+// Plans, made ready for a device and run step by step on memory as it would have it, compute what their graphs mean.
+#include "cost/execution.h"
+
+#include <set>
+
+#include "cost/roofline.h"
+#include "ops/graph_text.h"
+#include "ops/interpreter.h"
+#include "tests/catch.h"
+#include "tests/cost/call_on_host.h"
+#include "tests/cost/random_plan_graph.h"
+#include "tests/ops/random_graph.h"
+
+using namespace taso;
+
+namespace {
+
+bool is_near(const Array& a, const Array& b, double tolerance) {
+  if (a.type() != b.type() || a.extents() != b.extents()) return false;
+  const auto x = a.doubles(), y = b.doubles();
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) return false;
+    error += (x[i] - y[i]) * (x[i] - y[i]);
+    norm += y[i] * y[i];
+  }
+  return error <= tolerance * tolerance * norm;
+}
+
+void check_execution(const Graph& graph, Random& random, Precision precision, double tolerance) {
+  std::vector<Array> inputs;
+  for (const Value& input : graph.inputs)
+    inputs.push_back(random_array(random, input.type().element, *static_extents(input.shape())));
+  std::vector<Array> expected;
+  try {
+    expected = interpret(graph, inputs);
+  } catch (const InputError&) {
+    return;  // an operator that does not run
+  }
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    const WholeGraph view(graph, {}, layout);
+    const Plan laid = plan(view, Roofline());
+    const Execution execution = make_execution(view, graph, laid, precision);
+    std::vector<std::vector<std::byte>> bytes;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      bytes.push_back(view.find(graph.inputs[i]) == no_plan_value ? std::vector<std::byte>()
+                                                                  : to_device(inputs[i], precision));
+    INFO(text_of(graph) << "\n" << text_of(laid, view));
+    const auto outputs = run_on_host(execution.steps, bytes);
+    REQUIRE(outputs.size() == expected.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      INFO(text_of(graph) << "\n"
+                          << text_of(laid, view) << "output " << i << (layout == Layout::channels_last ? " last" : ""));
+      REQUIRE(is_near(from_device(outputs[i], expected[i].type(), expected[i].extents(), precision), expected[i],
+                      tolerance));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what runs on a device computes what the graph means, in either layout") {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    INFO("seed " << seed);
+    const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 40);
+    check_execution(graph, random, Precision::fp32, 1e-4);
+  }
+}
+
+TEST_CASE("graphs over all operators run step by step") {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    INFO("seed " << seed);
+    RandomGraphOptions options;
+    options.nodes = 4 + seed % 12;
+    options.most_elements = 2000;
+    check_execution(RandomGraph(seed, options).make(), random, Precision::fp32, 1e-4);
+  }
+}
+
+TEST_CASE("half precision is stored in half of the bytes") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    INFO("seed " << seed);
+    const Graph graph = random_plan_graph(random, 1, 3);
+    check_execution(graph, random, Precision::fp16, 0.02);
+  }
+}
+
+TEST_CASE("equal kernels of different graphs are one call") {
+  Random random(7);
+  std::set<std::string> texts;
+  for (int shift = 0; shift < 2; ++shift) {
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    Pool& pool = *graph.pool;
+    const Type type{ElementType::float32, shape_of({1, 4, 8, 8})};
+    const Value x = pool.input("x", type), other = pool.input("other", type);
+    Value value = x;
+    if (shift == 1) value = pool.apply(op::MaxPool{{3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, {other});
+    const Value weight = pool.constant(shift == 0 ? "a" : "b", {ElementType::float32, shape_of({4, 4, 3, 3})});
+    value = pool.apply(op::Conv{{1, 1}, {1, 1}, {1, 1, 1, 1}, 1}, {value, weight});
+    value = pool.apply(op::Relu{}, {pool.apply(op::Add{}, {value, x})});
+    graph.inputs = {x, other};
+    graph.outputs = {value};
+    const WholeGraph view(graph);
+    for (const Plan::Step& step : plan(view, Roofline()).steps)
+      if (step.kernel.kind == Kernel::Kind::convolution)
+        texts.insert(text_of(call_of(view, step.kernel, Precision::tf32).call));
+  }
+  // The residual is the convolution's own input in one of them.
+  CHECK(texts == std::set<std::string>{
+                     "convolution tf32: float32[1,4,8,8] *float32[4,4,3,3] -> float32[1,4,8,8]: "
+                     "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(2,0) relu(3)",
+                     "convolution tf32: float32[1,4,8,8] *float32[4,4,3,3] float32[1,4,8,8] -> float32[1,4,8,8]: "
+                     "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(3,2) relu(4)"});
+}
