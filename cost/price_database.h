@@ -1,0 +1,45 @@
+// Prices of kernels that were measured, by machine and by call: a text that can be compared and merged line by line.
+//
+//   taso prices 1
+//   machine NVIDIA H200, driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0
+//   3412.5<TAB>0.4<TAB>fused: engine 35<TAB>convolution tf32: ...
+//
+// Nanoseconds, the spread in percent ("?" behind it where repeated measurements did not agree), how it was done, and the call
+// (see text_of). Lines are sorted by call.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace taso {
+
+struct RecordedPrice {
+  double nanoseconds = 0;
+  double spread = 0;       ///< a part of the median
+  bool is_settled = true;  ///< repeated measurements agreed
+  std::string choice;      ///< the way it was done
+  bool operator==(const RecordedPrice&) const = default;
+};
+
+class PriceDatabase {
+ public:
+  /// Throws InputError that names the source and the line.
+  static PriceDatabase parse(std::string_view text, const std::string& source);
+  std::string text() const;
+
+  /// Null if it is not there.
+  const RecordedPrice* find(const std::string& machine, const std::string& call) const;
+  void set(const std::string& machine, const std::string& call, RecordedPrice price);
+  /// Takes everything; where both have a price, the other's counts.
+  void merge(const PriceDatabase& other);
+
+  std::vector<std::string> machines() const;
+  std::size_t size(const std::string& machine) const;
+
+ private:
+  std::map<std::string, std::map<std::string, RecordedPrice>> prices_;  // by machine and call
+};
+
+}  // namespace taso

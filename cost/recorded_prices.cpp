@@ -1,0 +1,98 @@
+#include "cost/recorded_prices.h"
+
+#include <cmath>
+#include <mutex>
+
+namespace taso {
+namespace {
+
+class Hash {
+ public:
+  void add(std::size_t part) { state_ = (state_ ^ part) * 0x9E3779B97F4A7C15 + (state_ >> 29); }
+  template <class T>
+  void add_all(const std::vector<T>& parts) {
+    add(parts.size());
+    for (const T& part : parts) add(static_cast<std::size_t>(part));
+  }
+  std::size_t value() const { return state_; }
+
+ private:
+  std::size_t state_ = 0;
+};
+
+std::size_t hash_of(const Call& call) {
+  Hash hash;
+  hash.add(static_cast<std::size_t>(call.kind));
+  for (const auto* operands : {&call.read, &call.written})
+    for (const Call::Operand& operand : *operands) {
+      hash.add(static_cast<std::size_t>(operand.element) * 2 + operand.is_weight);
+      hash.add_all(operand.extents);
+      hash.add_all(operand.strides);
+    }
+  for (const Call::Step& step : call.steps) {
+    hash.add(taso::hash_of(step.op));
+    hash.add_all(step.operands);
+  }
+  for (const Call::Piece& piece : call.pieces) {
+    hash.add(piece.read);
+    hash.add(static_cast<std::size_t>(piece.from_offset));
+    hash.add(static_cast<std::size_t>(piece.to_offset));
+    hash.add_all(piece.from_extents);
+    hash.add_all(piece.from_strides);
+  }
+  return hash.value();
+}
+
+Cost cost_of(const RecordedPrice& price) {
+  return std::min(static_cast<Cost>(std::llround(price.nanoseconds * 1e3)), highest_kernel_price);
+}
+
+}  // namespace
+
+RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision,
+                               Measure measure)
+    : database_(std::move(database)),
+      machine_(std::move(machine)),
+      precision_(precision),
+      roofline_(precision),
+      measure_(std::move(measure)) {}
+
+std::optional<Cost> RecordedPrices::look_up(const Call& call) const {
+  const std::size_t hash = hash_of(call);
+  const auto find = [&]() -> const Known* {
+    const auto [first, last] = known_.equal_range(hash);
+    for (auto one = first; one != last; ++one)
+      if (one->second.call == call) return &one->second;
+    return nullptr;
+  };
+  {
+    const std::shared_lock lock(mutex_);
+    if (const Known* known = find()) return known->cost;
+  }
+  const std::unique_lock lock(mutex_);
+  if (const Known* known = find()) return known->cost;
+  const std::string text = text_of(call);
+  std::optional<Cost> cost;
+  if (const RecordedPrice* recorded = database_->find(machine_, text)) {
+    cost = cost_of(*recorded);
+  } else if (measure_) {
+    if (const auto now = measure_(call, text)) cost = cost_of(*now);
+  }
+  known_.emplace(hash, Known{call, cost});
+  return cost;
+}
+
+std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {
+  if (kernel.kind == Kernel::Kind::opaque) return std::nullopt;
+  for (const auto* values : {&kernel.read, &kernel.written})
+    for (const PlanValue value : *values)
+      if (view.extents(value) == nullptr) return std::nullopt;
+  return look_up(call_of(view, kernel, precision_).call);
+}
+
+Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
+  const std::optional<Cost> cost = measured(view, kernel);
+  return cost ? *cost : roofline_.price(kernel);
+}
+
+}  // namespace taso

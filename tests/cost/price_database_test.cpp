@@ -1,0 +1,92 @@
+#include "cost/price_database.h"
+
+#include "cost/plan.h"
+#include "cost/recorded_prices.h"
+#include "ops/error.h"
+#include "tests/catch.h"
+#include "tests/cost/random_plan_graph.h"
+
+using namespace taso;
+
+namespace {
+
+std::string refusal(std::string_view text) {
+  try {
+    PriceDatabase::parse(text, "p");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("prices are written as they are read, sorted, machine by machine") {
+  const std::string text =
+      "taso prices 1\n# a remark\nmachine B\n2.0\t0.5?\tone\tcall b\n1.0\t0.0\ttwo: engine 3\tcall a\nmachine A\n"
+      "7.5\t1.0\t\tcall a\n";
+  const PriceDatabase database = PriceDatabase::parse(text, "p");
+  CHECK(database.text() ==
+        "taso prices 1\nmachine A\n7.5\t1.0\t\tcall a\nmachine B\n1.0\t0.0\ttwo: engine 3\tcall a\n"
+        "2.0\t0.5?\tone\tcall b\n");
+  CHECK(PriceDatabase::parse(database.text(), "p").text() == database.text());
+  REQUIRE(database.find("B", "call b") != nullptr);
+  CHECK(*database.find("B", "call b") == RecordedPrice{2, 0.005, false, "one"});
+  CHECK(database.find("B", "call c") == nullptr);
+  CHECK(database.find("C", "call a") == nullptr);
+}
+
+TEST_CASE("of two databases the second counts where both have a price") {
+  PriceDatabase first, second;
+  first.set("M", "a", {1, 0, true, ""});
+  first.set("M", "b", {2, 0, true, ""});
+  second.set("M", "b", {3, 0, true, ""});
+  second.set("N", "b", {4, 0, true, ""});
+  first.merge(second);
+  CHECK(first.find("M", "a")->nanoseconds == 1);
+  CHECK(first.find("M", "b")->nanoseconds == 3);
+  CHECK(first.find("N", "b")->nanoseconds == 4);
+}
+
+TEST_CASE("what is no file of prices is refused, with the line") {
+  CHECK(refusal("") == "p:0: the file is empty");
+  CHECK(refusal("prices\n") == "p:1: a file of prices begins with 'taso prices 1'");
+  CHECK(refusal("taso prices 1\n1.0\t1.0\tx\ty\n") == "p:2: no line has said yet of which machine prices are");
+  CHECK(refusal("taso prices 1\nmachine M\n1.0\t1.0\ty\n") ==
+        "p:3: a price is nanoseconds, spread, choice and call, with tabs between");
+  for (const char* line : {"x\t1.0\tx\ty", "-1\t1.0\tx\ty", "nan\t1.0\tx\ty", "1e30\t1.0\tx\ty", "1\t\tx\ty"})
+    CHECK(refusal(std::string("taso prices 1\nmachine M\n") + line + "\n") ==
+          "p:3: nanoseconds and spread are numbers from 0 on");
+}
+
+TEST_CASE("what was measured counts, and the roofline for the rest") {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    const Graph graph = random_plan_graph(random, 1, 12);
+    const WholeGraph view(graph);
+    const Plan by_roofline = plan(view, Roofline());
+    auto database = std::make_shared<PriceDatabase>();
+    Cost expected = 0;
+    for (const Plan::Step& step : by_roofline.steps) {
+      const std::string text = text_of(call_of(view, step.kernel, Precision::tf32).call);
+      if (database->find("M", text) == nullptr && random.chance(0.5)) database->set("M", text, {12345.5, 0, true, ""});
+    }
+    for (const Plan::Step& step : by_roofline.steps)
+      expected += database->find("M", text_of(call_of(view, step.kernel, Precision::tf32).call)) != nullptr
+                      ? 12'345'500
+                      : step.price;
+    CHECK(plan(view, RecordedPrices(database, "M", Precision::tf32)).cost == expected);
+    CHECK(plan(view, RecordedPrices(database, "another", Precision::tf32)).cost == by_roofline.cost);
+
+    std::size_t measured = 0;
+    const RecordedPrices measuring(database, "another", Precision::tf32, [&](const Call&, const std::string&) {
+      ++measured;
+      return std::optional(RecordedPrice{1, 0, true, ""});
+    });
+    CHECK(plan(view, measuring).cost == static_cast<Cost>(by_roofline.steps.size()) * 1000);
+    const std::size_t once = measured;
+    CHECK(once > 0);
+    plan(view, measuring);
+    CHECK(measured == once);
+  }
+}
