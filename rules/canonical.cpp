@@ -14,6 +14,8 @@
 namespace taso {
 namespace {
 
+constexpr std::size_t digits_in_name = 10;
+
 using Names = std::map<std::string, std::string>;
 
 // More results than this are taken in the order that they have: there would be too many others.
@@ -248,9 +250,14 @@ bool equal_up_to_renaming(const Rule& a, const Rule& b, ResultOrder order) {
 
 std::string generated_name(const Rule& rule) {
   const Rule form = canonical(rule);
-  constexpr std::size_t digits = 10;
   return fmt::format("{}-to-{}-{}", operators_of(form.source), operators_of(form.target),
-                     hash_of_text(statement(form)).substr(0, digits));
+                     hash_of_text(statement(form)).substr(0, digits_in_name));
+}
+
+bool is_generated_name(std::string_view name) {
+  if (name.size() <= digits_in_name || name[name.size() - digits_in_name - 1] != '-') return false;
+  return name.find("-to-") != std::string_view::npos &&
+         name.find_first_not_of("0123456789abcdef", name.size() - digits_in_name) == std::string_view::npos;
 }
 
 }  // namespace taso

@@ -28,6 +28,8 @@ bool equal_up_to_renaming(const Rule& a, const Rule& b, ResultOrder order = Resu
 /// A name for a rule that has none: its operators, then a part of its hash, so that it is found under the same name
 /// again.
 std::string generated_name(const Rule& rule);
+/// Whether a name looks like one of those.
+bool is_generated_name(std::string_view name);
 
 /// The first 128 bits of SHA-256, as 32 hexadecimal digits.
 std::string hash_of_text(std::string_view text);

@@ -25,9 +25,12 @@ constexpr std::array<KindName, 8> kind_names{{{NetworkKind::unknown, "unknown", 
                                               {NetworkKind::inception, "inception", "Inception-like"},
                                               {NetworkKind::dense, "dense", "DenseNet-like"},
                                               {NetworkKind::recurrent, "recurrent", "recurrent"}}};
-constexpr std::array<NetworkKind, 7> known_kinds{NetworkKind::resnet,   NetworkKind::mobilenet, NetworkKind::ssd,
-                                                 NetworkKind::bert,     NetworkKind::inception, NetworkKind::dense,
-                                                 NetworkKind::recurrent};
+/// All but the first.
+constexpr auto known_kinds = [] {
+  std::array<NetworkKind, kind_names.size() - 1> kinds{};
+  for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = kind_names[i + 1].kind;
+  return kinds;
+}();
 
 /// What an operator is to somebody who looks at the whole.
 enum class Role : std::uint8_t {

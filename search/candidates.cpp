@@ -32,7 +32,7 @@ void Candidates::leave_alone(std::unordered_set<ComputationId> outside) {
 void Candidates::look(ComputationId root) {
   all_.erase(root);
   if (outside_.contains(root)) return;
-  if (!program_.has(root) || program_.store()[root].op == nullptr || program_.store()[root].weight_only) return;
+  if (!program_.has(root) || !program_.store()[root].is_work()) return;
   std::vector<Candidate> here;
   std::vector<Match> matches;
   for (const RewriteRule* rule : by_kind_[program_.store()[root].kind()])

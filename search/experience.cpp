@@ -9,6 +9,7 @@
 
 #include "ops/lexer.h"
 #include "ops/literal.h"
+#include "rules/canonical.h"
 
 namespace taso {
 namespace {
@@ -18,13 +19,6 @@ constexpr std::uint64_t highest_number = 1'000'000'000'000'000;  // sums of some
 /// Those that saved most first.
 bool comes_before(const RuleExperience& a, const RuleExperience& b) {
   return a.saved != b.saved ? a.saved > b.saved : a.rule < b.rule;
-}
-
-/// taso-gen names rules by what they do and by a hash.
-bool is_found(const Rule& rule) {
-  constexpr std::size_t digits = 10;
-  if (rule.name.size() <= digits || rule.name[rule.name.size() - digits - 1] != '-') return false;
-  return rule.name.find_first_not_of("0123456789abcdef", rule.name.size() - digits) == std::string::npos;
 }
 
 class Reader {
@@ -167,7 +161,7 @@ RuleChoice choose_rules(const std::vector<Rule>& rules, NetworkKind kind, const 
       first.emplace_back(found->second, &rule);
     else if (const auto other = in_all.find(rule.name); other != in_all.end())
       second.emplace_back(other->second, &rule);
-    else if (!were_tried || !is_found(rule))
+    else if (!were_tried || !is_generated_name(rule.name))
       last.push_back(&rule);
     else
       ++choice.dropped;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 
 namespace taso {
 
@@ -25,22 +26,32 @@ Lesson learn(const Graph& graph, const std::vector<Rule>& rules, const KernelPri
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(index));
     return others;
   };
-  SearchResult best = search(graph, needed, prices, options);
+  // The same rules are asked for again: when one is tried, and when it is said what it saved.
+  std::map<std::vector<std::string>, SearchResult> known;
+  const auto found_with = [&](const std::vector<Rule>& some) -> const SearchResult& {
+    std::vector<std::string> names;
+    for (const Rule& rule : some) names.push_back(rule.name);
+    const auto [place, is_new] = known.try_emplace(std::move(names));
+    if (is_new) place->second = search(graph, some, prices, options);
+    return place->second;
+  };
+  Cost lowest = found_with(needed).cost_after;
   for (std::size_t i = 0; i < needed.size();) {
     std::vector<Rule> others = without(i);
-    SearchResult found = search(graph, others, prices, options);
-    if (found.cost_after <= best.cost_after + prices.noise()) {
+    const Cost cost = found_with(others).cost_after;
+    if (cost <= lowest + prices.noise()) {
       needed = std::move(others);
-      best = std::move(found);
+      lowest = std::min(lowest, cost);
     } else {
       ++i;
     }
   }
+  const SearchResult& best = found_with(needed);
   lesson.cost_with_these = best.cost_after;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     RuleExperience rule{needed[i].name, 0, 1, 0};
     for (const RewriteStep& step : best.steps) rule.steps += step.rule == rule.rule;
-    const Cost lost = search(graph, without(i), prices, options).cost_after - best.cost_after;
+    const Cost lost = found_with(without(i)).cost_after - best.cost_after;
     rule.saved = static_cast<std::uint64_t>((std::max<Cost>(lost, 0) + 500) / 1000);
     lesson.rules.push_back(std::move(rule));
   }

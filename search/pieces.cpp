@@ -11,7 +11,7 @@ std::vector<std::vector<ComputationId>> pieces_of(const Program& program, std::s
   check(size > 0, "a piece has something in it");
   std::vector<ComputationId> order;
   for (const ComputationId id : program.computations())
-    if (program.store()[id].op != nullptr && !program.store()[id].weight_only) order.push_back(id);
+    if (program.store()[id].is_work()) order.push_back(id);
 
   // How many values cross before each place: begun before it, used at it or behind it.
   std::unordered_map<ValueId, std::size_t> last_use;

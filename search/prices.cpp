@@ -12,9 +12,6 @@ PlanValue plan_value(ValueId id) { return static_cast<PlanValue>(id); }
 PlanNode plan_node(ComputationId id) { return static_cast<PlanNode>(id); }
 static_assert(static_cast<PlanValue>(no_value) == no_plan_value);
 
-/// Weight-only work is done ahead, leaves are no work.
-bool counts(const Computation& computation) { return computation.op != nullptr && !computation.weight_only; }
-
 }  // namespace
 
 const Operator* ProgramView::op(PlanNode node) const {
@@ -24,7 +21,7 @@ const Operator* ProgramView::op(PlanNode node) const {
 
 bool ProgramView::is_free(PlanNode node) const {
   const Computation& here = computation(node);
-  return here.weight_only || (here.op == nullptr && here.origin->as_opaque() == nullptr);
+  return here.weight_only || here.is_leaf();
 }
 
 PlanValue ProgramView::operand(PlanNode node, std::size_t index) const {
@@ -61,14 +58,13 @@ void Prices::moved() {
 Cost Prices::price(ComputationId id) {
   if (place(id) >= known_.size()) known_.resize(std::max(place(id) + 1, 2 * known_.size()));
   Known& known = known_[place(id)];
-  if (known.time != time_)
-    known = {time_, std::clamp<Cost>(here_.price(plan_node(id), kernels_), 0, highest_kernel_price)};
+  if (known.time != time_) known = {time_, here_.price(plan_node(id), kernels_)};
   return known.price;
 }
 
 GraphCost Prices::total() {
   GraphCost sum;
-  for (const ComputationId id : program_.computations()) sum += {price(id), counts(program_.store()[id]) ? 1 : 0};
+  for (const ComputationId id : program_.computations()) sum += {price(id), program_.store()[id].is_work() ? 1 : 0};
   return sum;
 }
 
@@ -122,13 +118,8 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
     if (const auto id = static_cast<ComputationId>(node); program_.has(id)) difference.price -= price(id);
   program.redo(log);
   for (const PlanNode node : affected_.nodes())
-    if (program_.has(static_cast<ComputationId>(node)))
-      difference.price += std::clamp<Cost>(there_.price(node, kernels_), 0, highest_kernel_price);
-  for (const Change& change : log) {
-    if (change.kind != Change::Kind::added && change.kind != Change::Kind::removed) continue;
-    if (counts(program.store()[change.computation]))
-      difference.operators += change.kind == Change::Kind::added ? 1 : -1;
-  }
+    if (program_.has(static_cast<ComputationId>(node))) difference.price += there_.price(node, kernels_);
+  difference.operators = program.operators_added(log);
   return difference;
 }
 

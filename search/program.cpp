@@ -246,6 +246,15 @@ void Program::collect(std::vector<ComputationId> suspects, Log& log) {
   }
 }
 
+std::int64_t Program::operators_added(const Log& log) const {
+  std::int64_t sum = 0;
+  for (const Change& change : log) {
+    if (change.kind != Change::Kind::added && change.kind != Change::Kind::removed) continue;
+    if (store_[change.computation].is_work()) sum += change.kind == Change::Kind::added ? 1 : -1;
+  }
+  return sum;
+}
+
 void Program::undo(const Log& log) {
   for (auto change = log.rbegin(); change != log.rend(); ++change) {
     if (change->kind == Change::Kind::added) unlink(change->computation);

@@ -102,6 +102,9 @@ class Program {
   /// A name for a result that no value of the graph has.
   ValueId free_name(ComputationId id, std::size_t output);
 
+  /// How many operators more there are by these changes, apart from those that depend on constants only.
+  std::int64_t operators_added(const Log& log) const;
+
   void undo(const Log& log);
   void redo(const Log& log);
 

@@ -7,9 +7,9 @@
 namespace taso {
 
 void Queue::push(Waiting waiting) {
+  check(waiting.match != nullptr, "what waits is a match");
   const auto id = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back(std::make_unique<Waiting>(std::move(waiting)));
-  taken_.push_back(false);
   ++size_;
   cheapest_.push_back(id);
   std::push_heap(cheapest_.begin(), cheapest_.end(), order(true));
@@ -19,7 +19,7 @@ void Queue::push(Waiting waiting) {
 }
 
 void Queue::skip_taken(std::vector<std::uint32_t>& heap, bool by_cost) {
-  while (!heap.empty() && taken_[heap.front()]) {
+  while (!heap.empty() && is_taken(heap.front())) {
     std::pop_heap(heap.begin(), heap.end(), order(by_cost));
     heap.pop_back();
   }
@@ -32,7 +32,6 @@ Waiting Queue::pop(bool by_cost) {
   const std::uint32_t id = heap.front();
   std::pop_heap(heap.begin(), heap.end(), order(by_cost));
   heap.pop_back();
-  taken_[id] = true;
   --size_;
   Waiting top = *entries_[id];
   entries_[id]->match.reset();  // the other order still compares it
@@ -47,7 +46,7 @@ const GraphCost& Queue::lowest() {
 void Queue::shorten() {
   std::vector<std::uint32_t> kept;
   for (const std::uint32_t id : cheapest_)
-    if (!taken_[id]) kept.push_back(id);
+    if (!is_taken(id)) kept.push_back(id);
   // In heaps of "less is dearer" the cheapest come last.
   std::sort(kept.begin(), kept.end(), order(true));
   kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(std::min(longest_, kept.size())));
@@ -56,7 +55,6 @@ void Queue::shorten() {
   for (const std::uint32_t id : kept) entries.push_back(std::move(entries_[id]));
   entries_ = std::move(entries);
   size_ = entries_.size();
-  taken_.assign(size_, false);
   cheapest_.clear();
   for (std::uint32_t id = 0; id < size_; ++id) cheapest_.push_back(id);
   nearest_ = cheapest_;

@@ -40,6 +40,7 @@ class Queue {
 
  private:
   Waiting pop(bool by_cost);
+  bool is_taken(std::uint32_t id) const { return entries_[id]->match == nullptr; }
   void skip_taken(std::vector<std::uint32_t>& heap, bool by_cost);
   void shorten();
   auto order(bool by_cost) const {
@@ -51,8 +52,7 @@ class Queue {
   }
 
   std::size_t longest_;
-  std::deque<std::unique_ptr<Waiting>> entries_;  // in the order of finding; taken ones keep their keys only
-  std::vector<bool> taken_;
+  std::deque<std::unique_ptr<Waiting>> entries_;   // in the order of finding; taken ones have no match any more
   std::vector<std::uint32_t> cheapest_, nearest_;  // heaps of entries
   std::size_t size_ = 0;
 };

@@ -12,10 +12,6 @@
 namespace taso {
 namespace {
 
-bool is_leaf(const Store& store, ComputationId id) {
-  return store[id].op == nullptr && store[id].origin->as_opaque() == nullptr;
-}
-
 /// What belongs to a region, and what is around it.
 class Members {
  public:
@@ -38,13 +34,11 @@ class Members {
     for (const ValueId operand : program_.store()[id].operands) {
       if (operand == no_value || !program_.store().weight_only(operand)) continue;
       const ComputationId producer = program_.definition(operand).computation;
-      if (!is_leaf(program_.store(), producer) && program_.store()[producer].op != nullptr &&
-          inside_.insert(producer).second)
-        add_weights(producer);
+      if (program_.store()[producer].op != nullptr && inside_.insert(producer).second) add_weights(producer);
     }
   }
   void surround(ComputationId id) {
-    if (!inside_.contains(id) && !is_leaf(program_.store(), id) && !program_.store()[id].weight_only)
+    if (!inside_.contains(id) && !program_.store()[id].is_leaf() && !program_.store()[id].weight_only)
       around_.insert(id);
   }
 

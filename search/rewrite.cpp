@@ -118,7 +118,7 @@ bool makes_a_cycle(const Program& program, const Match& match) {
   return false;
 }
 
-/// What inside of the source is used outside of it, and costs something, must be part of the target too.
+/// Whether something inside of the source is used outside of it, costs something, and is not part of the target too.
 bool takes_what_others_use(Program& program, const Match& match) {
   const auto& nodes = match.rule->nodes();
   std::vector<ComputationId> needed;
@@ -159,12 +159,14 @@ bool takes_what_others_use(Program& program, const Match& match) {
 
 bool rewrite(Program& program, const Match& match, Program::Log& log, std::vector<std::vector<ValueId>>* made) {
   check(log.empty(), "a rewrite has a log of its own");
-  if (!is_there(program, match) || makes_a_cycle(program, match) || takes_what_others_use(program, match)) return false;
+  if (!is_there(program, match) || makes_a_cycle(program, match)) return false;
+  // It would stay beside the target: something would be computed twice, unless the target is so small that operators go.
+  const bool leaves_something = takes_what_others_use(program, match);
   const ProgramHash before = program.hash();
   Rewriting rewriting(program, match, log);
   rewriting.run();
   if (made != nullptr) *made = rewriting.results();
-  if (program.hash() == before) {
+  if (program.hash() == before || (leaves_something && program.operators_added(log) >= 0)) {
     program.undo(log);
     log.clear();
     return false;

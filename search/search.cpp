@@ -1,7 +1,6 @@
 #include "search/search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -94,6 +93,8 @@ class Search {
     Graph graph;
     Surroundings surroundings;
     std::unique_ptr<Exploration> exploration;  // once it has begun
+    std::size_t places = 0;                    // how many regions look like this, of those at hand
+    Cost saved = 0;                            // in each of them, by what has been found since they are at hand
 
     bool is_exhausted() const { return exploration && exploration->is_exhausted(); }
     bool found_something() const { return exploration && exploration->cost() < exploration->cost_before(); }
@@ -131,7 +132,7 @@ class Search {
       prices_.moved();
       candidates_.touch(change.log);
       applied_.push_back(std::move(change));
-      tell(0);
+      tell();
     }
   }
 
@@ -141,6 +142,10 @@ class Search {
   bool search_pairs(std::size_t first) {
     std::vector<Region> regions;
     std::vector<Task*> tasks, active;
+    for (auto& [key, task] : tasks_) {
+      task.places = 0;
+      task.saved = 0;
+    }
     for (const auto& computations : pairs_of_pieces(first)) {
       regions.push_back(region_of(program_, prices_, computations));
       Region& region = regions.back();
@@ -151,17 +156,19 @@ class Search {
         task.surroundings = region.surroundings;
       }
       tasks.push_back(&task);
+      ++task.places;
       if (!task.is_exhausted() && std::find(active.begin(), active.end(), &task) == active.end())
         active.push_back(&task);
     }
     explore(active);
     for (std::size_t i = 0; i < regions.size(); ++i) {
       Task& task = *tasks[i];
+      foreseen_ -= task.saved;
       if (!task.found_something()) continue;
       const std::size_t made = applied_.size();
       transfer(*task.exploration, task.graph, regions[i], program_, prices_, cost_, applied_);
       for (std::size_t k = made; k < applied_.size(); ++k) candidates_.touch(applied_[k].log);
-      tell(0);
+      tell();
     }
     return is_one_ && tasks.size() == 1 && tasks[0]->is_exhausted();
   }
@@ -174,20 +181,28 @@ class Search {
     const auto share = [&](std::size_t i) { return given / active.size() + (i < given % active.size() ? 1 : 0); };
     std::vector<std::size_t> before;
     for (const Task* task : active) before.push_back(task->exploration ? task->exploration->expanded() : 0);
-    std::atomic<std::size_t> done = 0;
     kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(active.size()), [&](std::int64_t index) {
       const auto i = static_cast<std::size_t>(index);
       Task& task = *active[i];
       if (stop_.stop_requested() || is_late()) return;
       if (!task.exploration) task.exploration = begin(task);
       std::size_t last = before[i];
+      Cost lowest = task.exploration->cost().price;
+      const auto note = [&] {
+        const std::size_t expanded = task.exploration->expanded() - last;
+        const Cost saved = lowest - task.exploration->cost().price;
+        last += expanded;
+        lowest -= saved;
+        task.saved += saved;
+        if (expanded > 0 || saved > 0) tell(expanded, saved * static_cast<Cost>(task.places));
+      };
       task.exploration->run(share(i), [&] {
-        const std::size_t now = task.exploration->expanded();
-        if (now > last) tell(done.fetch_add(now - last) + now - last);
-        last = now;
+        note();
         return stop_.stop_requested() || is_late();
       });
+      note();
     });
+    expanding_ = 0;
     std::size_t explored = 0;
     for (std::size_t i = 0; i < active.size(); ++i)
       if (active[i]->exploration) explored += active[i]->exploration->expanded() - before[i];
@@ -203,24 +218,23 @@ class Search {
     return std::make_unique<Exploration>(task.graph, rules_, kernels_, exploring, task.surroundings);
   }
 
-  /// Says how far it has come; from any thread.
-  void tell(std::size_t expanded_now) {
-    if (!watch_) return;
+  /// Says how far it has come; from any thread, which may have come further since it last said so.
+  void tell(std::size_t expanded = 0, Cost saved = 0) {
     const std::lock_guard lock(watching_);
-    watch_({expanded_ + expanded_now, before_.price, cost_.price});
+    expanding_ += expanded;
+    foreseen_ += saved;
+    if (watch_) watch_({expanded_ + expanding_, before_.price, cost_.price - foreseen_});
   }
 
   std::vector<std::vector<ComputationId>> pairs_of_pieces(std::size_t first) {
-    std::vector<std::vector<ComputationId>> pieces;
-    if (!is_one_) pieces = pieces_of(program_, options_.piece);
     if (is_one_) {
       std::vector<ComputationId> all;
       for (const ComputationId id : program_.computations())
-        if (program_.store()[id].op != nullptr || program_.store()[id].origin->as_opaque() != nullptr)
-          if (!program_.store()[id].weight_only) all.push_back(id);
+        if (!program_.store()[id].is_leaf() && !program_.store()[id].weight_only) all.push_back(id);
       if (first > 0 || all.empty()) return {};
       return {std::move(all)};
     }
+    auto pieces = pieces_of(program_, options_.piece);
     std::vector<std::vector<ComputationId>> pairs;
     for (std::size_t i = first; i < pieces.size(); i += 2) {
       auto& pair = pairs.emplace_back(std::move(pieces[i]));
@@ -267,6 +281,8 @@ class Search {
   std::stop_token stop_;
   const std::function<void(const SearchProgress&)>& watch_;
   std::mutex watching_;
+  std::size_t expanding_ = 0;  // of regions that are being searched, not yet in expanded_
+  Cost foreseen_ = 0;          // what was found in regions, and not yet done in the program
   Store store_;
   Program program_;
   std::vector<std::unique_ptr<RewriteRule>> rules_;

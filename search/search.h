@@ -59,7 +59,9 @@ std::string_view text_of(SearchResult::End end);
 
 struct SearchProgress {
   std::size_t expanded = 0;
-  Cost before = 0, best = 0;
+  Cost before = 0;
+  Cost best =
+      0;  ///< with what has been found in parts and is not yet done in the whole, where it may turn out to be less
 };
 
 /// The best graph found; the one given, if nothing is cheaper, or costs the same with fewer operators. The same for the same graph, rules, costs and budget.

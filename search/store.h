@@ -48,6 +48,10 @@ struct Computation {
   bool weight_only = false;
 
   std::uint32_t kind() const { return op ? op->kind : no_kind; }
+  /// An input or a constant.
+  bool is_leaf() const { return op == nullptr && origin->as_opaque() == nullptr; }
+  /// An operator that is not computed once and for all.
+  bool is_work() const { return op != nullptr && !weight_only; }
   static constexpr std::uint32_t no_kind = std::numeric_limits<std::uint32_t>::max();
 };
 

@@ -63,9 +63,7 @@ long peak_megabytes() {
 int main(int argc, char** argv) {
   SearchOptions options;
   options.budget = argc > 1 ? static_cast<std::size_t>(std::atoi(argv[1])) : 1000;
-  std::vector<Rule> rules;
-  for (const char* file : {"rules/taso.rules", "rules/networks.rules"})
-    for (Rule& rule : rules_of_file(source_folder() / file)) rules.push_back(std::move(rule));
+  const std::vector<Rule> rules = shipped_rules();
   fmt::print("{} rules, {} expansions\n", rules.size(), options.budget);
   fmt::print("{:>6} {:>6} {:>6} {:>9} {:>9} {:>8} {:>10} {:>10} {:>8}\n", "blocks", "nodes", "rules", "seconds",
              "exp./s", "matches", "kept", "cost", "peak MB");

@@ -14,9 +14,8 @@
 
 #include "cost/plan.h"
 #include "cost/roofline.h"
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/import.h"
 #include "search/search.h"
+#include "tests/benchmark/example_graph.h"
 #include "tests/search/rule_graph.h"
 
 using namespace taso;
@@ -44,19 +43,17 @@ double peak() {
 void search_model(const std::string& path, const std::vector<Rule>& rules, const SearchOptions& options, bool steps) {
   Model model = Model::load(path);
   model.validate();
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Imported imported = import_model(edit.view());
+  const Graph graph = cleaned_graph(model);
   const double before = resident();
   const auto start = Clock::now();
-  const SearchResult found = search(imported.graph, rules, Roofline(), options);
+  const SearchResult found = search(graph, rules, Roofline(), options);
   const double time = seconds_since(start);
   const PlanOptions planning{{}, found.layout};
-  const Plan first = plan(imported.graph, Roofline(), planning), last = plan(found.graph, Roofline(), planning);
+  const Plan first = plan(graph, Roofline(), planning), last = plan(found.graph, Roofline(), planning);
   check(first.cost == found.cost_before && last.cost == found.cost_after, "graphs cost what their plans cost");
   fmt::print("{:<24} {:>5} {:>5} {:>5} {:>9.4f} {:>9.4f} {:>6.1f}% {:>6} {:>5} {:>7} {:>9} {:>8.2f} {:>8.0f}  {}\n",
-             std::filesystem::path(path).stem().string(), imported.graph.nodes().size(), first.launches(),
-             last.launches(), static_cast<double>(first.cost) * 1e-9, static_cast<double>(last.cost) * 1e-9,
+             std::filesystem::path(path).stem().string(), graph.nodes().size(), first.launches(), last.launches(),
+             static_cast<double>(first.cost) * 1e-9, static_cast<double>(last.cost) * 1e-9,
              100.0 * static_cast<double>(last.cost) / static_cast<double>(std::max<Cost>(first.cost, 1)),
              found.counts.rules, found.steps.size(), found.counts.expanded, found.counts.matched, time,
              std::max(peak() - before, 0.0), text_of(found.end));
@@ -96,9 +93,7 @@ int main(int argc, char** argv) {
       models.push_back(argument);
   }
   const auto start = Clock::now();
-  if (files.empty())
-    for (const char* name : {"rules/taso.rules", "rules/networks.rules"}) files.push_back(source_folder() / name);
-  std::vector<Rule> rules;
+  std::vector<Rule> rules = files.empty() ? shipped_rules() : std::vector<Rule>();
   for (const auto& file : files)
     for (Rule& rule : rules_of_file(file)) rules.push_back(std::move(rule));
   fmt::print("{} rules, read in {:.2f} s; alpha {}, {} expansions at most\n", rules.size(), seconds_since(start),

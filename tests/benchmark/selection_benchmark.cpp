@@ -77,9 +77,7 @@ int main(int argc, char** argv) {
       names.push_back(argument);
   }
   if (names.empty()) names = {"resnet50", "mobilenet_v2", "ssd300_resnet50", "bert_base"};
-  std::vector<Rule> rules;
-  for (const char* name : {"rules/taso.rules", "rules/networks.rules"})
-    for (Rule& rule : rules_of_file(source_folder() / name)) rules.push_back(std::move(rule));
+  const std::vector<Rule> rules = shipped_rules();
   const Experience experience = parse_experience(Source::read((source_folder() / "rules/search.experience").string()));
   fmt::print("  {:<10} {:>5} {:>6} {:>18} {:>8} {:>8} {:>8} {:>8}\n", "rules", "", "usable", "predicted ms", "expanded",
              "until", "seconds", "until");

@@ -22,6 +22,7 @@ Kernel some_kernel(Random& random) {
   Kernel kernel;
   kernel.kind = random.pick(kinds);
   kernel.element = random.pick(elements);
+  kernel.layout = random.chance(0.5) ? Layout::channels_first : Layout::channels_last;
   if (kernel.kind == Kernel::Kind::convolution || kernel.kind == Kernel::Kind::matmul) {
     kernel.batches = random.chance(0.5) ? 1 : some_size(random, 8);
     kernel.rows = some_size(random, 16);
@@ -63,6 +64,7 @@ TEST_CASE("one kernel never costs more than two that do the same") {
     Kernel b = some_kernel(random);
     b.kind = a.kind;
     b.element = a.element;
+    b.layout = a.layout;
     b.batches = a.batches;
     b.rows = a.rows;
     b.depth = a.depth;

@@ -109,6 +109,7 @@ TEST_CASE("random rules keep their hash under other names") {
     REQUIRE(content_hash(other) == content_hash(rule));
     REQUIRE(generated_name(other) == generated_name(rule));
     REQUIRE(is_rule_name(generated_name(rule)));
+    REQUIRE(is_generated_name(generated_name(rule)));
     std::vector<std::size_t> order(rule.source.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
     rules.random().shuffle(order);
@@ -138,6 +139,11 @@ TEST_CASE("hashes are the same on every machine") {
   CHECK(canonical_text(rule) ==
         "matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))");
   CHECK(generated_name(rule).starts_with("matmul-to-split-matmul-concat-"));
+  CHECK(!is_generated_name("transposed-back"));
+  CHECK(!is_generated_name("by-hand-0123456789"));
+  CHECK(!is_generated_name("conv-to-conv-012345678"));
+  CHECK(!is_generated_name("conv-to-conv-012345678g"));
+  CHECK(is_generated_name("conv-to-conv-0123456789"));
 }
 
 TEST_CASE("what a pattern must give stays, even where it is what it would be") {

@@ -43,10 +43,11 @@ struct Agreement {
   std::string difference;  ///< the first that was found
 
   /// Some laws of the order, like relu(x / 3) = relu(x) / 3, and of functions, like tanh(0) = 0, hold for real numbers only:
-  /// where such operators are, it takes these numbers to tell.
-  bool is_of_real_numbers = false;
+  /// of an output that such operators lead to, it takes these numbers to tell. This is one without them that differs over
+  /// the field.
+  bool differs_exactly = false;
 
-  bool wrong() const { return real == Kind::differs || (field == Kind::differs && !is_of_real_numbers); }
+  bool wrong() const { return real == Kind::differs || differs_exactly; }
 };
 
 /// `after` has the inputs of `before`, and as many outputs.

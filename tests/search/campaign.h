@@ -25,6 +25,15 @@ struct CampaignOptions {
   const KernelPrices* prices = nullptr;  ///< the roofline, if not given
 };
 
+/// Graphs of everything, and a threshold that lets the search wander.
+inline CampaignOptions wandering(std::size_t budget) {
+  CampaignOptions options;
+  options.search.alpha = 1.2;
+  options.search.budget = budget;
+  options.makeup = {5, 0.25, 0.1, 0.2, 0.3, 3};
+  return options;
+}
+
 struct Tally {
   std::size_t graphs = 0, rewrites = 0, searches = 0, changed = 0, steps = 0;
   std::size_t no_number = 0;     ///< comparisons where float64 had nothing to say: not a number, or too large

@@ -77,9 +77,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: search_experience [--budget N] [--jobs N] -o FILE\n");
     return 2;
   }
-  std::vector<Rule> rules;
-  for (const char* name : {"rules/taso.rules", "rules/networks.rules"})
-    for (Rule& rule : rules_of_file(source_folder() / name)) rules.push_back(std::move(rule));
+  const std::vector<Rule> rules = shipped_rules();
   Experience experience;
   for (const ExampleNetwork& example : recorded_networks()) {
     const Model model = model_of(example);

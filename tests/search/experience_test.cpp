@@ -111,7 +111,7 @@ TEST_CASE("what is no experience is pointed at") {
 
 TEST_CASE("rules that paid are chosen, those that paid for the kind first") {
   const Experience experience = experience_of(text);
-  const auto rules = rules_named({"never-0123456789", "beta", "alpha-1a2b", "by-hand", "gamma"});
+  const auto rules = rules_named({"never-to-0123456789", "beta", "alpha-1a2b", "by-hand", "gamma"});
   const RuleChoice resnet = choose_rules(rules, NetworkKind::resnet, experience);
   CHECK(names_of(resnet) == Names{"gamma", "alpha-1a2b", "beta", "by-hand"});
   CHECK(resnet.paid == 2);
@@ -127,15 +127,15 @@ TEST_CASE("rules that paid are chosen, those that paid for the kind first") {
 
 TEST_CASE("all rules are used where nothing is known") {
   const Experience experience = experience_of(text);
-  const auto rules = rules_named({"never-0123456789", "beta", "alpha-1a2b", "gamma"});
-  const Names all{"never-0123456789", "beta", "alpha-1a2b", "gamma"};
+  const auto rules = rules_named({"never-to-0123456789", "beta", "alpha-1a2b", "gamma"});
+  const Names all{"never-to-0123456789", "beta", "alpha-1a2b", "gamma"};
   const RuleChoice unknown = choose_rules(rules, NetworkKind::unknown, experience);
   CHECK(names_of(unknown) == all);
   CHECK(unknown.reason == "the network is of no known kind");
   CHECK(names_of(choose_rules(rules, NetworkKind::ssd, experience)) == all);
   // Of rules that nobody has tried, none is dropped.
   const RuleChoice own = choose_rules(rules, NetworkKind::resnet, experience, false);
-  CHECK(names_of(own) == Names{"gamma", "alpha-1a2b", "beta", "never-0123456789"});
+  CHECK(names_of(own) == Names{"gamma", "alpha-1a2b", "beta", "never-to-0123456789"});
   CHECK(own.kept == 1);
   // A record of other rules is none.
   const RuleChoice other = choose_rules(rules_named({"never", "beta", "new"}), NetworkKind::resnet, experience);
@@ -145,8 +145,7 @@ TEST_CASE("all rules are used where nothing is known") {
 
 TEST_CASE("the record that is shipped speaks of rules that are shipped, and of every kind") {
   std::unordered_set<std::string> names;
-  for (const char* file : {"rules/taso.rules", "rules/networks.rules"})
-    for (const Rule& rule : rules_of_file(source_folder() / file)) names.insert(rule.name);
+  for (const Rule& rule : shipped_rules()) names.insert(rule.name);
   const auto file = source_folder() / "rules/search.experience";
   const Experience experience = parse_experience(Source::read(file.string()));
   std::size_t rules = 0, known = 0;

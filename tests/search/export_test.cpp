@@ -199,7 +199,9 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
     rab = concat[axis=1](ra, rb)
     rabc = concat[axis=1](rab, rc)
     output ta, rabc)");
-  const auto optimised = optimise(write_model(graph), rules_of_file(source_folder() / "tests/search/golden.rules"), {});
+  std::vector<Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(rules, [](const Rule& rule) { return rule.name == "cut-and-joined"; });  // else there is less of both
+  const auto optimised = optimise(write_model(graph), rules, {});
   REQUIRE(optimised);
   std::map<std::string, int> operators;
   for (const auto& node : optimised->model.proto().graph().node()) {

@@ -124,6 +124,35 @@ TEST_CASE("two rewrites in either order are one graph") {
   CHECK(ends[0] == ends[1]);
 }
 
+TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
+  const auto rules =
+      compile({parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n"),
+               parse_rule("rule associates\n  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))\n"),
+               parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")});
+  const auto applied = [&](const std::string& text) {
+    const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  input y: float32[4, 4]\n" + text);
+    Store store;
+    Program program(store, graph);
+    std::size_t count = 0;
+    for (const Match& match : matches_in(program, rules)) {
+      Program::Log log;
+      if (!rewrite(program, match, log)) continue;
+      ++count;
+      program.undo(log);
+    }
+    return count;
+  };
+  CHECK(applied("  a = matmul(x, y)\n  b = matmul(a, y)\n  output b\n") == 1);
+  // Two products instead of one, beside the one that is used.
+  CHECK(applied("  a = matmul(x, y)\n  b = matmul(a, y)\n  output b, a\n") == 0);
+  // There and back, and on from there.
+  const std::string there = "  a = transpose[permutation=[1, 0]](x)\n  b = transpose[permutation=[1, 0]](a)\n";
+  CHECK(applied(there + "  c = tanh(b)\n  d = tanh(a)\n  output c, d\n") == 1);
+  CHECK(applied(there + "  output b, a\n") == 1);
+  // The target has what is used elsewhere.
+  CHECK(applied("  a = relu(x)\n  b = relu(a)\n  c = tanh(a)\n  output b, c\n") == 1);
+}
+
 TEST_CASE("a search ends for a reason, and says which") {
   const Graph graph = parse_graph(
       text_of_file(source_folder() / "tests/search/golden/attention-projections.graph")

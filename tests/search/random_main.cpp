@@ -23,10 +23,7 @@ int run(int count, char** arguments) {
   std::vector<Rule> rules = shipped_rules();
   std::uint64_t graphs = 1000, seed = 1;
   bool names_missing = false;
-  CampaignOptions options;
-  options.search.alpha = 1.2;
-  options.search.budget = 20;
-  options.makeup = {5, 0.25, 0.1, 0.2, 0.3, 3};
+  CampaignOptions options = wandering(20);
   for (int i = 1; i < count; ++i) {
     const std::string name = arguments[i];
     const bool has_value = i + 1 < count;

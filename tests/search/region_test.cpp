@@ -70,6 +70,34 @@ TEST_CASE("the number of threads changes nothing") {
   }
 }
 
+TEST_CASE("what is found in parts is told at once") {
+  const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  for (const std::size_t modules : {1, 24})
+    for (const unsigned jobs : {1u, 3u}) {
+      SearchOptions options;
+      options.piece = 6;
+      options.budget = 400;
+      options.alpha = 1.3;
+      options.jobs = jobs;
+      std::vector<SearchProgress> told;
+      const SearchResult found = search(fire_modules(modules), rules, Roofline(), options, {},
+                                        [&](const SearchProgress& now) { told.push_back(now); });
+      REQUIRE(found.cost_after < found.cost_before);
+      REQUIRE(told.size() > 2);
+      CHECK(told.back().best == found.cost_after);
+      std::size_t first = 0;  // to find something
+      for (std::size_t i = 0; i < told.size(); ++i) {
+        CHECK(told[i].before == found.cost_before);
+        CHECK(told[i].best <= found.cost_before);
+        CHECK(told[i].expanded <= found.counts.expanded);
+        if (i > 0) CHECK(told[i].expanded >= told[i - 1].expanded);
+        if (told[i].best < found.cost_before && first == 0) first = told[i].expanded;
+      }
+      CHECK(first > 0);
+      CHECK(first < found.counts.expanded);
+    }
+}
+
 TEST_CASE("a region is a graph of its own, and says all that its search depends on") {
   const Graph graph = fire_modules(6);
   Store store;
