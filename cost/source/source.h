@@ -3,21 +3,31 @@
 //
 // The text is also valid C++ for a CPU with the few definitions that the tests put before it, so that what it computes can be
 // compared with the operators' meaning where there is no GPU.
+//
+// What a kernel takes for granted: nothing that it writes overlaps anything that it reads; and an operand's begin is aligned
+// like its rows. That is, if all strides along axes longer than 1, but those that are 1, are multiples of so many bytes, up to
+// 16, then so is the address at which the operand begins, however short its rows are: several elements are moved at once then.
+// A part of something that is cut within its rows, or along an axis of stride 1, does not begin so by itself.
 #pragma once
+
+#include <cstdint>
 
 #include "cost/launch.h"
 
 namespace taso {
 
+/// Kernels are cut into enough threads to keep so many multiprocessors busy, where they can be: those of an H200.
+inline constexpr std::int64_t usual_multiprocessors = 132;
+
 /// All steps element-wise, any broadcasting, any strides; several may be written.
-SourceLaunch element_wise_source(const Call& call);
+SourceLaunch element_wise_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// A reduction, softmax or layer norm, with what is done element by element to what it reads before and to its result after.
-SourceLaunch rows_source(const Call& call);
+SourceLaunch rows_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Average or maximum over windows, any number of spatial dimensions, either layout.
-SourceLaunch pooling_source(const Call& call);
+SourceLaunch pooling_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Pieces that are moved, in one launch; or a pad or enlarge.
-SourceLaunch copy_source(const Call& call);
+SourceLaunch copy_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// A convolution with few channels in each group, and its epilogue.
-SourceLaunch direct_convolution_source(const Call& call);
+SourceLaunch direct_convolution_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
 }  // namespace taso

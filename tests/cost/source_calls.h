@@ -1,0 +1,20 @@
+// Random calls for kernels of our own, of every kind: odd sizes, any layout, gaps between rows, all element types.
+#pragma once
+
+#include "cost/call.h"
+#include "ops/random.h"
+
+namespace taso {
+
+struct RandomCall {
+  Call call;
+  std::vector<bool> is_positive;  ///< operands that must be above 0, so that roots and quotients are tame
+};
+
+RandomCall random_element_wise(Random& random);
+RandomCall random_rows(Random& random);
+RandomCall random_pooling(Random& random);
+RandomCall random_copy(Random& random);
+RandomCall random_direct_convolution(Random& random);
+
+}  // namespace taso
