@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cost/plan.h"
-#include "cost/roofline.h"
 #include "ops/error.h"
 
 namespace taso {
@@ -17,11 +16,11 @@ double Figures::of(Objective objective) const {
   return 0;
 }
 
-Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective) {
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective, const Pricing& pricing) {
   std::optional<Figures> best;
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
     const WholeGraph view(graph, sizes, layout);
-    const Plan laid_out = plan(view, Roofline());
+    const Plan laid_out = plan(view, pricing.times());
     Figures figures;
     for (std::uint32_t i = 0; i < view.nodes(); ++i)
       if (view.op(PlanNode{i}) != nullptr && view.is_free(PlanNode{i})) ++figures.work_on_weights;
@@ -29,17 +28,20 @@ Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective ob
     figures.seconds = in_units(Objective::time, laid_out.cost);
     figures.launches = laid_out.launches();
     figures.peak_bytes = laid_out.arena_bytes;
-    for (const Plan::Step& step : laid_out.steps) figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
+    for (const Plan::Step& step : laid_out.steps) {
+      figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
+      if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
+    }
     if (!best || figures.of(objective) < best->of(objective)) best = figures;
   }
   return *best;
 }
 
 std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
-                                  Objective objective) {
+                                  Objective objective, const Pricing& pricing) {
   try {
     const Graph graph = import_model(view).graph;
-    return figures_of(graph, sizes_from(graph, shapes), objective);
+    return figures_of(graph, sizes_from(graph, shapes), objective, pricing);
   } catch (const InputError&) {
     return std::nullopt;
   }

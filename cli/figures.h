@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/objective.h"
+#include "cli/pricing.h"
 #include "cost/graph_view.h"
 #include "ops/array.h"
 #include "ops/onnx/import.h"
@@ -16,6 +17,7 @@ namespace taso {
 struct Figures {
   Layout layout = Layout::channels_first;  ///< in which it costs least
   double seconds = 0;                      ///< predicted
+  double measured = 0;                     ///< the seconds among them of kernels that were measured
   std::size_t launches = 0;
   /// Operators that compute weights at run time, which a plan takes to be done ahead.
   std::size_t work_on_weights = 0;
@@ -26,10 +28,10 @@ struct Figures {
 };
 
 /// In the layout that suits the objective best.
-Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective);
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective, const Pricing& pricing);
 /// Nothing if the model cannot be imported.
 std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
-                                  Objective objective);
+                                  Objective objective, const Pricing& pricing);
 
 /// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
 DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);

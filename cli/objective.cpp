@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "cli/ending.h"
-#include "cost/roofline.h"
 #include "ops/error.h"
 
 namespace taso {
@@ -32,15 +31,6 @@ std::string_view name_of(Objective objective) {
     case Objective::launches: return "launches";
   }
   return "";
-}
-
-std::unique_ptr<KernelPrices> prices_for(Objective objective) {
-  switch (objective) {
-    case Objective::time: return std::make_unique<Roofline>();
-    case Objective::memory: return std::make_unique<BytesWritten>();
-    case Objective::launches: return std::make_unique<LaunchCount>();
-  }
-  throw InternalError("no such objective");
 }
 
 double in_units(Objective objective, Cost cost) {

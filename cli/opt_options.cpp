@@ -17,8 +17,8 @@ namespace {
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::string model, second;
-  std::string output, budget, objective, alpha, time_budget, check, rtol, atol, seed, jobs, fold_limit, report,
-      log_file, color;
+  std::string output, budget, objective, device, prices, precision, alpha, time_budget, check, rtol, atol, seed, jobs,
+      fold_limit, report, log_file, color;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false;
@@ -57,6 +57,13 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   app.add_flag("--all-rules", options.all_rules, "Use all rules, not only those that paid for this kind of network");
   app.add_flag("--explain", options.explain, "Say what kind of network it is, and which rules were chosen for it");
   for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
+  one("--device", raw.device,
+      "cuda: measure on this machine's GPU what a kernel takes; auto, the default: use what was measured before",
+      "NAME", searching);
+  one("--prices", raw.prices, "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices)", "FILE",
+      searching);
+  one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is to be computed on the GPU (tf32)", "NAME",
+      searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
   one("--time-budget", raw.time_budget, "Seconds after which the search ends", "S", searching);
 
@@ -124,6 +131,11 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
   if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
+  if (!raw.device.empty() && raw.device != "cuda" && raw.device != "auto")
+    throw UsageError(fmt::format("--device: cuda or auto is needed, not '{}'", on_one_line(raw.device)));
+  options.pricing.on_gpu = raw.device == "cuda";
+  if (!raw.prices.empty()) options.pricing.file = raw.prices;
+  if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
                             !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");

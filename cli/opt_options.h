@@ -11,6 +11,7 @@
 #include "cli/console.h"
 #include "cli/input_shape.h"
 #include "cli/objective.h"
+#include "cli/pricing.h"
 #include "ops/onnx/model.h"
 
 namespace taso {
@@ -35,6 +36,7 @@ struct OptOptions {
 
   std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
   Objective objective = Objective::time;
+  PricingOptions pricing;
   double alpha = 1.05;
   std::optional<double> time_budget;  ///< seconds
   std::vector<std::filesystem::path> rule_files;

@@ -97,7 +97,7 @@ void SearchSummary::give_up(const std::string& reason) {
 }
 
 SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
-                           const OptOptions& options, Console& console) {
+                           const OptOptions& options, const Pricing& pricing, Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
   summary.rules = rules.rules.size();
@@ -119,10 +119,9 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
   Progress progress(console, options);
-  const auto prices = prices_for(options.objective);
   if (interrupted()) stop.request_stop();
-  const SearchResult found = search(imported.graph, selection.choice.rules, *prices, searching, stop.get_token(),
-                                    [&](const SearchProgress& now) {
+  const SearchResult found = search(imported.graph, selection.choice.rules, pricing.of(options.objective), searching,
+                                    stop.get_token(), [&](const SearchProgress& now) {
                                       if (interrupted()) stop.request_stop();
                                       progress(now);
                                     });

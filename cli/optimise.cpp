@@ -136,7 +136,7 @@ auto about(const path& file, Work&& work) {
 class Optimiser {
  public:
   Optimiser(const Model& model, const OptOptions& options, const CheckOptions& checking, Console& console,
-            Phases& phases, Summary& summary, RewriteCertificate& certificate)
+            Phases& phases, Summary& summary, RewriteCertificate& certificate, const Pricing& pricing)
       : model_(model),
         options_(options),
         checking_(checking),
@@ -144,12 +144,13 @@ class Optimiser {
         phases_(phases),
         summary_(summary),
         certificate_(certificate),
+        pricing_(pricing),
         shapes_(checking.shapes) {
     for (const auto& [name, data] : checking.data) shapes_[name] = data.extents();
   }
 
   std::optional<Figures> figures_of(const ModelView& view) const {
-    return taso::figures_of(view, shapes_, options_.objective);
+    return taso::figures_of(view, shapes_, options_.objective, pricing_);
   }
 
   void clean() {
@@ -164,7 +165,7 @@ class Optimiser {
     phases_.begin("search", "searching");
     const auto before = figures_of(edit_->view());
     const std::size_t nodes = edit_->view().nodes.size();
-    summary_.search = search_model(*edit_, rules, shapes_, options_, console_);
+    summary_.search = search_model(*edit_, rules, shapes_, options_, pricing_, console_);
     if (!summary_.search->changed()) {
       if (!summary_.search->note.empty()) clean_only();
       return;
@@ -245,6 +246,7 @@ class Optimiser {
   Phases& phases_;
   Summary& summary_;
   RewriteCertificate& certificate_;
+  const Pricing& pricing_;
   std::map<std::string, Extents> shapes_;  // of inputs, for prices
   std::unique_ptr<GraphEdit> edit_;
 };
@@ -289,7 +291,14 @@ Ending optimise(const OptOptions& options, Console& console) {
     return Ending::interrupted;
   }
 
-  Optimiser optimiser(model, options, checking, console, phases, summary, certificate);
+  std::unique_ptr<Accelerator> gpu;
+  if (options.pricing.on_gpu) {
+    std::string trouble;
+    gpu = open_accelerator(trouble);
+    if (!gpu) throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
+  }
+  Pricing pricing(options.pricing, std::move(gpu), console);
+  Optimiser optimiser(model, options, checking, console, phases, summary, certificate, pricing);
   summary.before.figures = optimiser.figures_of(view_of(model));
   about(options.input, [&] {
     optimiser.clean();
@@ -319,6 +328,8 @@ Ending optimise(const OptOptions& options, Console& console) {
   }
   summary.after = count_model(model);
   summary.after.figures = optimiser.figures_of(view_of(model));
+  summary.prices = pricing.source();
+  pricing.save();
   if (!options.dry_run && !summary.failed()) {
     summary.after.bytes = save(model, options);
     summary.written = true;

@@ -50,6 +50,11 @@ std::size_t byte_count(const std::string& flag, const std::string& text) {
   return static_cast<std::size_t>(value * factor);
 }
 
+Precision precision_of_flag(const std::string& text) {
+  if (const auto precision = precision_named(text)) return *precision;
+  throw UsageError(fmt::format("--precision: tf32, fp32, fp16 or bf16 is needed, not '{}'", on_one_line(text)));
+}
+
 Console::Color color_named(const std::string& text) {
   if (text.empty() || text == "auto") return Console::Color::automatic;
   if (text == "always") return Console::Color::always;

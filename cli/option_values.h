@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/console.h"
+#include "cost/precision.h"
 
 namespace taso {
 
@@ -15,6 +16,7 @@ std::uint64_t whole_number(const std::string& flag, const std::string& text, std
 double number_from_zero(const std::string& flag, const std::string& text);
 /// Bytes: "4G", "512M", "1.5GiB", "65536"; units are powers of 1024.
 std::size_t byte_count(const std::string& flag, const std::string& text);
+Precision precision_of_flag(const std::string& text);
 Console::Color color_named(const std::string& text);
 
 }  // namespace taso

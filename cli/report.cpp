@@ -21,6 +21,7 @@ Json json_of(const ModelCounts& counts) {
   Json figures = nullptr;
   if (counts.figures)
     figures = {{"seconds", counts.figures->seconds},
+               {"measured_seconds", counts.figures->measured},
                {"kernels", counts.figures->launches},
                {"bytes_moved", counts.figures->bytes_moved},
                {"peak_activation_bytes", counts.figures->peak_bytes},
@@ -75,6 +76,7 @@ std::string report_of(const Summary& summary) {
       {"before", json_of(summary.before)},
       {"after", json_of(summary.after)},
       {"passes", passes},
+      {"prices", summary.prices},
       {"search", json_of_search(summary)},
       {"check", json_of_check(summary)},
       {"seconds", seconds},

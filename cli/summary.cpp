@@ -67,10 +67,14 @@ std::vector<Row> operator_rows(const Summary& summary) {
 
 std::vector<Row> figure_rows(const Figures& before, const Figures& after) {
   const auto whole = [](double number) { return with_commas(static_cast<std::uint64_t>(number)); };
+  const auto share = [](const Figures& figures) {
+    return fmt::format("{:.0f} %", figures.seconds > 0 ? 100 * figures.measured / figures.seconds : 0);
+  };
   return {{"kernels", with_commas(before.launches), with_commas(after.launches)},
           {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
           {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
-          {"predicted", text_of_seconds(before.seconds), text_of_seconds(after.seconds)}};
+          {"predicted", text_of_seconds(before.seconds), text_of_seconds(after.seconds)},
+          {"of it measured", share(before), share(after)}};
 }
 
 std::string nothing_found(const SearchSummary& search) {
@@ -159,6 +163,7 @@ std::string table_of(const Summary& summary) {
   for (const CleanupCount& pass : summary.passes)
     if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
+  if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
   if (summary.search) text += lines_of(*summary.search);
   text += fmt::format("check: {}\n", describe_check(summary));
   std::vector<std::string> times;

@@ -31,6 +31,7 @@ struct Summary {
   bool written = false;
   ModelCounts before, after;
   std::vector<CleanupCount> passes;
+  std::string prices;                   ///< where they come from
   std::optional<SearchSummary> search;  ///< nothing when there was none
   std::optional<CheckResult> check;     ///< nothing when it was turned off
   unsigned samples = 0;

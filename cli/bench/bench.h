@@ -1,0 +1,13 @@
+// What taso-bench does: from the settings to the figures.
+#pragma once
+
+#include "cli/bench/settings.h"
+#include "cli/console.h"
+#include "cli/ending.h"
+
+namespace taso {
+
+/// Throws what trouble_of() knows.
+Ending bench(const BenchSettings& settings, Console& console);
+
+}  // namespace taso

@@ -1,0 +1,151 @@
+#include "cli/bench/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/ending.h"
+#include "cli/table.h"
+#include "ops/random.h"
+
+namespace taso {
+namespace {
+
+constexpr int schema_version = 1;
+constexpr int resamplings = 500;
+
+std::string time_text(double microseconds) {
+  return microseconds < 10'000 ? fmt::format("{:.1f} µs", microseconds) : fmt::format("{:.2f} ms", microseconds / 1e3);
+}
+
+}  // namespace
+
+double quantile(std::vector<double> numbers, double share) {
+  if (numbers.empty()) return 0;
+  std::sort(numbers.begin(), numbers.end());
+  const double at = share * static_cast<double>(numbers.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, numbers.size() - 1);
+  return numbers[below] + (numbers[above] - numbers[below]) * (at - static_cast<double>(below));
+}
+
+Ratio ratio_of(const std::vector<double>& first, const std::vector<double>& second) {
+  Ratio ratio;
+  ratio.value = quantile(first, 0.5) / std::max(quantile(second, 0.5), 1e-9);
+  // Drawn again and again from what was seen, the ratio scatters as it would if all were measured again.
+  Random random(1);
+  std::vector<double> ratios;
+  std::vector<double> a(first.size()), b(second.size());
+  for (int i = 0; i < resamplings; ++i) {
+    for (double& one : a) one = first[random.below(first.size())];
+    for (double& one : b) one = second[random.below(second.size())];
+    ratios.push_back(quantile(a, 0.5) / std::max(quantile(b, 0.5), 1e-9));
+  }
+  ratio.low = quantile(ratios, 0.025);
+  ratio.high = quantile(ratios, 0.975);
+  return ratio;
+}
+
+std::string table_of(const BenchReport& report) {
+  Table table;
+  table.rows.push_back({"", "median", "5 %", "95 %", "a second", "predicted", "kernels", "memory", "agrees"});
+  table.numbers_from = 1;
+  table.numbers_to = 7;
+  for (const BenchFigures& one : report.models) {
+    const double median = quantile(one.microseconds, 0.5);
+    table.rows.push_back(
+        {on_one_line(one.model.filename().string()), time_text(median), time_text(quantile(one.microseconds, 0.05)),
+         time_text(quantile(one.microseconds, 0.95)),
+         fmt::format("{:.0f}", static_cast<double>(one.examples) * 1e6 / std::max(median, 1e-9)),
+         one.predicted ? time_text(*one.predicted) : "", one.kernels > 0 ? fmt::format("{}", one.kernels) : "",
+         one.device_bytes > 0 ? bytes_text(static_cast<std::uint64_t>(one.device_bytes)) : "",
+         !one.error ? "not checked" : fmt::format("{} ({:.1e})", one.agrees ? "yes" : "NO", *one.error)});
+  }
+  std::string text = table.text();
+  for (std::size_t i = 1; i < report.models.size(); ++i) {
+    const Ratio ratio = ratio_of(report.models[0].microseconds, report.models[i].microseconds);
+    const char* const verdict = ratio.low > 1 ? "faster" : ratio.high < 1 ? "slower" : "no difference beyond noise";
+    text += fmt::format(
+        "{} against {}: {:.3f}x ({:.3f} to {:.3f}), {}\n", on_one_line(report.models[i].model.filename().string()),
+        on_one_line(report.models[0].model.filename().string()), ratio.value, ratio.low, ratio.high, verdict);
+  }
+  for (const BenchFigures& one : report.models)
+    if (!one.on_host.empty())
+      text += fmt::format("{}: without a kernel, so on the host: {}\n", on_one_line(one.model.filename().string()),
+                          fmt::join(one.on_host, ", "));
+  if (report.versions.empty()) {
+    text += "these are times of the reference on the CPU, not of a GPU\n";
+  } else {
+    text += fmt::format("{}, {}; {}", report.device, report.versions, name_of(report.precision));
+    if (report.state.watts > 0)
+      text += fmt::format("; {:.0f} W, {:.0f} °C, {:.0f} MHz", report.state.watts, report.state.celsius,
+                          report.state.megahertz);
+    text += "\n";
+  }
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string profile_of(const BenchFigures& figures) {
+  Table table;
+  table.rows.push_back({"predicted", "measured", "kernel", "how"});
+  table.numbers_from = 0;
+  table.numbers_to = 1;
+  double predicted = 0, measured = 0;
+  for (const BenchFigures::Kernel& kernel : figures.profile) {
+    table.rows.push_back({fmt::format("{:.2f}", kernel.predicted), fmt::format("{:.2f}", kernel.measured),
+                          kernel.operators, kernel.choice});
+    predicted += kernel.predicted;
+    measured += kernel.measured;
+  }
+  table.rows.push_back({fmt::format("{:.2f}", predicted), fmt::format("{:.2f}", measured), "sum, in µs", ""});
+  std::string text = table.text();
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string json_of(const BenchReport& report) {
+  using Json = nlohmann::ordered_json;
+  Json json;
+  json["schema_version"] = schema_version;
+  json["device"] = report.device;
+  json["versions"] = report.versions;
+  json["precision"] = name_of(report.precision);
+  json["state"] = {
+      {"watts", report.state.watts}, {"celsius", report.state.celsius}, {"megahertz", report.state.megahertz}};
+  json["models"] = Json::array();
+  for (std::size_t i = 0; i < report.models.size(); ++i) {
+    const BenchFigures& one = report.models[i];
+    Json model;
+    model["model"] = one.model.string();
+    model["microseconds"] = {{"median", quantile(one.microseconds, 0.5)},
+                             {"5_percent", quantile(one.microseconds, 0.05)},
+                             {"95_percent", quantile(one.microseconds, 0.95)},
+                             {"runs", one.microseconds.size()}};
+    model["examples"] = one.examples;
+    if (one.predicted) model["predicted_microseconds"] = *one.predicted;
+    model["measured_share"] = one.measured_share;
+    model["kernels"] = one.kernels;
+    model["device_bytes"] = one.device_bytes;
+    model["arena_bytes"] = one.arena_bytes;
+    model["layout"] = one.layout;
+    model["on_host"] = one.on_host;
+    if (one.error) model["check"] = {{"agrees", one.agrees}, {"relative_error", *one.error}};
+    if (i > 0) {
+      const Ratio ratio = ratio_of(report.models[0].microseconds, one.microseconds);
+      model["speed_against_first"] = {{"ratio", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
+    }
+    for (const BenchFigures::Kernel& kernel : one.profile)
+      model["profile"].push_back({{"operators", kernel.operators},
+                                  {"choice", kernel.choice},
+                                  {"predicted", kernel.predicted},
+                                  {"measured", kernel.measured}});
+    json["models"].push_back(std::move(model));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace taso

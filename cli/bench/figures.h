@@ -1,0 +1,55 @@
+// What was found out about models that ran: told to people as a table and to programs as JSON.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/accelerator.h"
+#include "cost/precision.h"
+
+namespace taso {
+
+/// Of one model.
+struct BenchFigures {
+  std::filesystem::path model;
+  std::vector<double> microseconds;  ///< of every run
+  std::int64_t examples = 1;         ///< in a run: the first dimension of the first input
+  std::optional<double> predicted;   ///< microseconds, as the plan adds them up
+  double measured_share = 0;         ///< how much of that comes from measured kernels
+  std::size_t kernels = 0;           ///< launched in a run
+  std::int64_t device_bytes = 0;     ///< all memory that it holds
+  std::int64_t arena_bytes = 0;      ///< of activations
+  std::string layout;
+  std::vector<std::string> on_host;  ///< operators without a kernel
+  std::optional<double> error;       ///< the largest relative distance of an output from the reference
+  bool agrees = true;
+  struct Kernel {
+    std::string operators, choice;
+    double predicted = 0, measured = 0;  ///< microseconds
+  };
+  std::vector<Kernel> profile;
+};
+
+struct BenchReport {
+  std::string device, versions;  ///< "CPU" and nothing where no GPU ran
+  Precision precision = Precision::tf32;
+  std::vector<BenchFigures> models;
+  DeviceState state;
+};
+
+/// The value below which a share of the numbers lies.
+double quantile(std::vector<double> numbers, double share);
+
+/// How many times as fast the first is as the second, with the bounds within which that lies in 95 of 100 repetitions.
+struct Ratio {
+  double value = 1, low = 1, high = 1;
+};
+Ratio ratio_of(const std::vector<double>& first, const std::vector<double>& second);
+
+std::string table_of(const BenchReport& report);
+std::string profile_of(const BenchFigures& figures);
+std::string json_of(const BenchReport& report);
+
+}  // namespace taso

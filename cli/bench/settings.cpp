@@ -1,0 +1,136 @@
+#include "cli/bench/settings.h"
+
+#include <limits>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/ending.h"
+#include "cli/option_values.h"
+#include "cli/places.h"
+
+namespace taso {
+namespace {
+
+/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+struct Raw {
+  std::vector<std::string> models, shapes;
+  std::string device, precision, batch, runs, seed, jobs, prices, exported, imported, json, log_file, color;
+  bool no_check = false, version = false;
+  int verbose = 0, quiet = 0;
+};
+
+void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
+  const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
+                       const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
+  app.add_option("models", raw.models, "The models; each is compared with the first")->type_name("FILE");
+  const std::string running = "Options";
+  one("--device", raw.device, "cuda, cpu, or auto: a GPU if there is one", "NAME", running);
+  one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is computed on a GPU (tf32)", "NAME",
+      running);
+  one("--batch", raw.batch, "The first dimension of every input, if the model leaves it open or it may be changed", "N",
+      running);
+  app.add_option("--test-input-shape", raw.shapes, "Shape of an input, for what the model leaves open; may be repeated")
+      ->type_name("NAME:1,3,224,224")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  one("--runs", raw.runs, fmt::format("How often each model runs ({}; fewer on a CPU)", settings.runs), "N", running);
+  one("--seed", raw.seed, "Of the random inputs (0)", "N", running);
+  one("--jobs", raw.jobs, "Threads of the CPU; 0, the default, means one for each processor", "N", running);
+  app.add_flag("--no-check", raw.no_check, "Do not compare the GPU's outputs with those of the CPU");
+
+  const std::string pricing = "Prices of kernels";
+  one("--prices", raw.prices, "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices)", "FILE", pricing);
+  app.add_flag("--record", settings.record, "Only measure the kernels of the models, and keep their prices")
+      ->group(pricing);
+  one("--export", raw.exported, "Write all prices that are known", "FILE", pricing);
+  one("--import", raw.imported, "Take over prices that were exported", "FILE", pricing);
+
+  const std::string saying = "What it says";
+  app.add_flag("--profile", settings.profile, "Show every kernel, with predicted and measured time")->group(saying);
+  one("--json", raw.json, "Write all figures, as JSON", "FILE", saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
+  one("--color", raw.color, "auto, always or never", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+}
+
+BenchSettings::Device device_named(const std::string& name) {
+  if (name.empty() || name == "auto") return BenchSettings::Device::automatic;
+  if (name == "cuda") return BenchSettings::Device::cuda;
+  if (name == "cpu") return BenchSettings::Device::cpu;
+  throw UsageError(fmt::format("--device: cuda, cpu or auto is needed, not '{}'", on_one_line(name)));
+}
+
+void resolve(const Raw& raw, BenchSettings& settings) {
+  for (const std::string& model : raw.models) settings.models.emplace_back(model);
+  settings.device = device_named(raw.device);
+  if (!raw.precision.empty()) settings.precision = precision_of_flag(raw.precision);
+  if (!raw.batch.empty()) settings.batch = static_cast<std::int64_t>(whole_number("--batch", raw.batch, 1'000'000, 1));
+  for (const std::string& text : raw.shapes) settings.shapes.push_back(parse_input_shape(text));
+  if (!raw.runs.empty()) settings.runs = static_cast<std::size_t>(whole_number("--runs", raw.runs, 1'000'000, 1));
+  if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
+  if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
+  settings.check = !raw.no_check;
+  const auto file = [](const std::string& text) {
+    return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
+  };
+  settings.prices = file(raw.prices);
+  settings.exported = file(raw.exported);
+  settings.imported = file(raw.imported);
+  settings.json = file(raw.json);
+  settings.console.log_file = file(raw.log_file);
+  if (settings.models.empty() && !settings.exported && !settings.imported) throw UsageError("no model is given");
+  if (settings.record && settings.models.empty()) throw UsageError("--record: no model is given");
+  if (settings.record && settings.device == BenchSettings::Device::cpu)
+    throw UsageError("--record: prices are measured on a GPU, not on the CPU");
+  // Nothing that is written may replace something that is read, or something else that is written.
+  std::vector<std::pair<std::string, std::filesystem::path>> read, written;
+  for (const auto& model : settings.models) read.emplace_back("the model", model);
+  if (settings.imported) read.emplace_back("--import", *settings.imported);
+  for (const auto& [name, place] :
+       {std::pair("--export", settings.exported), std::pair("--json", settings.json),
+        std::pair("--log-file", settings.console.log_file), std::pair("--prices", settings.prices)}) {
+    if (!place) continue;
+    for (const auto* others : {&read, &written})
+      for (const auto& [other, path] : *others)
+        if (is_same_file(path, *place))
+          throw UsageError(fmt::format("{} and {} are one file: {}", other, name, on_one_line(place->string())));
+    written.emplace_back(name, *place);
+  }
+}
+
+}  // namespace
+
+BenchCommand parse_bench_command(int argc, const char* const* argv) {
+  BenchCommand command;
+  Raw raw;
+  CLI::App app("Runs ONNX models, tells how long they take, and compares them.", "taso-bench");
+  app.set_help_flag("-h,--help", "Print this and end");
+  declare(app, raw, command.settings);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    command.kind = BenchCommand::Kind::help;
+    command.help = app.help();
+    return command;
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(error.what());
+  }
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
+  command.settings.console.program = "taso-bench";
+  command.settings.console.verbosity = raw.verbose - raw.quiet;
+  command.settings.console.color = color_named(raw.color);
+  if (raw.version) {
+    command.kind = BenchCommand::Kind::version;
+    return command;
+  }
+  resolve(raw, command.settings);
+  return command;
+}
+
+}  // namespace taso

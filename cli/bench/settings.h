@@ -1,0 +1,44 @@
+// The command line of taso-bench.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/console.h"
+#include "cli/input_shape.h"
+#include "cost/precision.h"
+
+namespace taso {
+
+struct BenchSettings {
+  enum class Device { automatic, cuda, cpu };
+  std::vector<std::filesystem::path> models;
+  Device device = Device::automatic;
+  Precision precision = Precision::tf32;
+  std::optional<std::int64_t> batch;
+  std::vector<InputShape> shapes;  ///< of inputs, for what the models leave open
+  std::size_t runs = 200;          ///< of each model
+  std::uint64_t seed = 0;
+  unsigned jobs = 0;
+  bool check = true;     ///< whether outputs agree with the reference on the CPU
+  bool profile = false;  ///< kernel by kernel
+  bool record = false;   ///< measure the kernels and keep their prices; run nothing
+
+  std::optional<std::filesystem::path> prices, exported, imported, json;
+  Console::Options console;
+};
+
+struct BenchCommand {
+  enum class Kind { bench, help, version };
+  Kind kind = Kind::bench;
+  BenchSettings settings;
+  std::string help;  ///< the text to print for `help`
+};
+
+/// Throws UsageError.
+BenchCommand parse_bench_command(int argc, const char* const* argv);
+
+}  // namespace taso

@@ -1,0 +1,77 @@
+#include "cli/price_store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/data_files.h"
+#include "ops/error.h"
+#include "ops/onnx/atomic_file.h"
+#include "ops/source.h"
+
+namespace taso {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path own_file() {
+  const auto folder = [](const char* variable) -> fs::path {
+    const char* text = std::getenv(variable);
+    return text == nullptr || *text != '/' ? fs::path() : fs::path(text);
+  };
+  if (const fs::path cache = folder("XDG_CACHE_HOME"); !cache.empty()) return cache / "taso" / "measured.prices";
+  if (const fs::path home = folder("HOME"); !home.empty()) return home / ".cache" / "taso" / "measured.prices";
+  return {};
+}
+
+PriceDatabase read(const fs::path& file) {
+  const Source source = Source::read(file.string());
+  return PriceDatabase::parse(source.text(), source.name());
+}
+
+}  // namespace
+
+PriceStore::PriceStore(std::optional<fs::path> file) : file_(file ? *file : own_file()) {
+  if (const auto folder = find_data_file("prices")) {
+    std::vector<fs::path> shipped;
+    for (const auto& entry : fs::directory_iterator(*folder))
+      if (entry.path().extension() == ".prices") shipped.push_back(entry.path());
+    std::sort(shipped.begin(), shipped.end());
+    for (const fs::path& one : shipped) all_->merge(read(one));
+  }
+  if (const auto machines = all_->machines(); !machines.empty()) shipped_machine_ = machines.front();
+  if (!file_.empty() && fs::exists(file_)) all_->merge(read(file_));
+}
+
+void PriceStore::add(const std::string& machine, const std::string& call, RecordedPrice price) {
+  all_->set(machine, call, price);
+  news_.set(machine, call, std::move(price));
+  has_news_ = true;
+}
+
+void PriceStore::add(const PriceDatabase& prices) {
+  all_->merge(prices);
+  news_.merge(prices);
+  has_news_ = true;
+}
+
+void PriceStore::save() {
+  if (!has_news_) return;
+  if (file_.empty()) throw EnvironmentError("there is no place for measured prices: name one by --prices");
+  std::error_code error;
+  if (file_.has_parent_path()) fs::create_directories(file_.parent_path(), error);
+  PriceDatabase kept;
+  if (fs::exists(file_)) kept = read(file_);  // another run may have added to it
+  kept.merge(news_);
+  const std::string text = kept.text();
+  AtomicFile out(file_);
+  out.write(text.data(), text.size());
+  out.sync();
+  out.rename();
+  news_ = {};
+  has_news_ = false;
+}
+
+}  // namespace taso

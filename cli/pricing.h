@@ -1,0 +1,55 @@
+// What kernels cost in a run: prices that were recorded, measured on the spot, or predicted.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/console.h"
+#include "cli/objective.h"
+#include "cli/price_store.h"
+#include "cost/accelerator.h"
+#include "cost/kernel.h"
+#include "cost/recorded_prices.h"
+
+namespace taso {
+
+struct PricingOptions {
+  bool on_gpu = false;                        ///< measure on this machine's GPU what nobody has measured yet
+  std::optional<std::filesystem::path> file;  ///< where measured prices are kept, instead of the user's own
+  Precision precision = Precision::tf32;
+};
+
+class Pricing {
+ public:
+  /// With a GPU, what nobody has measured yet is measured there. Throws InputError for bad files of prices.
+  Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu, Console& console);
+  Pricing(const Pricing&) = delete;
+  Pricing& operator=(const Pricing&) = delete;
+
+  const KernelPrices& of(Objective objective) const;
+  /// Of time.
+  const RecordedPrices& times() const { return *times_; }
+  Accelerator* gpu() const { return gpu_.get(); }
+  PriceStore& store() { return store_; }
+  /// How a call was done when it was measured; empty if it was not.
+  std::string choice_of(const Call& call) const;
+  /// Where they come from, for people.
+  std::string source() const;
+  /// Keeps what was measured.
+  void save();
+
+ private:
+  std::optional<RecordedPrice> measure(const Call& call, const std::string& text);
+
+  Console& console_;
+  PriceStore store_;
+  std::unique_ptr<Accelerator> gpu_;
+  std::string machine_;
+  std::unique_ptr<RecordedPrices> times_;
+  std::unique_ptr<KernelPrices> bytes_, launches_;
+  std::size_t measured_ = 0;
+};
+
+}  // namespace taso
