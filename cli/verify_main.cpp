@@ -1,28 +1,16 @@
 // taso-verify: proves or refutes the rules of a file, validates the properties that proofs rest on, or follows the certificate
 // of a rewritten model.
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 
-#include "cli/console.h"
-#include "cli/data_files.h"
-#include "cli/ending.h"
 #include "cli/interrupt.h"
+#include "cli/program.h"
 #include "cli/verify/certified_model.h"
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
 #include "cli/version.h"
-#include "ops/error.h"
 
 namespace taso {
 namespace {
-
-/// Data that was asked for, on stdout.
-Ending print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw EnvironmentError("cannot write to the standard output");
-  return Ending::done;
-}
 
 Ending run(int argc, char** argv, std::optional<Console>& console) {
   const VerifyCommand command = parse_verify_command(argc, argv);
@@ -35,45 +23,15 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
   }
   watch_for_interrupt();
   check_places(command.settings);
-  console.emplace(command.settings.console);
-  if (const auto trouble = trouble_with_data_folder()) console->warning(*trouble);
-  const Ending ending = command.kind == VerifyCommand::Kind::certificate ? check_certificate(command.settings, *console)
-                                                                         : verify_rules(command.settings, *console);
-  console->close();
-  return ending;
-}
-
-/// The program ends badly already: a log that cannot be written changes nothing.
-void end_log(Console& console) {
-  try {
-    console.begin_log();
-    console.close();
-  } catch (const EnvironmentError&) {
-    return;
-  }
-}
-
-int end(int argc, char** argv) {
-  std::optional<Console> console;
-  try {
-    return static_cast<int>(run(argc, argv, console));
-  } catch (...) {
-    Trouble trouble = trouble_of(std::current_exception());
-    if (trouble.ending == Ending::usage) trouble.text += " (taso-verify --help lists the options)";
-    if (!console) console.emplace(Console::Options{"taso-verify", 0, Console::Color::automatic, {}});
-    console->error(trouble.text);
-    if (trouble.ending != Ending::usage) end_log(*console);
-    return static_cast<int>(trouble.ending);
-  }
+  return run_with_console(command.settings.console, console, [&](Console& open) {
+    return command.kind == VerifyCommand::Kind::certificate ? check_certificate(command.settings, open)
+                                                            : verify_rules(command.settings, open);
+  });
 }
 
 }  // namespace
 }  // namespace taso
 
 int main(int argc, char** argv) {
-  const int code = taso::end(argc, argv);
-  std::fflush(nullptr);
-  // Without the farewells of libraries: where memory ran out, they may wait for what never comes.
-  if (code == static_cast<int>(taso::Ending::environment)) std::_Exit(code);
-  return code;
+  return taso::run_program("taso-verify", [&](auto& console) { return taso::run(argc, argv, console); });
 }
