@@ -53,3 +53,10 @@ def taso_verify(programs, taso_opt):
 @pytest.fixture(scope="session")
 def taso_gen(programs, taso_opt):
     return proving(programs, taso_opt, "taso-gen")
+
+
+@pytest.fixture(scope="session")
+def taso_bench(programs):
+    program = programs / "taso-bench"
+    assert program.is_file(), f"{program} does not exist: build first"
+    return program

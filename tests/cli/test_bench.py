@@ -1,0 +1,113 @@
+"""taso-bench where there may be no GPU: the reference runs, prices move, and mistakes are told."""
+
+import json
+import os
+import re
+
+import pytest
+from onnx import helper
+
+from opt_models import floats, model_of, run, save, with_batch_norm, with_identity, with_nothing_to_do
+
+PRICES = "taso prices 1\nmachine {}\n1234.5\t0.5\tfused: engine 3\tconvolution tf32: x\n"
+
+
+@pytest.fixture
+def home(tmp_path):
+    """An environment in which nothing was measured yet."""
+    (tmp_path / "cache").mkdir()
+    return {"env": {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}}
+
+
+def test_models_run_and_are_compared(taso_bench, tmp_path, home):
+    first, second = save(with_batch_norm(), tmp_path / "first.onnx"), save(with_batch_norm(), tmp_path / "second.onnx")
+    done = run(taso_bench, "--device", "cpu", first, second, "--json", tmp_path / "figures.json", **home)
+    assert done.code == 0, done
+    assert "these are times of the reference on the CPU" in done.err
+    assert re.search(r"^second\.onnx against first\.onnx: \d+\.\d+x \(\d", done.err, re.MULTILINE), done.err
+    report = json.loads((tmp_path / "figures.json").read_text())
+    assert report["schema_version"] == 1 and report["device"] == "CPU"
+    assert [one["model"] for one in report["models"]] == [str(first), str(second)]
+    for one in report["models"]:
+        times = one["microseconds"]
+        assert 0 < times["5_percent"] <= times["median"] <= times["95_percent"]
+    ratio = report["models"][1]["speed_against_first"]
+    assert ratio["low"] <= ratio["high"]
+
+
+def test_open_dimensions_are_asked_for(taso_bench, tmp_path, home):
+    model = save(with_identity(), tmp_path / "model.onnx")
+    done = run(taso_bench, "--device", "cpu", model, **home)
+    assert done.code == 3 and "'x' has no known shape: give it by --test-input-shape" in done.err
+    for given in (("--test-input-shape", "x:3,4"), ("--batch", "3")):
+        done = run(taso_bench, "--device", "cpu", model, *given, "--json", tmp_path / "figures.json", **home)
+        assert done.code == 0, done
+        assert json.loads((tmp_path / "figures.json").read_text())["models"][0]["examples"] == 3
+
+
+def test_prices_move(taso_bench, tmp_path, home):
+    (tmp_path / "theirs.prices").write_text(PRICES.format("Some GPU, driver 1"))
+    done = run(taso_bench, "--import", tmp_path / "theirs.prices", "--export", tmp_path / "all.prices", **home)
+    assert done.code == 0 and "1 prices of Some GPU, driver 1" in done.err, done
+    kept = tmp_path / "cache/taso/measured.prices"
+    assert kept.read_text() == PRICES.format("Some GPU, driver 1")
+    assert "Some GPU, driver 1" in (tmp_path / "all.prices").read_text()
+    # Of another machine: kept apart, no error.
+    (tmp_path / "more.prices").write_text(PRICES.format("Another GPU"))
+    assert run(taso_bench, "--import", tmp_path / "more.prices", **home).code == 0
+    assert kept.read_text().count("machine ") == 2
+    # Nobody's file but the one that is named is touched.
+    before = kept.read_text()
+    done = run(taso_bench, "--import", tmp_path / "more.prices", "--prices", tmp_path / "own.prices", **home)
+    assert done.code == 0 and (tmp_path / "own.prices").read_text() == PRICES.format("Another GPU")
+    assert kept.read_text() == before
+
+
+@pytest.mark.parametrize("text", ["", "something\n", "taso prices 2\n", "taso prices 1\n1\t1\tx\ty\n",
+                                  "taso prices 1\nmachine M\n1\t1\tx\n", "taso prices 1\nmachine M\n-1\t1\tx\ty\n"])
+def test_bad_prices_are_refused(text, taso_bench, tmp_path, home):
+    (tmp_path / "bad.prices").write_text(text)
+    done = run(taso_bench, "--import", tmp_path / "bad.prices", **home)
+    assert done.code == 3 and re.search(r"bad\.prices:\d+: ", done.err), done
+    assert not (tmp_path / "cache/taso/measured.prices").exists()
+
+
+def test_usage(taso_bench, tmp_path, home):
+    model = save(with_nothing_to_do(), tmp_path / "model.onnx")
+    for arguments, message in [
+            ((), "no model is given"),
+            (("--record",), "no model is given"),
+            ((model, "--record", "--device", "cpu"), "measured on a GPU"),
+            ((model, "--device", "tpu"), "cuda, cpu or auto is needed, not 'tpu'"),
+            ((model, "--precision", "fp8"), "not 'fp8'"),
+            ((model, "--batch", "0"), "--batch"),
+            ((model, "--runs", "x"), "--runs"),
+            ((model, "--json", model), "are one file"),
+            ((model, "--export", tmp_path / "a", "--prices", tmp_path / "a"), "are one file"),
+    ]:
+        done = run(taso_bench, *arguments, **home)
+        assert done.code == 2 and message in done.err, (arguments, done)
+        assert "(taso-bench --help lists the options)" in done.err
+    assert run(taso_bench, "--help").code == 0
+    assert run(taso_bench, "--version").out.startswith("taso-bench ")
+
+
+def test_what_cannot_be_run_is_named(taso_bench, tmp_path, home):
+    nodes = [helper.make_node("Nothing", ["x"], ["y"], domain="some.domain")]
+    model = model_of(nodes, [floats("x", [2])], [floats("y", [2])])
+    model.opset_import.append(helper.make_opsetid("some.domain", 1))
+    done = run(taso_bench, "--device", "cpu", save(model, tmp_path / "model.onnx"), **home)
+    assert done.code == 3 and "Nothing" in done.err, done
+    assert run(taso_bench, "--device", "cpu", tmp_path / "missing.onnx", **home).code == 3
+
+
+def test_without_a_gpu_it_is_said(taso_bench, taso_opt, tmp_path, home):
+    """With a module that cannot be loaded, as on a machine without CUDA."""
+    model = save(with_nothing_to_do(), tmp_path / "model.onnx")
+    home["env"]["TASO_CUDA_MODULE"] = str(tmp_path / "no_module.so")
+    done = run(taso_bench, model, **home)
+    assert done.code == 0 and "no GPU can be used: " in done.err and "times of the reference" in done.err, done
+    for program, arguments in [(taso_bench, (model, "--device", "cuda")), (taso_bench, (model, "--record")),
+                               (taso_opt, (model, "--dry-run", "--device", "cuda"))]:
+        done = run(program, *arguments, **home)
+        assert done.code == 6 and "no GPU can be used: " in done.err, done
