@@ -64,6 +64,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
       searching);
   one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is to be computed on the GPU (tf32)", "NAME",
       searching);
+  app.add_flag("--confirm", options.confirm, "Run both models on the GPU: what is not faster there is not written")
+      ->group(searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
   one("--time-budget", raw.time_budget, "Seconds after which the search ends", "S", searching);
 
@@ -134,6 +136,7 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.device.empty() && raw.device != "cuda" && raw.device != "auto")
     throw UsageError(fmt::format("--device: cuda or auto is needed, not '{}'", on_one_line(raw.device)));
   options.pricing.on_gpu = raw.device == "cuda";
+  if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm: needs --device cuda");
   if (!raw.prices.empty()) options.pricing.file = raw.prices;
   if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||

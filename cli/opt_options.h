@@ -44,6 +44,7 @@ struct OptOptions {
   bool all_rules = false;  ///< also those that did not pay for this kind of network
   bool explain = false;    ///< say which rules were chosen, and why
 
+  bool confirm = false;     ///< run both models on the GPU, and keep what is faster there
   bool certificate = true;  ///< write one beside the output
   std::optional<std::filesystem::path> report;
   Console::Options console;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bench/gpu_model.h"
 #include "cli/interrupt.h"
 #include "cli/opt_certificate.h"
 #include "cli/opt_search.h"
@@ -136,7 +137,7 @@ auto about(const path& file, Work&& work) {
 class Optimiser {
  public:
   Optimiser(const Model& model, const OptOptions& options, const CheckOptions& checking, Console& console,
-            Phases& phases, Summary& summary, RewriteCertificate& certificate, const Pricing& pricing)
+            Phases& phases, Summary& summary, RewriteCertificate& certificate, Pricing& pricing)
       : model_(model),
         options_(options),
         checking_(checking),
@@ -180,6 +181,26 @@ class Optimiser {
       summary_.search->give_up("the model would not be better in the end");
       clean_only();
     }
+  }
+
+  /// Runs both on the GPU. What is not faster there is not done.
+  void confirm() {
+    if (!options_.confirm || !summary_.search || !summary_.search->changed()) return;
+    phases_.begin("confirm", "running both models on the GPU");
+    GraphEdit plain(model_);
+    clean_up(plain, cleaning());
+    const Graph before = import_model(plain.view()).graph, after = import_model(edit_->view()).graph;
+    GpuModel first(before, pricing_), second(after, pricing_);
+    first.prepare();
+    second.prepare();
+    constexpr std::size_t runs = 200;
+    const auto times = time_in_turn({&first, &second}, runs);
+    const Ratio ratio = ratio_of(times[0], times[1]);
+    summary_.confirmed = ratio;
+    if (ratio.low > 1) return;
+    summary_.search->give_up(fmt::format("on the GPU it is {:.3f} times as fast ({:.3f} to {:.3f}), so not faster",
+                                         ratio.value, ratio.low, ratio.high));
+    clean_only();
   }
 
   /// Compares both models. What cannot be checked is not done.
@@ -246,7 +267,7 @@ class Optimiser {
   Phases& phases_;
   Summary& summary_;
   RewriteCertificate& certificate_;
-  const Pricing& pricing_;
+  Pricing& pricing_;
   std::map<std::string, Extents> shapes_;  // of inputs, for prices
   std::unique_ptr<GraphEdit> edit_;
 };
@@ -303,6 +324,7 @@ Ending optimise(const OptOptions& options, Console& console) {
   about(options.input, [&] {
     optimiser.clean();
     optimiser.search(rules);
+    optimiser.confirm();
     // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
     optimiser.check();
   });

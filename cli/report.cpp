@@ -77,6 +77,10 @@ std::string report_of(const Summary& summary) {
       {"after", json_of(summary.after)},
       {"passes", passes},
       {"prices", summary.prices},
+      {"confirmed", summary.confirmed ? Json{{"ratio", summary.confirmed->value},
+                                             {"low", summary.confirmed->low},
+                                             {"high", summary.confirmed->high}}
+                                      : Json(nullptr)},
       {"search", json_of_search(summary)},
       {"check", json_of_check(summary)},
       {"seconds", seconds},

@@ -165,6 +165,9 @@ std::string table_of(const Summary& summary) {
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
   if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
   if (summary.search) text += lines_of(*summary.search);
+  if (summary.confirmed)
+    text += fmt::format("on the GPU: {:.3f} times as fast ({:.3f} to {:.3f})\n", summary.confirmed->value,
+                        summary.confirmed->low, summary.confirmed->high);
   text += fmt::format("check: {}\n", describe_check(summary));
   std::vector<std::string> times;
   for (const auto& [phase, seconds] : summary.seconds) times.push_back(fmt::format("{} {:.2f} s", phase, seconds));

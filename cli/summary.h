@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench/figures.h"
 #include "cli/figures.h"
 #include "cli/opt_search.h"
 #include "ops/onnx/cleanup.h"
@@ -33,6 +34,7 @@ struct Summary {
   std::vector<CleanupCount> passes;
   std::string prices;                   ///< where they come from
   std::optional<SearchSummary> search;  ///< nothing when there was none
+  std::optional<Ratio> confirmed;       ///< how many times as fast it is on the GPU; nothing if that was not asked for
   std::optional<CheckResult> check;     ///< nothing when it was turned off
   unsigned samples = 0;
   std::uint64_t seed = 0;

@@ -1,0 +1,137 @@
+#include "cli/bench/gpu_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cli/interrupt.h"
+#include "cost/execution.h"
+
+namespace taso {
+namespace {
+
+std::string operators_of(const Kernel& kernel, const WholeGraph& view) {
+  if (kernel.nodes.empty()) return "layout";
+  std::string text;
+  for (const PlanNode node : kernel.nodes) {
+    if (!text.empty()) text += " ";
+    text += view.op(node) ? name_of(*view.op(node)) : std::string_view(view.node(node).as_opaque()->kind);
+  }
+  return text;
+}
+
+}  // namespace
+
+GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricing_(pricing) {
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    auto view = std::make_unique<WholeGraph>(graph, DimensionSizes(), layout);
+    Plan laid_out = plan(*view, pricing.times());
+    if (view_ && laid_out.cost >= plan_.cost) continue;
+    view_ = std::move(view);
+    plan_ = std::move(laid_out);
+  }
+  pricing.save();
+}
+
+void GpuModel::prepare() {
+  Execution execution = make_execution(*view_, graph_, plan_, pricing_.times().precision());
+  on_host_ = execution.on_host;
+  plan_steps_ = execution.plan_steps;
+  arena_bytes_ = execution.steps.arena_bytes;
+  for (DeviceSteps::Step& step : execution.steps.steps)
+    if (!step.host) step.choice = pricing_.choice_of(step.call);
+  program_ = pricing_.gpu()->load(std::move(execution.steps));
+}
+
+void GpuModel::describe(BenchFigures& figures) const {
+  figures.predicted = static_cast<double>(plan_.cost) * 1e-6;
+  Cost measured = 0;
+  for (const Plan::Step& step : plan_.steps)
+    if (pricing_.times().measured(*view_, step.kernel)) measured += step.price;
+  figures.measured_share = plan_.cost > 0 ? static_cast<double>(measured) / static_cast<double>(plan_.cost) : 1;
+  figures.kernels = program_->launches();
+  figures.device_bytes = program_->device_bytes();
+  figures.arena_bytes = arena_bytes_;
+  figures.layout = plan_.layout == Layout::channels_last ? "channels last" : "channels first";
+  figures.on_host = on_host_;
+}
+
+std::vector<Array> GpuModel::run(const std::vector<Array>& inputs) {
+  const Precision precision = pricing_.times().precision();
+  std::vector<std::vector<std::byte>> bytes;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_used = view_->find(graph_.inputs[i]) != no_plan_value;
+    bytes.push_back(is_used ? to_device(inputs[i], precision) : std::vector<std::byte>());
+  }
+  const std::vector<std::span<const std::byte>> spans(bytes.begin(), bytes.end());
+  const auto outputs = program_->run(spans);
+  std::vector<Array> arrays;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const PlanValue value = view_->find(graph_.outputs[i]);
+    arrays.push_back(from_device(outputs[i], view_->element(value), *view_->extents(value), precision));
+  }
+  return arrays;
+}
+
+std::vector<BenchFigures::Kernel> GpuModel::profile() {
+  const std::vector<double> measured = program_->profile();
+  std::vector<BenchFigures::Kernel> kernels;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    BenchFigures::Kernel kernel{"copy of an output", program_->choices()[i], 0, measured[i]};
+    if (i < plan_steps_.size()) {
+      const Plan::Step& step = plan_.steps[plan_steps_[i]];
+      kernel.operators = operators_of(step.kernel, *view_);
+      kernel.predicted = static_cast<double>(step.price) * 1e-6;
+    }
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+std::vector<std::vector<double>> time_in_turn(const std::vector<GpuModel*>& models, std::size_t runs) {
+  constexpr std::size_t rounds = 10;
+  const std::size_t at_a_time = std::max<std::size_t>(1, (runs + 2 * rounds - 1) / (2 * rounds));
+  std::vector<std::vector<double>> times(models.size());
+  const auto take = [&](std::size_t i) {
+    const std::vector<double> more = models[i]->time(at_a_time);
+    times[i].insert(times[i].end(), more.begin(), more.end());
+  };
+  for (GpuModel* model : models) model->time(at_a_time);  // to get warm
+  for (std::size_t round = 0; round < rounds && !interrupted(); ++round) {
+    for (std::size_t i = 0; i < models.size(); ++i) take(i);
+    for (std::size_t i = models.size(); i-- > 0;) take(i);
+  }
+  return times;
+}
+
+Array random_input(Random& random, ElementType element, const Extents& extents) {
+  Array doubles(ElementType::float64, extents);
+  const bool floating = is_floating(element);
+  for (double& value : doubles.mutable_values<double>())
+    value = floating ? random.unit() * 2 - 1 : static_cast<double>(random.below(2));
+  return doubles.cast(element);
+}
+
+double relative_error(const Array& expected, const Array& actual) {
+  const std::vector<double> x = expected.doubles(), y = actual.doubles();
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    error += (x[i] - y[i]) * (x[i] - y[i]);
+    norm += x[i] * x[i];
+  }
+  if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
+  return error == 0 ? 0 : std::sqrt(error / std::max(norm, 1e-30));
+}
+
+double tolerance_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return 1e-4;
+    case Precision::tf32: return 1e-2;
+    case Precision::fp16: return 3e-2;
+    case Precision::bf16: break;
+  }
+  return 1e-1;
+}
+
+}  // namespace taso

@@ -1,0 +1,52 @@
+// A graph on a GPU: its best plan by prices that are measured there, run as it was priced.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/bench/figures.h"
+#include "cli/pricing.h"
+#include "cost/plan.h"
+#include "ops/random.h"
+
+namespace taso {
+
+class GpuModel {
+ public:
+  /// Chooses the plan, for which kernels are measured. Both must outlive it; the pricing has a GPU.
+  GpuModel(const Graph& graph, Pricing& pricing);
+  /// Puts it on the GPU; to be done before all that follows. Throws InputError where something cannot be run.
+  void prepare();
+
+  /// What is known of it without running it.
+  void describe(BenchFigures& figures) const;
+  std::vector<Array> run(const std::vector<Array>& inputs);
+  /// Microseconds of each run.
+  std::vector<double> time(std::size_t runs) { return program_->time(runs); }
+  std::vector<BenchFigures::Kernel> profile();
+
+ private:
+  const Graph& graph_;
+  Pricing& pricing_;
+  std::unique_ptr<WholeGraph> view_;
+  Plan plan_;
+  std::unique_ptr<DeviceProgram> program_;
+  std::vector<std::string> on_host_;
+  std::vector<std::size_t> plan_steps_;
+  std::int64_t arena_bytes_ = 0;
+};
+
+/// To and fro between the models, so that a machine that gets warmer or slower in the meantime does so for all. As many runs
+/// of each as were asked for, or some more. Ends early when interrupted.
+std::vector<std::vector<double>> time_in_turn(const std::vector<GpuModel*>& models, std::size_t runs);
+
+/// Moderate numbers.
+Array random_input(Random& random, ElementType element, const Extents& extents);
+
+/// The distance of two arrays of one shape, as a share of the first one's norm.
+double relative_error(const Array& expected, const Array& actual);
+/// How far an output may be from the reference, measured so.
+double tolerance_of(Precision precision);
+
+}  // namespace taso
