@@ -115,7 +115,7 @@ class Enumerator {
     std::vector<ValueId> inputs;
     for (std::size_t i = 0; i < world_.inputs(); ++i) {
       const Item& item = world_.input(i);
-      const Layout layout{item.tensor.extents, item.is_kernel, item.cuts};
+      const Layout layout = item.layout();
       Value value;
       value.form.operands[0] = static_cast<ValueId>(i);
       value.uses.push_back(static_cast<std::uint8_t>(i));
@@ -209,9 +209,11 @@ class Enumerator {
         }
   }
 
-  /// Three operands of which the third is computed and no two have an operator in common.
+  /// Three operands of which the third, a bias, is computed and no two have an operator in common. Not where a bias can be
+  /// written as one number for each channel: that it can be taken out would follow from putting in what is reshaped, and
+  /// nobody reshapes an input twice to get there.
   void add_tasks_of_three(std::vector<Task>& tasks) {
-    if (family_.has_plain_biases) return;
+    if (world_.has_channels()) return;
     for (std::size_t s = 0; s < family_.schemas.size(); ++s)
       for (std::size_t third = 1; third < level_ && family_.schemas[s].operands == 3; ++third)
         for (std::size_t i = 0; i + third < level_; ++i)

@@ -207,8 +207,7 @@ Draft biases() {
             {"c", {1, 2, 1, 1}, {1, 4, 1, 1}, 1},
             {"v", {2}, {4}, 2},
             kernels("k", {2, 2, 3, 3}, {4, 4, 3, 3}, 2)},
-           schemas_named("add concat0 concat1 split1 conv3x3 conv3x3_bias vector_to_channels channels_to_vector"),
-           true},
+           schemas_named("add concat0 concat1 split1 conv3x3 conv3x3_bias vector_to_channels channels_to_vector")},
           {{"conv3x3_bias"}, {"vector_to_channels"}, {"channels_to_vector"}}};
 }
 

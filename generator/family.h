@@ -66,9 +66,6 @@ struct Family {
   std::string name;
   std::vector<InputKind> inputs;
   std::vector<Schema> schemas;
-  /// Whether a bias is never computed: beside reshapes, that it can be taken out would follow from putting in what is
-  /// reshaped, and nobody reshapes an input twice to get there.
-  bool has_plain_biases = false;
 };
 
 /// The families that these schemas belong to, with the inputs they need. Throws InputError for a name that is none.

@@ -164,7 +164,7 @@ class Generator {
         find_candidates(family, Contents::integers, std::min(options_.max_operators, most_operators_in_order));
     }
     // The smallest first, and of these the most general: what follows from them need not be proved.
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       // Of those that are the same, one that merges.
       const auto merging = [](const Candidate& one) { return one.merging ? canonical_text(one.merging->rule) : "~"; };
       const auto key = [](const Candidate& one, const Candidate& other) {
@@ -274,19 +274,19 @@ class Generator {
   }
 
   Decision decide(const Candidate& candidate) const {
-    Decision decision;
-    decision.proved = prove(candidate.law, true, decision.last);
+    Decision decision = prove(candidate.law, true);
     // Under its condition it may say no more than others do.
     if (!decision.proved.empty() && decision.proved.front().conditions.size() > candidate.law.rule.conditions.size())
       decision.derived = is_derivable(decision.proved.front(), known_);
     if (decision.proved.empty() || decision.derived || !candidate.merging) return decision;
-    for (Rule& rule : prove(*candidate.merging, false, decision.last)) decision.proved.push_back(std::move(rule));
+    for (Rule& rule : prove(*candidate.merging, false).proved) decision.proved.push_back(std::move(rule));
     return decision;
   }
 
   /// There and back, each in the most general form in which it is true, the more general first; with the ranks stated
   /// where that takes fewer conditions.
-  std::vector<Rule> prove(const Written& written, bool both_ways, ProofOutcome& last) const {
+  Decision prove(const Written& written, bool both_ways) const {
+    Decision decision;
     // What is the same rule again is not written with other conditions.
     const bool is_symmetric = canonical_text(written.rule) == canonical_text(turned_round(written.rule));
     std::array<std::optional<Rule>, 2> proved;
@@ -296,7 +296,7 @@ class Generator {
     for (const Rule& form : forms)
       for (const std::size_t way : {std::size_t{0}, std::size_t{1}}) {
         if (proved[way] || !is_wanted(way)) continue;
-        proved[way] = prove(way == 0 ? form : turned_round(form), last);
+        proved[way] = prove(way == 0 ? form : turned_round(form), decision.last);
         if (proved[way]) order.push_back(way);
       }
     for (const std::size_t way : {std::size_t{0}, std::size_t{1}}) {
@@ -307,15 +307,15 @@ class Generator {
       const std::size_t conditions =
           proved[way] ? found(*proved[way], written.rule) : std::numeric_limits<std::size_t>::max();
       if (conditions == 0) continue;
-      auto ranked = prove(way == 0 ? *written.ranked : turned_round(*written.ranked), last);
+      ProofOutcome of_ranked;  // which says nothing of the rule at all ranks
+      auto ranked = prove(way == 0 ? *written.ranked : turned_round(*written.ranked), of_ranked);
       if (!ranked || found(*ranked, *written.ranked) >= conditions) continue;
-      drop_needless_conditions(*ranked, 0);
+      drop_needless_conditions(*ranked, 0, written.ranked->conditions.size());
       if (!proved[way]) order.push_back(way);
       proved[way] = std::move(ranked);
     }
-    std::vector<Rule> result;
-    for (const std::size_t way : order) result.push_back(std::move(*proved[way]));
-    return result;
+    for (const std::size_t way : order) decision.proved.push_back(std::move(*proved[way]));
+    return decision;
   }
 
   std::optional<Rule> prove(const Rule& rule, ProofOutcome& last) const {
@@ -325,13 +325,13 @@ class Generator {
     Rule proved = rule;
     proved.conditions.insert(proved.conditions.end(), last.condition.begin(), last.condition.end());
     proved.by = last.by;
-    if (last.condition.size() > 1) drop_needless_conditions(proved, rule.conditions.size());
+    if (last.condition.size() > 1) drop_needless_conditions(proved, rule.conditions.size(), proved.conditions.size());
     return proved;
   }
 
-  /// Of conditions that were found together, one may say too much.
-  void drop_needless_conditions(Rule& rule, std::size_t first) const {
-    for (std::size_t i = rule.conditions.size(); i-- > first;) {
+  /// Of conditions that were found or stated together, one may say too much: those from `first` to `end` are tried.
+  void drop_needless_conditions(Rule& rule, std::size_t first, std::size_t end) const {
+    for (std::size_t i = end; i-- > first;) {
       Rule weaker = rule;
       weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
       weaker.by.clear();

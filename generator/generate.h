@@ -33,7 +33,7 @@ struct ProofOutcome {
 struct Decision {
   bool derived = false;      ///< it follows from smaller rules
   std::vector<Rule> proved;  ///< in the directions in which it is true, with conditions and `by`
-  ProofOutcome last;         ///< if nothing is proved: what the prover said last
+  ProofOutcome last;         ///< if nothing is proved: what the prover said last of the rule at all ranks
 };
 
 struct GenerateOptions {

@@ -67,40 +67,24 @@ Fingerprint fingerprint(Field seed, std::span<const Field> contents) {
 
 std::unique_ptr<Program> Program::compile(const World& world, const Schema& schema,
                                           std::span<const Layout* const> operands) {
-  std::vector<Item> shapes;
-  for (const Layout* layout : operands) {
-    Item item;
-    item.tensor.extents = layout->extents;
-    item.is_kernel = layout->is_kernel;
-    item.cuts = layout->cuts;
-    shapes.push_back(std::move(item));
-  }
-  std::vector<const Item*> items;
-  for (const Item& item : shapes) items.push_back(&item);
-  const auto op = world.concrete(schema, items);
-  if (!op) return nullptr;
   auto program = std::make_unique<Program>();
   Recording recording;
-  std::vector<Tensor<Recorded>> tensors;
+  std::vector<ItemOf<Recorded>> items;
   for (const Layout* layout : operands) {
     std::vector<Recorded> elements;
     for (std::size_t i = 0; i < layout->size(); ++i) elements.push_back(recording.operand());
     program->operand_sizes_.push_back(elements.size());
-    tensors.emplace_back(layout->extents, std::move(elements));
+    items.push_back({{layout->extents, std::move(elements)}, layout->is_kernel, layout->cuts});
   }
-  std::vector<Tensor<Recorded>> results;
-  try {
-    results = evaluate<Recorded>(*op, tensors);
-  } catch (const ShapeError&) {
-    return nullptr;
-  }
+  std::vector<const ItemOf<Recorded>*> places;
+  for (const auto& item : items) places.push_back(&item);
+  const auto results = world.apply<Recorded>(schema, places);
+  if (!results) return nullptr;
   std::vector<std::uint32_t> wanted;
-  for (const Tensor<Recorded>& result : results) {
-    if (result.data.size() > most_elements) return nullptr;
-    for (const Recorded& element : result.data) wanted.push_back(element.place());
-    program->results_.push_back({result.extents, gives_kernel(schema, items), cuts_of(schema, items, result.extents)});
-  }
-  for (const Layout& layout : program->results_) {
+  for (const auto& result : *results) {
+    if (result.tensor.data.size() > most_elements) return nullptr;
+    for (const Recorded& element : result.tensor.data) wanted.push_back(element.place());
+    const Layout& layout = program->results_.emplace_back(result.layout());
     program->seeds.push_back(seed_of(layout));
     program->sizes.push_back(layout.size());
   }

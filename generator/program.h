@@ -12,14 +12,6 @@
 
 namespace taso {
 
-/// All of an item but its contents.
-struct Layout {
-  Extents extents;
-  bool is_kernel = false;
-  Cuts cuts{};
-  bool operator==(const Layout&) const = default;
-  std::size_t size() const { return static_cast<std::size_t>(count(extents)); }
-};
 using LayoutId = std::uint32_t;
 
 class Program {

@@ -85,10 +85,11 @@ bool rewrites(const Rule& candidate, const Properties& rules, const SaturationLi
               const std::function<bool(const Step&)>& is_forbidden) {
   if (rules.size() == 0) return false;
   const auto all = instances(candidate);
-  if (all.empty() || !all.front().target_fits) return false;
+  if (all.empty()) return false;
   const std::set<std::size_t> places{0, all.size() / 2, all.size() - 1};
-  return std::all_of(places.begin(), places.end(),
-                     [&](std::size_t place) { return rewrites(all[place], rules, limits, is_forbidden); });
+  return std::all_of(places.begin(), places.end(), [&](std::size_t place) {
+    return all[place].target_fits && rewrites(all[place], rules, limits, is_forbidden);
+  });
 }
 
 }  // namespace
@@ -128,8 +129,9 @@ bool is_derivable(const Rule& candidate, const Properties& rules) {
   limits.terms = 500;
   limits.matches = 4000;
   if (bias_use_of(candidate) != BiasUse::all) return rewrites(candidate, rules, limits, {});
-  return rewrites(candidate, rules, limits,
-                  [&](const Step& step) { return bias_use_of(rules[step.property].rule()) == BiasUse::some; });
+  std::vector<bool> takes_out;
+  for (const auto& rule : rules) takes_out.push_back(bias_use_of(rule->rule()) == BiasUse::some);
+  return rewrites(candidate, rules, limits, [&](const Step& step) { return takes_out[step.property]; });
 }
 
 bool is_instance(const Rule& candidate, const Properties& rules, const std::function<bool(std::size_t)>& may_use) {

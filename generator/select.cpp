@@ -21,10 +21,7 @@ class Trial {
  public:
   Trial(const Family& family, bool larger, std::uint64_t seed, Contents contents)
       : world_(family, larger, seed, contents), programs_(world_) {
-    for (std::size_t i = 0; i < world_.inputs(); ++i) {
-      const Item& item = world_.input(i);
-      inputs_.push_back(programs_.layout({item.tensor.extents, item.is_kernel, item.cuts}));
-    }
+    for (std::size_t i = 0; i < world_.inputs(); ++i) inputs_.push_back(programs_.layout(world_.input(i).layout()));
   }
 
   bool holds(const Equality& equality) {
@@ -77,58 +74,27 @@ class FloatTrial {
   FloatTrial(const Family& family, std::uint64_t seed) : world_(family, true, seed) {
     Random random(seed);
     for (std::size_t i = 0; i < world_.inputs(); ++i) {
-      inputs_.emplace_back(world_.input(i).tensor.extents, 0.0);
-      for (double& element : inputs_.back().data) element = static_cast<double>(random.next() >> 11) * 0x1p-51 - 2;
+      const Item& input = world_.input(i);
+      auto& item = inputs_.emplace_back(ItemOf<double>{{input.tensor.extents, 0.0}, input.is_kernel, input.cuts});
+      for (double& element : item.tensor.data) element = static_cast<double>(random.next() >> 11) * 0x1p-51 - 2;
     }
   }
 
   bool holds(const Equality& equality) const {
     for (std::size_t i = 0; i < equality.left.size(); ++i) {
-      const auto left = evaluated(equality.left[i]), right = evaluated(equality.right[i]);
-      if (!left || !right || left->extents != right->extents) return false;
-      for (std::size_t k = 0; k < left->data.size(); ++k)
-        if (!(std::abs(left->data[k] - right->data[k]) <= 1e-9 * (1 + std::abs(left->data[k])))) return false;
+      const auto left = evaluate<double>(equality.left[i], world_, inputs_),
+                 right = evaluate<double>(equality.right[i], world_, inputs_);
+      if (!left || !right || left->tensor.extents != right->tensor.extents) return false;
+      const auto &expected = left->tensor.data, &got = right->tensor.data;
+      for (std::size_t k = 0; k < expected.size(); ++k)
+        if (!(std::abs(expected[k] - got[k]) <= 1e-9 * (1 + std::abs(expected[k])))) return false;
     }
     return true;
   }
 
  private:
-  std::optional<Tensor<double>> evaluated(const SmallTerm& term) const {
-    std::vector<Item> items;  // without contents
-    std::vector<Tensor<double>> tensors;
-    for (const SmallTerm::Node& node : term.nodes) {
-      if (node.schema == SmallTerm::Node::input) {
-        items.push_back(world_.input(node.place));
-        tensors.push_back(inputs_[node.place]);
-        continue;
-      }
-      const Schema& schema = world_.family().schemas[node.schema];
-      std::vector<const Item*> shapes;
-      std::vector<Tensor<double>> operands;
-      for (const std::uint8_t operand : node.operands) {
-        shapes.push_back(&items[operand]);
-        operands.push_back(tensors[operand]);
-      }
-      const auto op = world_.concrete(schema, shapes);
-      if (!op) return std::nullopt;
-      std::vector<Tensor<double>> results;
-      try {
-        results = evaluate<double>(*op, operands);
-      } catch (const ShapeError&) {
-        return std::nullopt;
-      }
-      Item item;
-      item.tensor.extents = results[node.output].extents;
-      item.is_kernel = gives_kernel(schema, shapes);
-      item.cuts = cuts_of(schema, shapes, item.tensor.extents);
-      items.push_back(std::move(item));
-      tensors.push_back(std::move(results[node.output]));
-    }
-    return std::move(tensors.back());
-  }
-
   World world_;
-  std::vector<Tensor<double>> inputs_;
+  std::vector<ItemOf<double>> inputs_;
 };
 
 /// By the size of the larger side, as size_of() has it for rules: what is found of one size depends on nothing larger. Of

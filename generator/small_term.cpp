@@ -30,19 +30,7 @@ std::size_t Equality::operators() const {
 }
 
 std::optional<Item> evaluate(const SmallTerm& term, const World& world) {
-  std::vector<Item> items;
-  for (const SmallTerm::Node& node : term.nodes) {
-    if (node.schema == SmallTerm::Node::input) {
-      items.push_back(world.input(node.place));
-      continue;
-    }
-    std::vector<const Item*> operands;
-    for (const std::uint8_t operand : node.operands) operands.push_back(&items[operand]);
-    auto results = world.apply(world.family().schemas[node.schema], operands);
-    if (!results) return std::nullopt;
-    items.push_back(std::move((*results)[node.output]));
-  }
-  return std::move(items.back());
+  return evaluate<Field>(term, world, world.all_inputs());
 }
 
 Equality with_canonical_inputs(const Equality& equality, const Values& values) {

@@ -37,6 +37,23 @@ std::size_t tree_size(const SmallTerm& term);
 
 /// What a term computes in a world; nothing if it makes no sense there.
 std::optional<Item> evaluate(const SmallTerm& term, const World& world);
+/// The same for inputs of one's own, by place.
+template <class S>
+std::optional<ItemOf<S>> evaluate(const SmallTerm& term, const World& world, std::span<const ItemOf<S>> inputs) {
+  std::vector<ItemOf<S>> items;
+  for (const SmallTerm::Node& node : term.nodes) {
+    if (node.schema == SmallTerm::Node::input) {
+      items.push_back(inputs[node.place]);
+      continue;
+    }
+    std::vector<const ItemOf<S>*> operands;
+    for (const std::uint8_t operand : node.operands) operands.push_back(&items[operand]);
+    auto results = world.apply(world.family().schemas[node.schema], operands);
+    if (!results) return std::nullopt;
+    items.push_back(std::move((*results)[node.output]));
+  }
+  return std::move(items.back());
+}
 /// Inputs renamed in the order of first use, for each kind from the first on.
 Equality with_canonical_inputs(const Equality& equality, const Values& values);
 

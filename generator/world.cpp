@@ -23,15 +23,15 @@ bool spreads_over(const Extents& small, const Extents& large) {
 bool is_joint(std::uint8_t cut) { return cut != 0 && (cut & rows_bit) == 0; }
 
 /// What a reshape makes of it; nothing if it is not meant for such a tensor.
-std::optional<Extents> reshaped(Fit fit, const Item& item, bool is_channels) {
-  const Extents& from = item.tensor.extents;
+std::optional<Extents> reshaped(Fit fit, const Layout& layout, bool is_channels) {
+  const Extents& from = layout.extents;
   switch (fit) {
     case Fit::rows_joined:
       if (from.size() != 3) return std::nullopt;
       return Extents{from[0] * from[1], from[2]};
     case Fit::rows_parted: {
-      const std::int64_t outer = item.cuts[0] & ~rows_bit;
-      if (from.size() != 2 || (item.cuts[0] & rows_bit) == 0 || from[0] % outer != 0) return std::nullopt;
+      const std::int64_t outer = layout.cuts[0] & ~rows_bit;
+      if (from.size() != 2 || (layout.cuts[0] & rows_bit) == 0 || from[0] % outer != 0) return std::nullopt;
       return Extents{outer, from[0] / outer, from[1]};
     }
     case Fit::vector_to_channels:
@@ -61,44 +61,44 @@ Field small_integer(Random& random, bool is_kernel) {
 
 }  // namespace
 
-Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const Extents& result) {
+Cuts cuts_of(const Schema& schema, std::span<const Layout> operands, const Extents& result) {
   Cuts cuts{};
   const std::string_view op = name(schema.op);
   if (op == "concat") {
     const auto axis = static_cast<std::size_t>(std::get<op::Concat>(schema.op).axis);
     for (std::size_t i = 0; i < cuts.size(); ++i)
-      cuts[i] = operands[0]->cuts[i] == operands[1]->cuts[i] ? operands[0]->cuts[i] : std::uint8_t{0};
-    cuts[axis] = static_cast<std::uint8_t>(operands[0]->tensor.extents[axis]);
+      cuts[i] = operands[0].cuts[i] == operands[1].cuts[i] ? operands[0].cuts[i] : std::uint8_t{0};
+    cuts[axis] = static_cast<std::uint8_t>(operands[0].extents[axis]);
   } else if (op == "matmul") {
     const std::size_t rank = result.size();
-    for (std::size_t i = 0; i + 1 < rank; ++i) cuts[i] = operands[0]->cuts[i];
-    cuts[rank - 1] = operands[1]->cuts[operands[1]->tensor.extents.size() - 1];
+    for (std::size_t i = 0; i + 1 < rank; ++i) cuts[i] = operands[0].cuts[i];
+    cuts[rank - 1] = operands[1].cuts[operands[1].extents.size() - 1];
   } else if (op == "conv") {
-    cuts[0] = operands[0]->cuts[0];
-    cuts[1] = operands[1]->cuts[0];
+    cuts[0] = operands[0].cuts[0];
+    cuts[1] = operands[1].cuts[0];
   } else if (op == "transpose") {
     const auto& permutation = std::get<op::Transpose>(schema.op).permutation;
     for (std::size_t i = 0; i < permutation.size(); ++i)
-      cuts[i] = operands[0]->cuts[static_cast<std::size_t>(permutation[i])];
+      cuts[i] = operands[0].cuts[static_cast<std::size_t>(permutation[i])];
   } else if (op == "split" || schema.fit == Fit::before_joint || schema.fit == Fit::after_joint) {
     // The parts could be cut again only where they were joined before.
   } else if (op == "average_pool" || op == "max_pool" || op == "enlarge" || op == "pad" || op == "slice") {
-    cuts[0] = operands[0]->cuts[0];
-    cuts[1] = operands[0]->cuts[1];
+    cuts[0] = operands[0].cuts[0];
+    cuts[1] = operands[0].cuts[1];
   } else if (op == "reshape") {
-    const Extents& extents = operands[0]->tensor.extents;
+    const Extents& extents = operands[0].extents;
     if (schema.fit == Fit::rows_joined) {
       cuts[0] = static_cast<std::uint8_t>(rows_bit | extents[0]);
-      cuts[1] = operands[0]->cuts[2];
+      cuts[1] = operands[0].cuts[2];
     }
-    if (schema.fit == Fit::rows_parted) cuts[2] = operands[0]->cuts[1];
-    if (schema.fit == Fit::vector_to_channels) cuts[1] = operands[0]->cuts[0];
-    if (schema.fit == Fit::channels_to_vector || schema.fit == Fit::channels_to_filters) cuts[0] = operands[0]->cuts[1];
+    if (schema.fit == Fit::rows_parted) cuts[2] = operands[0].cuts[1];
+    if (schema.fit == Fit::vector_to_channels) cuts[1] = operands[0].cuts[0];
+    if (schema.fit == Fit::channels_to_vector || schema.fit == Fit::channels_to_filters) cuts[0] = operands[0].cuts[1];
   } else if (!operands.empty()) {
-    cuts = operands[0]->cuts;
+    cuts = operands[0].cuts;
     if (operands.size() == 2)
       for (std::size_t i = 0; i < cuts.size(); ++i)
-        if (cuts[i] == 0) cuts[i] = operands[1]->cuts[i];
+        if (cuts[i] == 0) cuts[i] = operands[1].cuts[i];
   }
   return cuts;
 }
@@ -107,10 +107,10 @@ bool is_zero(std::span<const Field> contents) {
   return std::all_of(contents.begin(), contents.end(), [](const Field& element) { return element == Field(); });
 }
 
-bool gives_kernel(const Schema& schema, std::span<const Item* const> operands) {
+bool gives_kernel(const Schema& schema, std::span<const Layout> operands) {
   if (operands.empty()) return name(schema.op).ends_with("_kernel");
-  if (operands.size() == 2 && operands[1]->is_kernel && is_elementwise_pair(name(schema.op))) return true;
-  return operands[0]->is_kernel || schema.fit == Fit::channels_to_filters;
+  if (operands.size() == 2 && operands[1].is_kernel && is_elementwise_pair(name(schema.op))) return true;
+  return operands[0].is_kernel || schema.fit == Fit::channels_to_filters;
 }
 
 Fingerprint fingerprint(const Item& item) {
@@ -159,25 +159,25 @@ World::World(const Family& family, bool larger, std::uint64_t seed, Contents con
     }
 }
 
-bool World::is_channels(const Item& item) const {
-  const Extents& extents = item.tensor.extents;
-  return has_channels_ && !item.is_kernel && extents.size() == 4 && extents[0] == 1 && extents[2] == 1 &&
+bool World::is_channels(const Layout& layout) const {
+  const Extents& extents = layout.extents;
+  return has_channels_ && !layout.is_kernel && extents.size() == 4 && extents[0] == 1 && extents[2] == 1 &&
          extents[3] == 1;
 }
 
-std::optional<Operator> World::concrete(const Schema& schema, std::span<const Item* const> operands) const {
+std::optional<Operator> World::concrete(const Schema& schema, std::span<const Layout> operands) const {
   const std::string_view op = name(schema.op);
   if (operands.size() != schema.operands) return std::nullopt;
   if (operands.empty()) return constant(schema);
-  const Item& first = *operands[0];
-  const auto extents = [&](std::size_t i) -> const Extents& { return operands[i]->tensor.extents; };
+  const Layout& first = operands[0];
+  const auto extents = [&](std::size_t i) -> const Extents& { return operands[i].extents; };
   const std::size_t rank = extents(0).size();
   const auto if_fits = [&](bool fits) { return fits ? std::optional(schema.op) : std::nullopt; };
   if (is_elementwise_pair(op)) {
-    if (first.is_kernel != operands[1]->is_kernel) {
+    if (first.is_kernel != operands[1].is_kernel) {
       // A factor for each input channel of a kernel
-      const Item &kernel = *operands[first.is_kernel ? 0 : 1], &other = *operands[first.is_kernel ? 1 : 0];
-      return if_fits(op == "mul" && is_channels(other) && spreads_over(other.tensor.extents, kernel.tensor.extents));
+      const Layout &kernel = operands[first.is_kernel ? 0 : 1], &other = operands[first.is_kernel ? 1 : 0];
+      return if_fits(op == "mul" && is_channels(other) && spreads_over(other.extents, kernel.extents));
     }
     return if_fits(extents(0) == extents(1) ||
                    (has_channels_ && (spreads_over(extents(1), extents(0)) || spreads_over(extents(0), extents(1)))));
@@ -191,9 +191,9 @@ std::optional<Operator> World::concrete(const Schema& schema, std::span<const It
   }
   if (op == "concat") {
     const auto axis = static_cast<std::size_t>(std::get<op::Concat>(schema.op).axis);
-    if (first.is_kernel != operands[1]->is_kernel || rank != extents(1).size() || axis >= rank || extents(0)[axis] > 8)
+    if (first.is_kernel != operands[1].is_kernel || rank != extents(1).size() || axis >= rank || extents(0)[axis] > 8)
       return std::nullopt;
-    if (axis != 1 && (is_channels(first) || is_channels(*operands[1]))) return std::nullopt;
+    if (axis != 1 && (is_channels(first) || is_channels(operands[1]))) return std::nullopt;
     for (std::size_t i = 0; i < rank; ++i)
       if (i != axis && extents(0)[i] != extents(1)[i]) return std::nullopt;
     return schema.op;
@@ -239,33 +239,33 @@ Operator World::constant(const Schema& schema) const {
   return result;
 }
 
-std::optional<Operator> World::convolution(const Schema& schema, std::span<const Item* const> operands) const {
-  const Extents &x = operands[0]->tensor.extents, &w = operands[1]->tensor.extents;
-  if (x.size() != 4 || w.size() != 4 || operands[0]->is_kernel || !operands[1]->is_kernel) return std::nullopt;
+std::optional<Operator> World::convolution(const Schema& schema, std::span<const Layout> operands) const {
+  const Extents &x = operands[0].extents, &w = operands[1].extents;
+  if (x.size() != 4 || w.size() != 4 || operands[0].is_kernel || !operands[1].is_kernel) return std::nullopt;
   if (w[2] != schema.window[0] || w[3] != schema.window[1] || x[1] % w[1] != 0) return std::nullopt;
-  if (is_channels(*operands[0])) return std::nullopt;
+  if (is_channels(operands[0])) return std::nullopt;
   const std::int64_t groups = x[1] / w[1];
   // In groups, as many filters as channels: else the groups of one would have to be those of another by chance.
   if ((groups != 1) != schema.grouped || (groups != 1 && w[0] != x[1])) return std::nullopt;
-  if (operands.size() == 3 && operands[2]->tensor.extents != Extents{w[0]}) return std::nullopt;
+  if (operands.size() == 3 && operands[2].extents != Extents{w[0]}) return std::nullopt;
   Operator result = schema.op;
   set_field(result, "groups", groups);
   return result;
 }
 
-std::optional<Operator> World::part(const Schema& schema, const Item& item) const {
+std::optional<Operator> World::part(const Schema& schema, const Layout& whole) const {
   Operator result = schema.op;
   const auto fields = fields_of(schema.op);
   const auto axis = static_cast<std::size_t>(std::get<std::int64_t>(fields.front().value));
-  if (axis >= item.tensor.extents.size()) return std::nullopt;
-  const std::int64_t size = item.tensor.extents[axis], cut = item.cuts[axis];
+  if (axis >= whole.extents.size()) return std::nullopt;
+  const std::int64_t size = whole.extents[axis], cut = whole.cuts[axis];
   if (schema.fit == Fit::inside) {
-    if (item.is_kernel || size < 3) return std::nullopt;
+    if (whole.is_kernel || size < 3) return std::nullopt;
     set_field(result, "begin", FieldValue(Dim(1)));
     set_field(result, "end", FieldValue(Dim(size - 1)));
     return result;
   }
-  if (!is_joint(item.cuts[axis])) return std::nullopt;
+  if (!is_joint(whole.cuts[axis])) return std::nullopt;
   if (schema.fit == Fit::at_joint) {
     set_field(result, "at", FieldValue(Dim(cut)));
     return result;
@@ -273,27 +273,6 @@ std::optional<Operator> World::part(const Schema& schema, const Item& item) cons
   set_field(result, "begin", FieldValue(Dim(schema.fit == Fit::before_joint ? 0 : cut)));
   set_field(result, "end", FieldValue(Dim(schema.fit == Fit::before_joint ? cut : size)));
   return result;
-}
-
-std::optional<std::vector<Item>> World::apply(const Schema& schema, std::span<const Item* const> operands) const {
-  const auto op = concrete(schema, operands);
-  if (!op) return std::nullopt;
-  std::vector<Tensor<Field>> tensors;
-  for (const Item* operand : operands) tensors.push_back(operand->tensor);
-  std::vector<Tensor<Field>> results;
-  try {
-    results = evaluate<Field>(*op, tensors);
-  } catch (const ShapeError&) {
-    return std::nullopt;
-  }
-  std::vector<Item> items;
-  const bool is_kernel = gives_kernel(schema, operands);
-  for (Tensor<Field>& tensor : results) {
-    Item item{std::move(tensor), is_kernel, {}};
-    item.cuts = cuts_of(schema, operands, item.tensor.extents);
-    items.push_back(std::move(item));
-  }
-  return items;
 }
 
 }  // namespace taso

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "generator/family.h"
+#include "ops/error.h"
 #include "ops/field.h"
 #include "ops/tensor.h"
 
@@ -19,12 +20,24 @@ namespace taso {
 using Cuts = std::array<std::uint8_t, 4>;
 constexpr std::uint8_t rows_bit = 0x80;
 
-/// What a term computes in a world.
-struct Item {
-  Tensor<Field> tensor;
+/// All of an item but its contents.
+struct Layout {
+  Extents extents;
   bool is_kernel = false;
   Cuts cuts{};
+  bool operator==(const Layout&) const = default;
+  std::size_t size() const { return static_cast<std::size_t>(count(extents)); }
 };
+
+/// What a term computes in a world, in whatever numbers.
+template <class S>
+struct ItemOf {
+  Tensor<S> tensor;
+  bool is_kernel = false;
+  Cuts cuts{};
+  Layout layout() const { return {tensor.extents, is_kernel, cuts}; }
+};
+using Item = ItemOf<Field>;
 
 /// Two independent projections of a tensor's contents, with its shape: equal tensors have equal keys, and different ones
 /// differ but for a chance of less than 2^-100.
@@ -53,34 +66,61 @@ class World {
   const Family& family() const { return family_; }
   std::size_t inputs() const { return inputs_.size(); }
   const Item& input(std::size_t place) const { return inputs_[place]; }
+  std::span<const Item> all_inputs() const { return inputs_; }
   std::size_t kind_of(std::size_t input) const { return kinds_[input]; }
 
-  /// The results; nothing if the schema does not take these operands.
-  std::optional<std::vector<Item>> apply(const Schema& schema, std::span<const Item* const> operands) const;
-  /// The operator with the attributes that the place gives, or nothing. Of the operands, all but the contents matters.
-  std::optional<Operator> concrete(const Schema& schema, std::span<const Item* const> operands) const;
+  /// The results; nothing if the schema does not take these operands. For other scalars than those that the interpreter
+  /// has, evaluate() must be instantiated.
+  template <class S = Field>
+  std::optional<std::vector<ItemOf<S>>> apply(const Schema& schema,
+                                              const std::vector<const ItemOf<S>*>& operands) const;
+  /// The operator with the attributes that the place gives, or nothing.
+  std::optional<Operator> concrete(const Schema& schema, std::span<const Layout> operands) const;
+  /// Whether there are tensors with one number for each channel.
+  bool has_channels() const { return has_channels_; }
 
  private:
   Operator constant(const Schema& schema) const;
-  std::optional<Operator> convolution(const Schema& schema, std::span<const Item* const> operands) const;
-  std::optional<Operator> part(const Schema& schema, const Item& item) const;
-  bool is_channels(const Item& item) const;
+  std::optional<Operator> convolution(const Schema& schema, std::span<const Layout> operands) const;
+  std::optional<Operator> part(const Schema& schema, const Layout& whole) const;
+  bool is_channels(const Layout& layout) const;
   /// Higher or wider than the family's images: one border is enough.
   bool has_grown(const Extents& extents) const;
 
   const Family& family_;
   bool larger_;
-  bool has_channels_ = false;  ///< there are tensors with one number for each channel
+  bool has_channels_ = false;
   std::vector<Item> inputs_;
   std::vector<std::size_t> kinds_;
 };
 
 /// Where a schema's result is joined, from where its operands are.
-Cuts cuts_of(const Schema& schema, std::span<const Item* const> operands, const Extents& result);
+Cuts cuts_of(const Schema& schema, std::span<const Layout> operands, const Extents& result);
 /// Zeros everywhere. All that computes them is alike, and its equalities would say only that: nobody writes x - x, so that
 /// such values are left out of the enumeration.
 bool is_zero(std::span<const Field> contents);
 /// Whether a schema's result is a kernel.
-bool gives_kernel(const Schema& schema, std::span<const Item* const> operands);
+bool gives_kernel(const Schema& schema, std::span<const Layout> operands);
+
+template <class S>
+std::optional<std::vector<ItemOf<S>>> World::apply(const Schema& schema,
+                                                   const std::vector<const ItemOf<S>*>& operands) const {
+  std::vector<Layout> layouts;
+  std::vector<Tensor<S>> tensors;
+  for (const ItemOf<S>* operand : operands) layouts.push_back(operand->layout());
+  const auto op = concrete(schema, layouts);
+  if (!op) return std::nullopt;
+  for (const ItemOf<S>* operand : operands) tensors.push_back(operand->tensor);
+  std::vector<ItemOf<S>> items;
+  try {
+    for (Tensor<S>& tensor : evaluate<S>(*op, tensors)) {
+      ItemOf<S>& item = items.emplace_back(ItemOf<S>{std::move(tensor), gives_kernel(schema, layouts), {}});
+      item.cuts = cuts_of(schema, layouts, item.tensor.extents);
+    }
+  } catch (const ShapeError&) {
+    return std::nullopt;
+  }
+  return items;
+}
 
 }  // namespace taso

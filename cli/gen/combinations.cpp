@@ -3,78 +3,56 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <tuple>
 
-#include "generator/family.h"
-#include "generator/world.h"
+#include "generator/program.h"
 
 namespace taso {
 namespace {
 
-/// More kinds of tensors than this tell nothing new.
-constexpr std::size_t most_kinds = 256;
+/// More layouts than this tell nothing new.
+constexpr std::size_t most_layouts = 64;
 
-/// What a family's operators can be applied to, one tensor of each kind: what they hold does not matter.
-class Kinds {
- public:
-  explicit Kinds(const World& world) : world_(world) {
-    for (std::size_t i = 0; i < world.inputs(); ++i) add(world.input(i));
-  }
-
-  /// Calls `visit` with the results of every application that makes sense, until it returns true.
-  bool any_application(const Schema& schema, const std::function<bool(const std::vector<Item>&)>& visit) const {
-    std::vector<const Item*> operands;
-    return any_application(schema, operands, visit);
-  }
-
-  /// False if there are such tensors already, or too many kinds.
-  bool add(const Item& item) {
-    if (items_.size() >= most_kinds) return false;
-    if (!seen_.emplace(item.tensor.extents, item.is_kernel, item.cuts).second) return false;
-    items_.push_back(item);
-    return true;
-  }
-
- private:
-  bool any_application(const Schema& schema, std::vector<const Item*>& operands,
-                       const std::function<bool(const std::vector<Item>&)>& visit) const {
-    if (operands.size() == schema.operands) {
-      const auto results = world_.apply(schema, operands);
-      return results && visit(*results);
+/// Calls `visit` with every application of the schema to these that makes sense.
+void for_each_application(Programs& programs, const Family& family, std::size_t schema,
+                          const std::vector<LayoutId>& layouts, const std::function<void(const Program&)>& visit) {
+  std::vector<LayoutId> operands;
+  const std::function<void()> choose = [&] {
+    if (operands.size() == family.schemas[schema].operands) {
+      if (const Program* program = programs.find(schema, operands)) visit(*program);
+      return;
     }
-    for (const Item& item : items_) {
-      operands.push_back(&item);
-      const bool is_enough = any_application(schema, operands, visit);
+    for (const LayoutId layout : layouts) {
+      operands.push_back(layout);
+      choose();
       operands.pop_back();
-      if (is_enough) return true;
     }
-    return false;
-  }
+  };
+  choose();
+}
 
-  const World& world_;
-  std::vector<Item> items_;
-  std::set<std::tuple<Extents, bool, Cuts>> seen_;
-};
-
-/// The names of the schemas that can be applied at all, in so many steps.
+/// The names of the schemas that can be applied at all, in so many steps: one tensor of each layout stands for all, for what
+/// it holds does not matter.
 std::set<std::string> usable(const Family& family, std::size_t max_operators) {
   const World world(family, false, 1);
-  Kinds kinds(world);
+  Programs programs(world);
+  std::vector<LayoutId> layouts;
+  std::set<LayoutId> seen;
+  const auto add = [&](LayoutId layout) {
+    if (layouts.size() < most_layouts && seen.insert(layout).second) layouts.push_back(layout);
+  };
+  for (const Item& input : world.all_inputs()) add(programs.layout(input.layout()));
   std::set<std::string> names;
   for (std::size_t step = 0; step < max_operators; ++step) {
-    for (const Schema& schema : family.schemas)
-      if (!names.contains(schema.name) && kinds.any_application(schema, [](const auto&) { return true; }))
-        names.insert(schema.name);
-    if (names.size() == family.schemas.size()) break;
-    std::vector<Item> made;
-    for (const Schema& schema : family.schemas)
-      kinds.any_application(schema, [&](const std::vector<Item>& results) {
-        made.insert(made.end(), results.begin(), results.end());
-        return false;
+    std::vector<LayoutId> made;
+    for (std::size_t schema = 0; schema < family.schemas.size(); ++schema)
+      for_each_application(programs, family, schema, layouts, [&](const Program& program) {
+        names.insert(family.schemas[schema].name);
+        made.insert(made.end(), program.result_layouts.begin(), program.result_layouts.end());
       });
-    std::size_t news = 0;
-    for (const Item& item : made) news += kinds.add(item);
-    if (news == 0) break;
+    if (names.size() == family.schemas.size()) break;
+    const std::size_t known = layouts.size();
+    std::for_each(made.begin(), made.end(), add);
+    if (layouts.size() == known) break;
   }
   return names;
 }

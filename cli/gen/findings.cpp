@@ -39,10 +39,17 @@ std::string count_of_graphs(double graphs) {
 
 /// What was looked for, in words that say nothing of when and where.
 CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
-  CommentBlock header{wrapped(
+  std::vector<std::string_view> families;
+  for (const FamilyReport& family : findings.report.families)
+    if (!family.is_in_order) families.push_back(family.name);
+  std::string text =
       fmt::format("{}What at most {} of these operators compute alike, proved from the properties {} (seed {}): {}.",
                   before, findings.settings.max_operators, findings.properties_hash, findings.settings.seed,
-                  fmt::join(findings.operators, " ")))};
+                  fmt::join(findings.operators, " "));
+  if (!families.empty())
+    text += fmt::format(" They were combined within {}: {}.",
+                        families.size() == 1 ? "one family" : "families, each by itself", fmt::join(families, ", "));
+  CommentBlock header{wrapped(text)};
   if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
   return header;
 }
@@ -185,9 +192,10 @@ std::string table_of(const Findings& findings) {
       std::any_of(report.families.begin(), report.families.end(), is_in_order))
     text += fmt::format("in order: with at most {} operators\n", most_operators_in_order);
   text += "\n" + steps_table(findings);
-  text += fmt::format(
-      "\nrules: {} in all, in both directions where both make sense; {} candidates are refuted, {} open\n",
-      with_commas(report.rules.size()), with_commas(report.refuted.size()), with_commas(report.unknown.size()));
+  text +=
+      fmt::format("\nrules: {} in all, in both directions where both make sense; {} {} refuted, {} open\n",
+                  with_commas(report.rules.size()), with_commas(report.refuted.size()),
+                  report.refuted.size() == 1 ? "candidate is" : "candidates are", with_commas(report.unknown.size()));
   if (const double chance = chance_of_a_coincidence(findings); chance > 0)
     text +=
         fmt::format("fingerprints: that any value was taken for another has a chance below {}\n", bound_text(chance));
@@ -209,9 +217,7 @@ std::string table_of(const Findings& findings) {
 
 std::filesystem::path place_of_part(const std::filesystem::path& complete) {
   std::error_code unknown;
-  if (!std::filesystem::exists(complete, unknown)) return complete;
-  std::filesystem::path part = complete;
-  return part += ".partial";
+  return std::filesystem::exists(complete, unknown) ? part_of(complete) : complete;
 }
 
 std::string rule_file_of(const Findings& findings) {

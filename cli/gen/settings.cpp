@@ -151,15 +151,23 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   return command;
 }
 
+std::filesystem::path part_of(const std::filesystem::path& complete) {
+  std::filesystem::path part = complete;
+  return part += ".partial";
+}
+
 void check_places(const GenSettings& settings) {
   std::vector<std::pair<std::string, std::filesystem::path>> read, written;
   read.emplace_back("the properties", properties_path(settings.properties));
   read.emplace_back("the operator sets", operator_sets_path(settings.operator_sets));
   written.emplace_back("the output", settings.output);
-  written.emplace_back("the output of an interrupted run", std::filesystem::path(settings.output) += ".partial");
+  written.emplace_back("the output of an interrupted run", part_of(settings.output));
   written.emplace_back("the checkpoint", settings.checkpoint);
   if (settings.report) written.emplace_back("the report", *settings.report);
-  if (settings.rejected) written.emplace_back("the file of rejected candidates", *settings.rejected);
+  if (settings.rejected) {
+    written.emplace_back("the file of rejected candidates", *settings.rejected);
+    written.emplace_back("the rejected candidates of an interrupted run", part_of(*settings.rejected));
+  }
   if (settings.console.log_file) written.emplace_back("the log", *settings.console.log_file);
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto& [what, file] = written[i];

@@ -39,6 +39,9 @@ struct GenCommand {
 /// Throws UsageError.
 GenCommand parse_gen_command(int argc, const char* const* argv);
 
+/// Where a run that was cut short puts what it has, if there is a file already that may be complete.
+std::filesystem::path part_of(const std::filesystem::path& complete);
+
 /// That nothing written replaces something read or something else written. Throws UsageError.
 void check_places(const GenSettings& settings);
 

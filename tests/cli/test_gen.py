@@ -110,6 +110,11 @@ def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
     header = re.match(r"taso rules 1\n\n((?:# .*\n)+)\n", texts[0]).group(1)
     assert "at most 2" in header and "add relu" in header and re.search(r"[0-9a-f]{32}", header)
     assert texts[0].replace("(seed 1)", "(seed 2)") == texts[2], "the same rules at other contents"
+    assert "# add relu. They were combined within one family: matrices.\n" in header.replace("add\n# relu", "add relu"), header
+    assert gen("-o", tmp_path / "out.rules", "--operators", "add,relu,sub,average_pool", "--max-ops", "2").code == 0
+    words = " ".join(re.findall(r"^# (.*)$", (tmp_path / "out.rules").read_text().split("\n\n")[1], re.MULTILINE))
+    assert words.endswith("They were combined within families, each by itself: matrices, differences, images, "
+                          "image differences."), words
 
 
 def test_what_is_not_proved_is_listed_apart(gen, tmp_path):
@@ -224,6 +229,9 @@ def test_nothing_replaces_what_is_read_or_written(gen, tmp_path, source_folder):
     for arguments in (["-o", properties, "--properties", properties], ["-o", sets, "--operator-sets", sets],
                       ["-o", out, "--report", out], ["-o", out, "--checkpoint", out],
                       ["-o", out, "--rejected", tmp_path / "x", "--report", tmp_path / "x"],
+                      ["-o", out, "--report", tmp_path / "out.rules.partial"],
+                      ["-o", out, "--rejected", tmp_path / "x", "--report", tmp_path / "x.partial"],
+                      ["-o", tmp_path / "x.partial", "--rejected", tmp_path / "x"],
                       ["-o", out, "--log-file", properties, "--properties", properties],
                       ["-o", source_folder / "rules" / "properties.rules"]):
         done = gen(*FEW, *arguments)

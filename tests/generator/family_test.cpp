@@ -7,7 +7,6 @@
 #include <set>
 
 #include "generator/generate.h"
-#include "generator/prune.h"
 #include "generator/rule_writer.h"
 #include "rules/canonical.h"
 #include "rules/instance.h"
@@ -81,16 +80,6 @@ std::map<std::string, Rule> questions(const Family& family, std::size_t operator
   return asked;
 }
 
-/// Whether it follows from what was asked.
-bool follows(const Rule& rule, const std::map<std::string, Rule>& asked) {
-  std::vector<Rule> axioms;
-  for (const auto& [text, question] : asked) {
-    axioms.push_back(question);
-    axioms.back().kind = Rule::Kind::axiom;
-  }
-  return is_derivable(rule, Properties(axioms));
-}
-
 /// The rule with the operands of sums and products in any order.
 std::vector<Rule> in_any_order(const Rule& rule) {
   std::vector<Rule> result;
@@ -145,7 +134,9 @@ TEST_CASE("what a world makes of items is what the operator means") {
       INFO(family.name << ": " << schema.name);
       const auto operands = operands_for(world, schema, items);
       REQUIRE(operands);
-      const auto op = world.concrete(schema, *operands);
+      std::vector<Layout> layouts;
+      for (const Item* item : *operands) layouts.push_back(item->layout());
+      const auto op = world.concrete(schema, layouts);
       REQUIRE(op);
       std::vector<Tensor<Field>> tensors;
       std::vector<Shape> shapes;
@@ -199,7 +190,7 @@ TEST_CASE("every family finds what it is for") {
         return asked[operators].contains(canonical_text(form));
       });
       INFO(family.name << ": " << canonical_text(rule));
-      CHECK((is_asked || follows(rule, asked[operators])));
+      CHECK(is_asked);
     }
     INFO(family.name);
     CHECK_FALSE(asked.empty());

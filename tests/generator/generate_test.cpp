@@ -1,8 +1,13 @@
 // What the generator finds without being told.
 #include "generator/generate.h"
 
+#include <map>
+
+#include <fmt/format.h>
+
 #include "generator/prune.h"
 #include "generator/rule_writer.h"
+#include "rules/canonical.h"
 #include "rules/rule_text.h"
 #include "tests/catch.h"
 
@@ -30,6 +35,12 @@ bool entails(const std::vector<Rule>& rules, std::string_view candidate) {
 std::string all_text(const GenerateReport& report) {
   std::string text;
   for (const Rule& rule : report.rules) text += print(rule);
+  return text;
+}
+
+std::string conditions_of(const Rule& rule) {
+  std::string text;
+  for (const Condition& condition : rule.conditions) text += text_of(condition) + "\n";
   return text;
 }
 
@@ -89,6 +100,56 @@ TEST_CASE("what the prover refuses is listed, never written") {
   const auto report = generate(options);
   CHECK(report.rules.empty());
   CHECK_FALSE(report.refuted.empty());
+}
+
+TEST_CASE("what is refuted stays so, whatever is said of it with the ranks stated") {
+  GenerateOptions options;
+  options.schemas = {"matmul", "concat0", "concat1"};
+  options.max_operators = 3;
+  std::size_t with_ranks = 0;
+  options.prove = [&](const Rule& rule) {
+    if (conditions_of(rule).find("rank(") == std::string::npos)
+      return ProofOutcome{ProofOutcome::Kind::refuted, {}, {}, "at some rank"};
+    ++with_ranks;
+    return ProofOutcome{ProofOutcome::Kind::unknown, {}, {}, "at these ranks"};
+  };
+  const auto report = generate(options);
+  CHECK(with_ranks > 0);
+  CHECK(report.unknown.empty());
+  REQUIRE_FALSE(report.refuted.empty());
+  for (const Rejected& rejected : report.refuted) CHECK(rejected.reason == "at some rank");
+}
+
+TEST_CASE("what has no target at some axes is not derivable") {
+  const Properties some({parse_rule("axiom a\n  relu(relu(x)) = relu(x)\n")});
+  CHECK(is_derivable(parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 1](x, y)\n"), some));
+  // True at the first axis, and beyond the last one at others.
+  CHECK_FALSE(is_derivable(parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 2](x, y)\n"), some));
+}
+
+TEST_CASE("whether a condition is needed is asked once") {
+  GenerateOptions options;
+  options.schemas = {"matmul", "concat0", "concat1"};
+  options.max_operators = 3;
+  std::map<std::string, std::size_t> weaker;
+  // With the ranks stated it is true under two more conditions, and not with any of them left out.
+  options.prove = [&](const Rule& rule) {
+    const std::string conditions = conditions_of(rule);
+    if (conditions.find("!= 7") != std::string::npos || conditions.find("!= 8") != std::string::npos) {
+      ++weaker[canonical_text(rule)];
+      return ProofOutcome{};
+    }
+    if (conditions.find("rank(") == std::string::npos) return ProofOutcome{};
+    const Rule more = parse_rule(
+        fmt::format("candidate c\n  relu({0}) => {0}\n  where dim({0}, 0) != 7, dim({0}, 0) != 8\n", rule.inputs()[0]));
+    return ProofOutcome{ProofOutcome::Kind::conditional, {"assumed"}, more.conditions, {}};
+  };
+  generate(options);
+  CHECK(weaker.size() > 2);
+  for (const auto& [text, times] : weaker) {
+    INFO(text);
+    CHECK(times == 1);
+  }
 }
 
 TEST_CASE("an operator that there is not is an error") { CHECK_THROWS_AS(families({"matmull"}), InputError); }

@@ -9,15 +9,13 @@ using namespace taso;
 
 namespace {
 
-Layout layout_of(const Item& item) { return {item.tensor.extents, item.is_kernel, item.cuts}; }
-
 /// Compares what both make of these operands; gives the results.
 std::vector<Item> compare(const World& world, const Schema& schema, const std::vector<Item>& operands) {
   std::vector<const Item*> items;
   std::vector<Layout> layouts;
   for (const Item& operand : operands) {
     items.push_back(&operand);
-    layouts.push_back(layout_of(operand));
+    layouts.push_back(operand.layout());
   }
   std::vector<const Layout*> shapes;
   std::vector<const Field*> contents;
@@ -33,7 +31,7 @@ std::vector<Item> compare(const World& world, const Schema& schema, const std::v
   std::vector<Field> cells, all;
   const auto results = program->run(contents, cells);
   for (std::size_t i = 0; i < expected->size(); ++i) {
-    CHECK(program->results()[i] == layout_of((*expected)[i]));
+    CHECK(program->results()[i] == (*expected)[i].layout());
     all.insert(all.end(), (*expected)[i].tensor.data.begin(), (*expected)[i].tensor.data.end());
   }
   CHECK(std::equal(all.begin(), all.end(), results.begin(), results.end()));
