@@ -39,15 +39,27 @@ endforeach()
 set_target_properties(taso_cuda PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib/taso
   CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
+  CXX_VISIBILITY_PRESET hidden
+  CUDA_VISIBILITY_PRESET hidden
   INSTALL_RPATH_USE_LINK_PATH ON)
-target_include_directories(taso_cuda PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_options(taso_cuda PRIVATE
-  -std=c++20 $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
+  -std=c++20
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow;-ffp-contract=off;${taso_false_warnings}>"
+  $<$<AND:$<BOOL:${TASO_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
   $<$<AND:$<BOOL:${TASO_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Xcompiler=-Werror>)
-target_link_libraries(taso_cuda PRIVATE CUDA::cudart_static)
-if(TARGET CUDA::cublas)
+# What the module needs of our own code is linked into it and hidden there: programs have theirs, perhaps another version.
+target_link_libraries(taso_cuda PRIVATE taso_cost CUDA::cudart_static ${CMAKE_DL_LIBS})
+target_link_options(taso_cuda PRIVATE -Wl,--exclude-libs,ALL)
+if(TARGET CUDA::cublasLt AND TARGET CUDA::cublas)
   target_compile_definitions(taso_cuda PRIVATE TASO_HAS_CUBLAS)
-  target_link_libraries(taso_cuda PRIVATE CUDA::cublas)
+  target_link_libraries(taso_cuda PRIVATE CUDA::cublas CUDA::cublasLt)
+endif()
+if(TARGET CUDA::nvrtc)
+  target_compile_definitions(taso_cuda PRIVATE TASO_HAS_NVRTC)
+  target_link_libraries(taso_cuda PRIVATE CUDA::nvrtc)
+else()
+  message(STATUS "taso: no NVRTC, so the CUDA module has no kernels of its own")
 endif()
 find_path(TASO_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 find_library(TASO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_TARGET_DIR}/lib)

@@ -69,6 +69,8 @@ class Accelerator {
   virtual std::string device() const = 0;    ///< "NVIDIA H200"
   virtual std::string versions() const = 0;  ///< "driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0"
   virtual Measurement measure(const Call& call) = 0;
+  /// All ways that there are, each looked at briefly, in no order of merit: for people who want to see what there is.
+  virtual std::vector<Measurement> measure_all(const Call& call) { return {measure(call)}; }
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   virtual DeviceState state() const = 0;
 };

@@ -15,25 +15,6 @@ namespace {
 
 constexpr const char* module_name = "libtaso_cuda.so";
 
-/// Where an installation, a moved installation or a build folder keeps the module.
-std::filesystem::path find_module() {
-  if (const char* named = std::getenv("TASO_CUDA_MODULE"); named != nullptr && *named != '\0') return named;
-  const std::filesystem::path installed = std::filesystem::path(TASO_LIBRARY_FOLDER) / "taso" / module_name;
-  const std::filesystem::path program = program_folder();
-  std::vector<std::filesystem::path> places;
-  if (!program.empty()) {
-    places.push_back(program.parent_path() / "lib" / "taso" / module_name);
-    // Debian's libraries lie one folder deeper, in one named after the architecture.
-    places.push_back(program.parent_path() / TASO_LIBRARY_SUBFOLDER / "taso" / module_name);
-  }
-  places.push_back(installed);
-  std::error_code error;
-  for (const auto& place : places) {
-    if (std::filesystem::exists(place, error)) return place;
-  }
-  return {};
-}
-
 /// CUDA numbers 13.2 as 13020.
 std::string cuda_version(int number) {
   return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
@@ -54,8 +35,27 @@ std::string first_line(std::string_view text) { return std::string(text.substr(0
 
 }  // namespace
 
+std::filesystem::path find_cuda_module() {
+  if (const char* named = std::getenv("TASO_CUDA_MODULE"); named != nullptr && *named != '\0') return named;
+  const std::filesystem::path installed = std::filesystem::path(TASO_LIBRARY_FOLDER) / "taso" / module_name;
+  const std::filesystem::path program = program_folder();
+  // An installation, a moved installation or a build folder.
+  std::vector<std::filesystem::path> places;
+  if (!program.empty()) {
+    places.push_back(program.parent_path() / "lib" / "taso" / module_name);
+    // Debian's libraries lie one folder deeper, in one named after the architecture.
+    places.push_back(program.parent_path() / TASO_LIBRARY_SUBFOLDER / "taso" / module_name);
+  }
+  places.push_back(installed);
+  std::error_code error;
+  for (const auto& place : places) {
+    if (std::filesystem::exists(place, error)) return place;
+  }
+  return {};
+}
+
 DeviceReport find_devices() {
-  const std::filesystem::path module = find_module();
+  const std::filesystem::path module = find_cuda_module();
   if (module.empty()) return {std::nullopt, "this build has no CUDA module"};
   return find_devices(module);
 }

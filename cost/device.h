@@ -29,6 +29,9 @@ DeviceReport find_devices();
 /// The same with the module of that path.
 DeviceReport find_devices(const std::filesystem::path& module);
 
+/// Where the module lies: $TASO_CUDA_MODULE, or where the program is installed. Empty if there is none.
+std::filesystem::path find_cuda_module();
+
 /// One line for people, such as "CUDA 13.0, cuDNN 9.19.0, cuBLAS 13.0.0, driver 13.0, NVIDIA H200".
 std::string describe(const DeviceReport& report);
 

@@ -1,13 +1,14 @@
-// The border between our programs and the CUDA module: plain C types, since the module is loaded at run time and may be
-// older or newer than the program.
+// The border between our programs and the CUDA module, which is loaded at run time and may be older or newer than the
+// program: it is asked in plain C types what it is, and only one of the same build is asked for more.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 extern "C" {
 
-/// Raised whenever the structure below changes; a program refuses a module that answers another number.
-constexpr std::int32_t taso_cuda_interface = 1;
+/// Raised whenever something below changes, or cost/accelerator.h; a program refuses a module that answers another number.
+constexpr std::int32_t taso_cuda_interface = 2;
 
 /// Versions as the libraries number them themselves; 0 where there is none.
 struct TasoCudaProbe {
@@ -23,4 +24,8 @@ struct TasoCudaProbe {
 
 /// Fills `probe`; never throws, never exits.
 void taso_cuda_probe(TasoCudaProbe* probe);
+
+/// A `taso::Accelerator` that the caller owns; null with the reason in `trouble`. C++ types cross here: `layout` says how
+/// they lie (layout.h), and a module that has them otherwise refuses. Never throws.
+void* taso_cuda_open(std::uint64_t layout, char* trouble, std::size_t trouble_size);
 }

@@ -32,7 +32,7 @@ cudaError_t run_a_kernel() {
 
 }  // namespace
 
-extern "C" void taso_cuda_probe(TasoCudaProbe* probe) {
+extern "C" __attribute__((visibility("default"))) void taso_cuda_probe(TasoCudaProbe* probe) {
   *probe = {};
   probe->interface_version = taso_cuda_interface;
   auto trouble = [&](const char* what, const char* why) {

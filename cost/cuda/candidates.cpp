@@ -1,0 +1,87 @@
+#include "cost/cuda/candidates.h"
+
+#include <algorithm>
+
+#include "ops/error.h"
+
+namespace taso::cuda {
+
+Candidates::Candidates(Libraries& libraries, const Call& call, const Alignments& alignments) {
+  for (Lowering& lowering : lowerings(call)) {
+    Way way;
+    bool is_possible = !lowering.launches.empty();
+    for (const Launch& launch : lowering.launches) {
+      std::string reason;
+      std::vector<Option> options;
+      try {
+        for (Alternative& alternative : libraries.alternatives(launch, alignments, reason))
+          options.push_back({std::move(alternative), nullptr, false});
+      } catch (const EnvironmentError& error) {
+        reason = error.what();
+      }
+      if (options.empty()) {
+        is_possible = false;
+        reason_ += (reason_.empty() ? "" : "; ") + lowering.name + ": " + reason;
+        break;
+      }
+      most_ = std::max(most_, options.size());
+      way.options.push_back(std::move(options));
+    }
+    if (!is_possible) continue;
+    way.lowering = std::move(lowering);
+    ways_.push_back(std::move(way));
+  }
+}
+
+bool Candidates::prepare(Option& option) {
+  if (option.prepared) return true;
+  if (option.is_refused) return false;
+  try {
+    option.prepared = option.alternative.prepare();
+    return true;
+  } catch (const EnvironmentError& error) {
+    option.is_refused = true;
+    if (reason_.empty()) reason_ = error.what();
+    return false;
+  }
+}
+
+std::optional<std::size_t> Candidates::first_that_works(std::vector<Option>& options) {
+  for (std::size_t i = 0; i < options.size(); ++i)
+    if (prepare(options[i])) return i;
+  return std::nullopt;
+}
+
+std::optional<PreparedCall> Candidates::made(Way& way, std::size_t launch, std::size_t rank) {
+  PreparedCall call;
+  call.scratch_bytes = static_cast<std::size_t>(way.lowering.scratch_bytes);
+  std::vector<std::string> identities;
+  for (std::size_t i = 0; i < way.options.size(); ++i) {
+    std::optional<std::size_t> pick = i == launch ? rank : first_that_works(way.options[i]);
+    if (!pick || !prepare(way.options[i][*pick])) return std::nullopt;
+    // The first that works of a later launch was there already, when an earlier one was varied.
+    if (i == launch && launch > 0 && first_that_works(way.options[i]) == rank) return std::nullopt;
+    call.launches.push_back(way.options[i][*pick].prepared);
+    identities.push_back(way.options[i][*pick].alternative.identity);
+  }
+  call.choice = choice_of(way.lowering.name, identities);
+  return call;
+}
+
+std::optional<PreparedCall> Candidates::next() {
+  while (rank_ < most_) {
+    for (; way_ < ways_.size(); ++way_, launch_ = 0) {
+      Way& way = ways_[way_];
+      while (launch_ < way.options.size()) {
+        const std::size_t launch = launch_++;
+        if (rank_ >= way.options[launch].size()) continue;
+        if (std::optional<PreparedCall> call = made(way, launch, rank_)) return call;
+      }
+    }
+    ++rank_;
+    way_ = launch_ = 0;
+  }
+  return std::nullopt;
+}
+
+}  // namespace taso::cuda

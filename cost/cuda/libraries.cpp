@@ -1,0 +1,128 @@
+#include "cost/cuda/libraries.h"
+
+#include <algorithm>
+
+#include "cost/cuda/handles.h"
+#include "ops/error.h"
+
+namespace taso::cuda {
+
+namespace {
+
+template <class... Visits>
+struct Overloaded : Visits... {
+  using Visits::operator()...;
+};
+template <class... Visits>
+Overloaded(Visits...) -> Overloaded<Visits...>;
+
+}  // namespace
+
+Libraries::Libraries(int device) {
+  require(cudaSetDevice(device), "this device");
+  int major = 0, minor = 0, bytes = 0;
+  require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "its capability");
+  require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "its capability");
+  require(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "its cache");
+  cache_bytes_ = static_cast<std::size_t>(std::max(bytes, 0));
+  sources_ = std::make_unique<SourceKernels>(device, major * 10 + minor);
+}
+
+CudnnEngines& Libraries::cudnn() {
+  if (!cudnn_) cudnn_ = std::make_unique<CudnnEngines>();
+  return *cudnn_;
+}
+
+CublasMatmul& Libraries::cublas() {
+  if (!cublas_) cublas_ = std::make_unique<CublasMatmul>();
+  return *cublas_;
+}
+
+std::vector<Alternative> Libraries::alternatives(const Launch& launch, const Alignments& alignments,
+                                                 std::string& reason) {
+  return std::visit(
+      Overloaded{
+          [&](const ConvolutionLaunch& convolution) { return cudnn().alternatives(convolution, alignments, reason); },
+          [&](const MatmulLaunch& matmul) {
+            std::vector<Alternative> list = cublas().alternatives(matmul, alignments, reason);
+            std::string other_reason;
+            std::vector<Alternative> more = cudnn().alternatives(matmul, alignments, other_reason);
+            std::move(more.begin(), more.end(), std::back_inserter(list));
+            if (list.empty()) reason += "; " + other_reason;
+            return list;
+          },
+          [&](const SourceLaunch& source) {
+            std::vector<Alternative> one;
+            one.push_back({SourceKernels::identity, [this, source] { return sources_->prepare(source); }});
+            return one;
+          }},
+      launch);
+}
+
+std::unique_ptr<Prepared> Libraries::prepare(const Launch& launch, const Alignments& alignments,
+                                             const std::string& identity) {
+  return std::visit(Overloaded{[&](const ConvolutionLaunch& convolution) {
+                                 return cudnn().prepare(convolution, alignments, identity);
+                               },
+                               [&](const MatmulLaunch& matmul) {
+                                 return identity.starts_with("cublas ") ? cublas().prepare(matmul, alignments, identity)
+                                                                        : cudnn().prepare(matmul, alignments, identity);
+                               },
+                               [&](const SourceLaunch& source) {
+                                 if (identity != SourceKernels::identity)
+                                   throw EnvironmentError("a kernel of ours: no such way");
+                                 return sources_->prepare(source);
+                               }},
+                    launch);
+}
+
+std::size_t PreparedCall::workspace_bytes() const {
+  std::size_t most = 0;
+  for (const auto& launch : launches) most = std::max(most, launch->workspace_bytes());
+  return most;
+}
+
+void PreparedCall::launch(cudaStream_t stream, const Places& places) const {
+  for (const auto& launch : launches) launch->launch(stream, places);
+}
+
+std::string choice_of(const std::string& lowering, const std::vector<std::string>& identities) {
+  std::string text = lowering;
+  const char* before = ": ";
+  for (const std::string& identity : identities) {
+    text += before + identity;
+    before = "; ";
+  }
+  return text;
+}
+
+PreparedCall prepare_choice(Libraries& libraries, const Call& call, const Alignments& alignments,
+                            const std::string& choice) {
+  const std::size_t colon = choice.find(": ");
+  if (colon == std::string::npos) throw EnvironmentError("a choice that is none: " + choice);
+  std::vector<std::string> identities;
+  for (std::size_t begin = colon + 2; begin <= choice.size();) {
+    const std::size_t end = std::min(choice.find("; ", begin), choice.size());
+    identities.push_back(choice.substr(begin, end - begin));
+    begin = end + 2;
+  }
+  for (const Lowering& lowering : lowerings(call)) {
+    if (lowering.name != choice.substr(0, colon) || lowering.launches.size() != identities.size()) continue;
+    PreparedCall prepared{choice, {}, static_cast<std::size_t>(lowering.scratch_bytes)};
+    for (std::size_t i = 0; i < identities.size(); ++i)
+      prepared.launches.push_back(libraries.prepare(lowering.launches[i], alignments, identities[i]));
+    return prepared;
+  }
+  throw EnvironmentError("a choice that is not known: " + choice);
+}
+
+std::size_t span_bytes(const Call::Operand& operand) {
+  std::int64_t last = 0;
+  for (std::size_t axis = 0; axis < operand.extents.size(); ++axis) {
+    if (operand.extents[axis] == 0) return 0;
+    last += (operand.extents[axis] - 1) * operand.strides[axis];
+  }
+  return static_cast<std::size_t>(last + 1) * size_of(operand.element);
+}
+
+}  // namespace taso::cuda

@@ -1,0 +1,56 @@
+// All that can do a launch on one device, and calls made ready with it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cost/cuda/cublas_matmul.h"
+#include "cost/cuda/cudnn_engines.h"
+#include "cost/cuda/prepared.h"
+#include "cost/cuda/source_kernel.h"
+
+namespace taso::cuda {
+
+class Libraries {
+ public:
+  explicit Libraries(int device);
+
+  /// The most promising first. Empty with the reason if nobody can do it.
+  std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason);
+  /// The one of that identity; throws EnvironmentError if there is none.
+  std::unique_ptr<Prepared> prepare(const Launch& launch, const Alignments& alignments, const std::string& identity);
+
+  std::size_t cache_bytes() const { return cache_bytes_; }
+
+ private:
+  CudnnEngines& cudnn();
+  CublasMatmul& cublas();
+
+  std::size_t cache_bytes_ = 0;
+  std::unique_ptr<SourceKernels> sources_;
+  // Made when they are needed first, for that takes a while.
+  std::unique_ptr<CudnnEngines> cudnn_;
+  std::unique_ptr<CublasMatmul> cublas_;
+};
+
+/// A call with everything chosen.
+struct PreparedCall {
+  std::string choice;
+  std::vector<std::shared_ptr<Prepared>> launches;
+  std::size_t scratch_bytes = 0;
+
+  std::size_t workspace_bytes() const;
+  void launch(cudaStream_t stream, const Places& places) const;
+};
+
+/// "fused: engine 35 knobs 2=1; own"
+std::string choice_of(const std::string& lowering, const std::vector<std::string>& identities);
+/// The call as that choice says; throws EnvironmentError if it cannot be done so (any more).
+PreparedCall prepare_choice(Libraries& libraries, const Call& call, const Alignments& alignments,
+                            const std::string& choice);
+
+/// Bytes from the first to behind the last element.
+std::size_t span_bytes(const Call::Operand& operand);
+
+}  // namespace taso::cuda

@@ -1,0 +1,191 @@
+#include "cost/cuda/source_kernel.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "cost/cuda/handles.h"
+#include "ops/sha256.h"
+#ifdef TASO_HAS_NVRTC
+#include <nvrtc.h>
+#endif
+
+namespace taso::cuda {
+
+namespace {
+
+/// Where compiled kernels are kept between runs; empty if there is no place.
+std::filesystem::path cache_folder() {
+  if (const char* named = std::getenv("XDG_CACHE_HOME"); named != nullptr && *named == '/')
+    return std::filesystem::path(named) / "taso";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/')
+    return std::filesystem::path(home) / ".cache" / "taso";
+  return {};
+}
+
+std::string sha256(std::string_view text) {
+  Sha256 sum;
+  sum.add(text);
+  return sum.digest();
+}
+
+constexpr std::string_view magic = "taso-cubin-1\n";
+
+/// An entry begins with its own checksum, so that half a file is no kernel.
+std::vector<char> read_entry(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::size_t begin = magic.size() + 65;
+  if (text.size() <= begin || !text.starts_with(magic)) return {};
+  const std::string body = text.substr(begin);
+  if (text.substr(magic.size(), 64) != sha256(body)) return {};
+  return {body.begin(), body.end()};
+}
+
+/// Written aside and renamed: others see all of it or nothing. That it cannot be kept is no trouble.
+void write_entry(const std::filesystem::path& path, const std::vector<char>& code) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  const std::filesystem::path aside = path.string() + fmt::format(".{}", getpid());
+  {
+    const std::string body(code.begin(), code.end());
+    std::ofstream file(aside, std::ios::binary);
+    file << magic << sha256(body) << '\n' << body;
+    file.close();
+    if (!file) {
+      std::filesystem::remove(aside, error);
+      return;
+    }
+  }
+  std::filesystem::rename(aside, path, error);
+  if (error) std::filesystem::remove(aside, error);
+}
+
+#ifdef TASO_HAS_NVRTC
+void demand(nvrtcResult status, std::string_view what) {
+  if (status == NVRTC_SUCCESS) return;
+  throw EnvironmentError(fmt::format("the kernel compiler: {}: {}", what, nvrtcGetErrorString(status)));
+}
+
+struct ProgramEnd {
+  nvrtcProgram program = nullptr;
+  ~ProgramEnd() { nvrtcDestroyProgram(&program); }
+};
+
+std::vector<char> compile(const std::string& source, int capability) {
+  ProgramEnd end;
+  demand(nvrtcCreateProgram(&end.program, source.c_str(), "kernel.cu", 0, nullptr, nullptr), "a program");
+  const std::string architecture = fmt::format("--gpu-architecture=sm_{}", capability);
+  const char* const options[] = {architecture.c_str(), "--std=c++17"};
+  const nvrtcResult status = nvrtcCompileProgram(end.program, 2, options);
+  if (status != NVRTC_SUCCESS) {
+    std::size_t size = 0;
+    std::string log;
+    if (nvrtcGetProgramLogSize(end.program, &size) == NVRTC_SUCCESS && size > 0) {
+      log.resize(size);
+      if (nvrtcGetProgramLog(end.program, log.data()) != NVRTC_SUCCESS) log.clear();
+    }
+    throw EnvironmentError(fmt::format("the kernel compiler: {}: {}", nvrtcGetErrorString(status), log.c_str()));
+  }
+  std::size_t size = 0;
+  demand(nvrtcGetCUBINSize(end.program, &size), "the size of a kernel");
+  std::vector<char> code(size);
+  demand(nvrtcGetCUBIN(end.program, code.data()), "a kernel");
+  return code;
+}
+
+std::string compiler_version() {
+  int major = 0, minor = 0;
+  demand(nvrtcVersion(&major, &minor), "its version");
+  return fmt::format("{}.{}", major, minor);
+}
+#else
+std::vector<char> compile(const std::string&, int) { throw EnvironmentError("this build has no kernel compiler"); }
+std::string compiler_version() { return ""; }
+#endif
+
+}  // namespace
+
+struct SourceKernels::Loaded {
+  std::vector<char> code;
+  cudaLibrary_t library = nullptr;
+  cudaKernel_t kernel = nullptr;
+  ~Loaded() {
+    if (library != nullptr) cudaLibraryUnload(library);
+  }
+};
+
+namespace {
+
+class PreparedSource : public Prepared {
+ public:
+  PreparedSource(std::shared_ptr<void> loaded, cudaKernel_t kernel, const SourceLaunch& launch)
+      : loaded_(std::move(loaded)),
+        kernel_(kernel),
+        grid_(launch.grid[0], launch.grid[1], launch.grid[2]),
+        block_(launch.block),
+        shared_(launch.shared_bytes),
+        arguments_(launch.arguments) {}
+
+  std::size_t workspace_bytes() const override { return 0; }
+
+  void launch(cudaStream_t stream, const Places& places) override {
+    std::vector<void*> pointers;
+    for (const Argument& argument : arguments_) pointers.push_back(places.of(argument));
+    std::vector<void*> parameters;
+    for (void*& pointer : pointers) parameters.push_back(&pointer);
+    require(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), grid_, block_, parameters.data(), shared_, stream),
+            "a kernel");
+  }
+
+ private:
+  std::shared_ptr<void> loaded_;
+  cudaKernel_t kernel_;
+  dim3 grid_, block_;
+  std::uint32_t shared_;
+  std::vector<Argument> arguments_;
+};
+
+}  // namespace
+
+SourceKernels::SourceKernels(int device, int capability)
+    : device_(device), capability_(capability), folder_(cache_folder()) {}
+SourceKernels::~SourceKernels() = default;
+
+std::vector<char> SourceKernels::compiled(const SourceLaunch& launch) const {
+  if (folder_.empty()) return compile(launch.source, capability_);
+  const std::string key = sha256(fmt::format("compiler {}, sm_{}\n{}", compiler_version(), capability_, launch.source));
+  const std::filesystem::path path = folder_ / fmt::format("{}.cubin", key);
+  std::vector<char> code = read_entry(path);
+  if (code.empty()) {
+    code = compile(launch.source, capability_);
+    write_entry(path, code);
+  }
+  return code;
+}
+
+std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Loaded>& loaded = loaded_[{launch.source, launch.name}];
+  if (!loaded) {
+    auto fresh = std::make_shared<Loaded>();
+    fresh->code = compiled(launch);
+    require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+            "a compiled kernel");
+    require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
+    loaded = std::move(fresh);
+  }
+  // More than this is not given without being asked for.
+  constexpr std::uint32_t usual_shared_bytes = 48 << 10;
+  if (launch.shared_bytes > usual_shared_bytes) {
+    require(cudaKernelSetAttributeForDevice(loaded->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            static_cast<int>(launch.shared_bytes), device_),
+            "shared memory for a kernel");
+  }
+  return std::make_unique<PreparedSource>(loaded, loaded->kernel, launch);
+}
+
+}  // namespace taso::cuda

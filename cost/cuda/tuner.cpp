@@ -1,0 +1,211 @@
+#include "cost/cuda/tuner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "cost/cuda/candidates.h"
+#include "ops/error.h"
+
+namespace taso::cuda {
+
+namespace {
+
+constexpr std::size_t first_repetitions = 10, first_replays = 3;
+constexpr std::size_t fewest_repetitions = 5, most_repetitions = 40, careful_replays = 15;
+constexpr double careful_microseconds = 400;  ///< in one graph
+constexpr std::size_t most_rounds = 4;
+constexpr double settled = 0.03;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Of sorted numbers; between two of them, if need be.
+double quantile(const std::vector<double>& sorted, double part) {
+  const double place = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (place - static_cast<double>(below));
+}
+
+double median(std::vector<double> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  return quantile(numbers, 0.5);
+}
+
+/// How far the results of two right ways may be apart, as a part of their norm.
+double tolerance(const Call& call) {
+  double most = 1e-9;
+  for (const Call::Operand& operand : call.written) {
+    switch (operand.element) {
+      case ElementType::float32: most = std::max(most, call.precision == Precision::fp32 ? 1e-4 : 3e-3); break;
+      case ElementType::float16: most = std::max(most, 5e-3); break;
+      case ElementType::bfloat16: most = std::max(most, 4e-2); break;
+      default: break;
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+Tuner::Tuner(Libraries& libraries, TuningLimits limits)
+    : libraries_(libraries), limits_(limits), bench_(libraries.cache_bytes()) {}
+
+std::vector<Tuner::Candidate> Tuner::prepare(const Call& call, const Alignments& alignments, double seconds,
+                                             std::string& reason) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Candidate> list;
+  Candidates candidates(libraries_, call, alignments);
+  while (std::optional<PreparedCall> next = candidates.next()) {
+    list.push_back({std::move(*next), 0, 0, ""});
+    if (seconds_since(begin) > seconds) break;
+  }
+  reason = candidates.reason();
+  return list;
+}
+
+void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double seconds) {
+  std::size_t scratch = 0, workspace = 0;
+  for (const Candidate& candidate : candidates) {
+    scratch = std::max(scratch, candidate.call.scratch_bytes);
+    workspace = std::max(workspace, candidate.call.workspace_bytes());
+  }
+  bench_.set_up(call, scratch, workspace);
+  bench_.wake();
+  const double allowed = tolerance(call);
+  const auto begin = std::chrono::steady_clock::now();
+  double best = 0;
+  std::size_t groups = 0;
+  for (Candidate& candidate : candidates) {
+    if (best > 0 && seconds_since(begin) > seconds) {
+      candidate.trouble = "not tried for lack of time";
+      continue;
+    }
+    try {
+      bench_.run(candidate.call);
+      if (!bench_.is_complete()) throw EnvironmentError("it does not write all of its results");
+      candidate.group = groups;
+      for (std::size_t group = 0; group < groups && candidate.group == groups; ++group)
+        if (bench_.distance(group) <= allowed) candidate.group = group;
+      if (candidate.group == groups) {
+        const std::size_t kept = bench_.keep();
+        if (kept != groups) throw EnvironmentError("no two agree");
+        ++groups;
+      }
+      const double estimate = bench_.estimate(candidate.call);
+      if (best > 0 && estimate > 4 * best + 30) throw EnvironmentError("far slower than others");
+      candidate.microseconds = median(bench_.time(candidate.call, first_repetitions, first_replays));
+      if (best == 0 || candidate.microseconds < best) best = candidate.microseconds;
+    } catch (const EnvironmentError& error) {
+      candidate.trouble = error.what();
+    }
+  }
+  // Most of them are right; the earliest group counts where that does not decide.
+  std::map<std::size_t, std::size_t> members;
+  for (const Candidate& candidate : candidates)
+    if (candidate.microseconds > 0) ++members[candidate.group];
+  std::size_t right = 0, most = 0;
+  for (const auto& [group, count] : members) {
+    if (count <= most) continue;
+    most = count;
+    right = group;
+  }
+  for (Candidate& candidate : candidates)
+    if (candidate.microseconds > 0 && candidate.group != right)
+      candidate.trouble = "its result is not what the others compute";
+}
+
+Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists) {
+  struct Rounds {
+    const Candidate* candidate;
+    std::size_t repetitions;
+    std::vector<std::vector<double>> times;
+    double last() const { return median(times.back()); }
+  };
+  std::vector<Rounds> all;
+  for (const Candidate* candidate : finalists) {
+    const auto wanted = static_cast<std::size_t>(std::ceil(careful_microseconds / candidate->microseconds));
+    all.push_back({candidate, std::clamp(wanted, fewest_repetitions, most_repetitions), {}});
+  }
+  bench_.wake();
+  Measurement result;
+  result.is_settled = false;
+  std::size_t best = 0;
+  for (std::size_t round = 0; round < most_rounds && !result.is_settled; ++round) {
+    for (Rounds& one : all) one.times.push_back(bench_.time(one.candidate->call, one.repetitions, careful_replays));
+    best = 0;
+    for (std::size_t i = 1; i < all.size(); ++i)
+      if (all[i].last() < all[best].last()) best = i;
+    const double limit = 1.1 * all[best].last();
+    if (round == 0) {  // those that are clearly slower need no second look
+      std::erase_if(all, [limit](const Rounds& one) { return one.last() > limit; });
+      continue;
+    }
+    const double now = all[best].last(), before = median(all[best].times[round - 1]);
+    result.is_settled = std::abs(now - before) <= settled * std::min(now, before);
+  }
+  std::vector<double> times = all[best].times.back();
+  if (all[best].times.size() > 1) {
+    const std::vector<double>& before = all[best].times[all[best].times.size() - 2];
+    times.insert(times.end(), before.begin(), before.end());
+  }
+  std::sort(times.begin(), times.end());
+  const double middle = quantile(times, 0.5);
+  result.nanoseconds = middle * 1000;
+  result.spread = (quantile(times, 0.75) - quantile(times, 0.25)) / 2 / middle;
+  result.choice = all[best].candidate->call.choice;
+  return result;
+}
+
+Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
+  Measurement none;
+  try {
+    std::vector<Candidate> candidates = prepare(call, alignments, limits_.seconds_to_prepare, none.trouble);
+    if (candidates.empty()) {
+      if (none.trouble.empty()) none.trouble = "no way to do it";
+      return none;
+    }
+    try_out(call, candidates, limits_.seconds_to_try);
+    std::vector<const Candidate*> finalists;
+    for (const Candidate& candidate : candidates)
+      if (candidate.trouble.empty()) finalists.push_back(&candidate);
+    if (finalists.empty()) {
+      none.trouble = candidates.front().trouble;
+      return none;
+    }
+    std::stable_sort(finalists.begin(), finalists.end(),
+                     [](const Candidate* a, const Candidate* b) { return a->microseconds < b->microseconds; });
+    if (finalists.size() > limits_.finalists) finalists.resize(limits_.finalists);
+    return measure_carefully(std::move(finalists));
+  } catch (const EnvironmentError& error) {
+    none.trouble = error.what();
+    return none;
+  }
+}
+
+std::vector<Measurement> Tuner::measure_all(const Call& call) {
+  constexpr double patience = 600;
+  std::vector<Measurement> all;
+  Measurement none;
+  try {
+    std::vector<Candidate> candidates = prepare(call, {}, patience, none.trouble);
+    if (candidates.empty()) return {none};
+    try_out(call, candidates, patience);
+    for (const Candidate& candidate : candidates) {
+      Measurement one;
+      one.nanoseconds = candidate.microseconds * 1000;
+      one.choice = candidate.call.choice;
+      one.trouble = candidate.trouble;
+      all.push_back(std::move(one));
+    }
+  } catch (const EnvironmentError& error) {
+    none.trouble = error.what();
+    all.push_back(std::move(none));
+  }
+  return all;
+}
+
+}  // namespace taso::cuda

@@ -1,0 +1,48 @@
+// Measures all ways to do a call and takes the fastest that computes what the others do.
+//
+// A call is measured as it runs in a network: many times in one CUDA graph, so that launches cost what they cost there; its
+// weights from memory, for so many others were read since the last time; what it reads and writes else in the cache.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cost/accelerator.h"
+#include "cost/cuda/bench.h"
+#include "cost/cuda/libraries.h"
+
+namespace taso::cuda {
+
+struct TuningLimits {
+  double seconds_to_prepare = 3;  ///< libraries may compile; what is not ready then is not tried
+  double seconds_to_try = 0.15;   ///< a first look at each way
+  std::size_t finalists = 3;      ///< measured carefully
+};
+
+class Tuner {
+ public:
+  explicit Tuner(Libraries& libraries, TuningLimits limits = {});
+
+  Measurement measure(const Call& call, const Alignments& alignments);
+  /// Every way that was tried, in the order in which it was: first looks, at all of them, however long that takes.
+  std::vector<Measurement> measure_all(const Call& call);
+
+ private:
+  /// A way that is ready, and what is known about it.
+  struct Candidate {
+    PreparedCall call;
+    double microseconds = 0;  ///< at the first look; 0: there was none
+    std::size_t group = 0;    ///< of those that compute the same
+    std::string trouble;
+  };
+  std::vector<Candidate> prepare(const Call& call, const Alignments& alignments, double seconds, std::string& reason);
+  void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
+  Measurement measure_carefully(std::vector<const Candidate*> finalists);
+
+  Libraries& libraries_;
+  TuningLimits limits_;
+  Bench bench_;
+};
+
+}  // namespace taso::cuda

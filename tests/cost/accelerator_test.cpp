@@ -1,0 +1,289 @@
+// What the GPU computes, in every way that it has, against the meaning of the operators in float64. Skipped without a GPU.
+#include "cost/accelerator.h"
+
+#include <cmath>
+#include <cstdlib>
+
+#include "cost/device.h"
+#include "tests/catch.h"
+#include "tests/cost/call_on_host.h"
+#include "tests/ops/random_graph.h"
+
+using namespace taso;
+
+namespace {
+
+/// Null with a word about it where there is no GPU.
+Accelerator* gpu() {
+  static std::string trouble;
+  static const std::unique_ptr<Accelerator> opened = open_accelerator(trouble);
+  if (!opened) WARN("skipped: " << trouble);
+  return opened.get();
+}
+
+double tolerance(Precision precision) {
+  switch (precision) {
+    case Precision::fp32: return 1e-5;
+    case Precision::tf32: return 2e-3;
+    case Precision::fp16: return 4e-3;
+    default: return 3e-2;
+  }
+}
+
+/// A call under construction: operands first, then steps.
+struct CallBuilder {
+  Call call;
+  ElementType element;
+
+  CallBuilder(Kernel::Kind kind, Precision precision) : element(stored(ElementType::float32, precision)) {
+    call.kind = kind;
+    call.precision = precision == Precision::tf32 ? Precision::tf32 : Precision::fp32;
+  }
+  std::uint32_t read(const Extents& extents, const Strides& strides, bool is_weight = false) {
+    call.read.push_back({element, extents, strides, is_weight});
+    return static_cast<std::uint32_t>(call.read.size() - 1);
+  }
+  /// All operands must be there.
+  std::uint32_t step(Operator op, std::vector<std::uint32_t> operands) {
+    const auto result = static_cast<std::uint32_t>(call.read.size() + call.steps.size());
+    call.steps.push_back({std::move(op), std::move(operands), result});
+    return result;
+  }
+  Call finish(std::uint32_t result, const Extents& extents, const Strides& strides) {
+    call.written.push_back({element, extents, strides, false});
+    call.results = {result};
+    return call;
+  }
+};
+
+/// One activation or none.
+std::uint32_t activated(CallBuilder& builder, Random& random, std::uint32_t value) {
+  switch (random.below(8)) {
+    case 0:
+    case 1: return builder.step(op::Relu{}, {value});
+    case 2: return builder.step(op::Sigmoid{}, {value});
+    case 3: return builder.step(op::Gelu{}, {value});
+    case 4: {
+      op::Gelu gelu;
+      gelu.tanh = true;
+      return builder.step(gelu, {value});
+    }
+    case 5: {
+      op::Clip clip;
+      clip.low = 0;
+      clip.high = 6;
+      return builder.step(clip, {value});
+    }
+    default: return value;
+  }
+}
+
+Call random_convolution(Random& random, Precision precision) {
+  CallBuilder builder(Kernel::Kind::convolution, precision);
+  const std::size_t rank = random.chance(0.7) ? 2 : random.chance(0.5) ? 1 : 3;
+  const Layout layout = random.chance(0.5) ? Layout::channels_last : Layout::channels_first;
+  op::Conv conv;
+  conv.groups = random.pick(std::vector<std::int64_t>{1, 1, 1, 2, 4, 8});
+  const bool is_depthwise = conv.groups == 8;
+  const std::int64_t in_group = is_depthwise ? 1 : random.pick(std::vector<std::int64_t>{3, 4, 8, 16});
+  const std::int64_t out_group = is_depthwise ? 1 : random.pick(std::vector<std::int64_t>{4, 5, 8, 16});
+  Extents x{random.between(1, 3), in_group * conv.groups}, w{out_group * conv.groups, in_group}, y{x[0], w[0]};
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    w.push_back(random.between(1, 3));
+    conv.strides.push_back(random.between(1, 2));
+    conv.dilations.push_back(random.chance(0.2) ? 2 : 1);
+    x.push_back(random.between(6, rank == 3 ? 9 : 20));
+  }
+  conv.pads.resize(2 * rank);
+  const bool is_even = random.chance(0.6);  // the same before and after
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    conv.pads[axis] = random.between(0, w[2 + axis] / 2);
+    conv.pads[rank + axis] = is_even ? conv.pads[axis] : random.between(0, 1);
+    const std::int64_t reach = conv.dilations[axis] * (w[2 + axis] - 1) + 1;
+    y.push_back((x[2 + axis] + conv.pads[axis] + conv.pads[rank + axis] - reach) / conv.strides[axis] + 1);
+  }
+  const Strides y_strides = packed(y, layout);
+  const std::uint32_t from = builder.read(x, packed(x, layout)), weight = builder.read(w, packed(w, layout), true);
+  std::vector<std::uint32_t> operands{from, weight};
+  if (random.chance(0.7)) operands.push_back(builder.read({w[0]}, {1}, true));
+  const bool has_residual = random.chance(0.3);
+  std::uint32_t residual = 0;
+  if (has_residual) residual = builder.read(y, y_strides);
+  // A part of a concat, where channels come first.
+  Strides written = y_strides;
+  if (layout == Layout::channels_first && y[0] > 1 && random.chance(0.3)) written[0] += 2 * written[1];
+  std::uint32_t value = builder.step(conv, operands);
+  if (has_residual) value = builder.step(op::Add{}, {value, residual});
+  value = activated(builder, random, value);
+  return builder.finish(value, y, written);
+}
+
+Call random_matmul(Random& random, Precision precision) {
+  CallBuilder builder(Kernel::Kind::matmul, precision);
+  const std::vector<std::int64_t> sizes{1, 4, 16, 17, 32, 64, 100};
+  const std::int64_t rows = random.pick(sizes), depth = random.pick(sizes), columns = random.pick(sizes);
+  Extents batch;
+  for (std::size_t i = random.below(3); i > 0; --i) batch.push_back(random.between(1, 4));
+  const auto matrix = [&](std::int64_t height, std::int64_t width) {
+    Extents extents = batch;
+    extents.push_back(height);
+    extents.push_back(width);
+    return extents;
+  };
+  const auto lying = [&](const Extents& extents) {  // either way round, perhaps with the rows outside the last batch
+    Strides strides = strides_of(extents);
+    const std::size_t rank = extents.size();
+    if (random.chance(0.3)) {
+      strides[rank - 2] = 1;
+      strides[rank - 1] = extents[rank - 2];
+    }
+    return strides;
+  };
+  const Extents a = matrix(rows, depth), y = matrix(rows, columns);
+  Extents b = matrix(depth, columns);
+  const bool is_weight = random.chance(0.5);
+  if (is_weight) b = {depth, columns};
+  const std::uint32_t left = builder.read(a, lying(a)), right = builder.read(b, lying(b), is_weight);
+  std::optional<std::uint32_t> bias, residual;
+  if (random.chance(0.6)) bias = builder.read({columns}, {1}, true);
+  if (random.chance(0.3)) residual = builder.read(y, strides_of(y));
+  std::uint32_t value = builder.step(op::MatMul{}, {left, right});
+  const bool is_residual_last = random.chance(0.3);
+  if (bias) value = builder.step(op::Add{}, {value, *bias});
+  if (residual && !is_residual_last) value = builder.step(op::Add{}, {value, *residual});
+  value = activated(builder, random, value);
+  if (residual && is_residual_last) value = builder.step(op::Add{}, {*residual, value});
+  return builder.finish(value, y, strides_of(y));
+}
+
+double distance(const Array& found, const Array& expected) {
+  const auto a = found.doubles(), b = expected.doubles();
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    error += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return norm == 0 ? std::sqrt(error) : std::sqrt(error / norm);  // NaN stays NaN
+}
+
+/// Whether the call, done in that way, computes what it means.
+double error_of(Accelerator& device, const Call& call, const std::string& choice, Random& random) {
+  DeviceSteps steps;
+  DeviceSteps::Step step;
+  step.call = call;
+  step.choice = choice;
+  std::vector<std::vector<std::byte>> inputs;
+  for (const Call::Operand& operand : call.read) {
+    const auto elements = span_bytes(operand) / static_cast<std::int64_t>(size_of(operand.element));
+    const Array data = random_array(random, operand.element, {elements});
+    inputs.emplace_back(data.data(), data.data() + data.bytes());
+    step.read.push_back({Binding::Place::input, static_cast<std::uint32_t>(inputs.size() - 1), 0});
+    steps.input_bytes.push_back(static_cast<std::int64_t>(inputs.back().size()));
+  }
+  std::vector<std::vector<std::byte>> expected;
+  for (const Call::Operand& operand : call.written) {
+    expected.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
+    step.written.push_back({Binding::Place::output, static_cast<std::uint32_t>(expected.size() - 1), 0});
+    steps.output_bytes.push_back(span_bytes(operand));
+  }
+  steps.steps.push_back(std::move(step));
+  std::vector<const std::byte*> from;
+  for (const auto& input : inputs) from.push_back(input.data());
+  std::vector<std::byte*> to;
+  for (auto& output : expected) to.push_back(output.data());
+  run_on_host(call, from, to);
+
+  const std::unique_ptr<DeviceProgram> program = device.load(std::move(steps));
+  if (!choice.empty()) CHECK(program->choices() == std::vector<std::string>{choice});
+  const std::vector<std::span<const std::byte>> spans(inputs.begin(), inputs.end());
+  double worst = 0;
+  for (int run = 0; run < 2; ++run) {  // the same again
+    const auto outputs = program->run(spans);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const double error =
+          distance(gathered(call.written[i], outputs[i].data()), gathered(call.written[i], expected[i].data()));
+      if (!(error <= worst)) worst = error;
+    }
+  }
+  return worst;
+}
+
+void check_calls(Call (*make)(Random&, Precision), std::uint64_t calls, std::size_t ways_each) {
+  Accelerator* const device = gpu();
+  if (device == nullptr) return;
+  std::size_t ways = 0;
+  for (std::uint64_t seed = 0; seed < calls; ++seed) {
+    Random random(seed);
+    const Precision precision = static_cast<Precision>(seed % 4);
+    const Call call = make(random, precision);
+    INFO("seed " << seed << "\n" << text_of(call));
+    const Measurement best = device->measure(call);
+    REQUIRE(best.trouble == "");
+    CHECK(best.nanoseconds > 0);
+    std::vector<std::string> choices{best.choice};
+    std::vector<Measurement> all = device->measure_all(call);
+    random.shuffle(all);
+    for (const Measurement& one : all)
+      if (one.trouble.empty() && choices.size() < ways_each) choices.push_back(one.choice);
+    for (const std::string& choice : choices) {
+      INFO(choice);
+      const double error = error_of(*device, call, choice, random);
+      CHECK(error <= tolerance(precision));
+      ++ways;
+    }
+  }
+  WARN(ways << " ways to do " << calls << " calls");
+}
+
+}  // namespace
+
+TEST_CASE("without a GPU an accelerator is refused in one line") {
+  std::string trouble;
+  const std::unique_ptr<Accelerator> opened = open_accelerator(trouble);
+  if (opened) {
+    CHECK(trouble.empty());
+    CHECK_FALSE(opened->device().empty());
+    CHECK(opened->versions().starts_with("driver "));
+    return;
+  }
+  CHECK_FALSE(trouble.empty());
+  CHECK(trouble.find('\n') == std::string::npos);
+}
+
+TEST_CASE("a module that is missing is no accelerator") {
+  setenv("TASO_CUDA_MODULE", "/nonexistent/libtaso_cuda.so", 1);
+  std::string trouble;
+  CHECK(open_accelerator(trouble) == nullptr);
+  CHECK(trouble.find("/nonexistent/libtaso_cuda.so") != std::string::npos);
+  unsetenv("TASO_CUDA_MODULE");
+}
+
+TEST_CASE("convolutions on the GPU compute what they mean") { check_calls(random_convolution, 40, 5); }
+TEST_CASE("products on the GPU compute what they mean") { check_calls(random_matmul, 40, 5); }
+TEST_CASE("many calls on the GPU compute what they mean", "[.][full]") {
+  check_calls(random_convolution, 400, 40);
+  check_calls(random_matmul, 400, 40);
+}
+
+TEST_CASE("a choice that is unknown is made anew") {
+  Accelerator* const device = gpu();
+  if (device == nullptr) return;
+  Random random(1);
+  const Call call = random_matmul(random, Precision::fp32);
+  DeviceSteps steps;
+  DeviceSteps::Step step;
+  step.call = call;
+  step.choice = "fused: engine 123456";
+  for (const Call::Operand& operand : call.read) {
+    step.read.push_back({Binding::Place::input, static_cast<std::uint32_t>(steps.input_bytes.size()), 0});
+    steps.input_bytes.push_back(span_bytes(operand));
+  }
+  step.written.push_back({Binding::Place::output, 0, 0});
+  steps.output_bytes.push_back(span_bytes(call.written[0]));
+  steps.steps.push_back(std::move(step));
+  const std::unique_ptr<DeviceProgram> program = device->load(std::move(steps));
+  CHECK(program->choices()[0] != "fused: engine 123456");
+  CHECK(program->launches() >= 1);
+  CHECK(program->time(5).size() == 5);
+  CHECK(program->profile().size() == 1);
+}
