@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cost/cuda/device_data.h"
+#include "cost/source/space.h"
 #include "ops/error.h"
 
 namespace taso::cuda {
@@ -41,6 +42,14 @@ void rearrange(const Call::Operand& operand, std::byte* lying, std::byte* dense,
   }
 }
 
+/// What an address is a multiple of, as far as it matters. Buffers themselves begin at multiples of more.
+std::int64_t alignment(const Binding& binding) { return std::gcd(binding.offset, Alignments::usual); }
+
+/// Whether an operand begins where kernels take it for granted that it does.
+bool is_well_placed(const Binding& binding, const Call::Operand& operand) {
+  return alignment(binding) % source::alignment_of(operand) == 0;
+}
+
 std::size_t kernels_in(const Graph& graph) {
   std::size_t nodes = 0;
   require(cudaGraphGetNodes(graph.get(), nullptr, &nodes), "a graph's nodes");
@@ -65,7 +74,7 @@ Program::Program(Libraries& libraries, const std::function<Tuner&()>& tuner, Dev
   fill_inputs();
   // Once without a graph: some libraries load their kernels when they are launched first, which a capture forbids.
   for (std::size_t i = 0; i < calls_.size(); ++i)
-    if (!steps_.steps[i].host) calls_[i].launch(stream_.get(), places_[i]);
+    if (!steps_.steps[i].host) launch(i);
   wait();
   segments_ = segments({});
   for (std::size_t first = 0; first < calls_.size();) {
@@ -73,7 +82,7 @@ Program::Program(Libraries& libraries, const std::function<Tuner&()>& tuner, Dev
     while (end < calls_.size() && !steps_.steps[end].host) ++end;
     if (end > first) {
       launches_ += kernels_in(capture(stream_.get(), [&] {
-        for (std::size_t i = first; i < end; ++i) calls_[i].launch(stream_.get(), places_[i]);
+        for (std::size_t i = first; i < end; ++i) launch(i);
       }));
     }
     first = end + 1;
@@ -103,7 +112,14 @@ std::byte* Program::address(const Binding& binding) const {
   }
 }
 
-std::int64_t Program::alignment(const Binding& binding) const { return std::gcd(binding.offset, Alignments::usual); }
+void Program::launch(std::size_t step) const {
+  for (const Moved& one : moved_[step])
+    require(cudaMemcpyAsync(one.copy, one.home, one.bytes, cudaMemcpyDeviceToDevice, stream_.get()), "a copy");
+  calls_[step].launch(stream_.get(), places_[step]);
+  for (const Moved& one : moved_[step])
+    if (one.is_written)
+      require(cudaMemcpyAsync(one.home, one.copy, one.bytes, cudaMemcpyDeviceToDevice, stream_.get()), "a copy");
+}
 
 void Program::choose(const std::function<Tuner&()>& tuner) {
   for (const DeviceSteps::Step& step : steps_.steps) {
@@ -115,8 +131,14 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
       continue;
     }
     Alignments alignments;
-    for (const Binding& binding : step.read) alignments.read.push_back(alignment(binding));
-    for (const Binding& binding : step.written) alignments.written.push_back(alignment(binding));
+    const auto listed = [](const std::vector<Binding>& bindings, const std::vector<Call::Operand>& operands) {
+      std::vector<std::int64_t> list;
+      for (std::size_t i = 0; i < bindings.size(); ++i)
+        list.push_back(is_well_placed(bindings[i], operands[i]) ? alignment(bindings[i]) : Alignments::usual);
+      return list;
+    };
+    alignments.read = listed(step.read, step.call.read);
+    alignments.written = listed(step.written, step.call.written);
     std::optional<PreparedCall> prepared;
     if (!step.choice.empty()) {
       try {
@@ -143,13 +165,37 @@ void Program::place_steps() {
   }
   scratch_ = DeviceBuffer(scratch);
   workspace_ = DeviceBuffer(workspace);
+  std::size_t most_moved = 1;
   for (const DeviceSteps::Step& step : steps_.steps) {
     Places where;
-    for (const Binding& binding : step.read) where.read.push_back(address(binding));
-    for (const Binding& binding : step.written) where.written.push_back(address(binding));
+    std::vector<Moved> moved;
+    std::size_t taken = 0;
+    const auto placed = [&](const std::vector<Binding>& bindings, const std::vector<Call::Operand>& operands,
+                            bool is_written) {
+      std::vector<std::byte*> list;
+      for (std::size_t i = 0; i < bindings.size(); ++i) {
+        list.push_back(address(bindings[i]));
+        if (step.host || is_well_placed(bindings[i], operands[i]) || span_bytes(operands[i]) == 0) continue;
+        // Where the copies begin is not known yet: offsets first.
+        moved.push_back({list.back(), reinterpret_cast<std::byte*>(taken), span_bytes(operands[i]), is_written, i});
+        taken += (span_bytes(operands[i]) + 255) / 256 * 256;
+      }
+      return list;
+    };
+    where.read = placed(step.read, step.call.read, false);
+    where.written = placed(step.written, step.call.written, true);
     where.scratch = scratch_.get();
     where.workspace = workspace_.get();
+    most_moved = std::max(most_moved, taken);
     places_.push_back(std::move(where));
+    moved_.push_back(std::move(moved));
+  }
+  moved_memory_ = DeviceBuffer(most_moved);
+  for (std::size_t step = 0; step < moved_.size(); ++step) {
+    for (Moved& one : moved_[step]) {
+      one.copy = moved_memory_.get() + reinterpret_cast<std::size_t>(one.copy);
+      (one.is_written ? places_[step].written : places_[step].read)[one.operand] = one.copy;
+    }
   }
 }
 
@@ -181,7 +227,7 @@ std::vector<Program::Segment> Program::segments(const std::vector<Event>& events
       const Graph graph = capture(stream_.get(), [&] {
         for (std::size_t i = segment.first; i < segment.end; ++i) {
           record(2 * i);
-          calls_[i].launch(stream_.get(), places_[i]);
+          launch(i);
           record(2 * i + 1);
         }
       });
@@ -327,7 +373,7 @@ std::vector<double> Program::profile() {
 }
 
 std::int64_t Program::device_bytes() const {
-  std::size_t bytes = arena_.size() + weights_.size() + scratch_.size() + workspace_.size();
+  std::size_t bytes = arena_.size() + weights_.size() + scratch_.size() + workspace_.size() + moved_memory_.size();
   for (const auto* list : {&inputs_, &outputs_})
     for (const DeviceBuffer& buffer : *list) bytes += buffer.size();
   return static_cast<std::int64_t>(bytes);

@@ -33,8 +33,16 @@ class Program : public DeviceProgram {
     bool is_host = false;
     GraphExecution graph;
   };
+  /// An operand that does not begin where kernels want it: they work on a copy.
+  struct Moved {
+    std::byte* home = nullptr;
+    std::byte* copy = nullptr;
+    std::size_t bytes = 0;
+    bool is_written = false;
+    std::size_t operand = 0;
+  };
   std::byte* address(const Binding& binding) const;
-  std::int64_t alignment(const Binding& binding) const;
+  void launch(std::size_t step) const;
   void allocate();
   void choose(const std::function<Tuner&()>& tuner);
   void place_steps();
@@ -48,10 +56,11 @@ class Program : public DeviceProgram {
   Libraries& libraries_;
   DeviceSteps steps_;
   Stream stream_;
-  DeviceBuffer arena_, weights_, scratch_, workspace_;
+  DeviceBuffer arena_, weights_, scratch_, workspace_, moved_memory_;
   std::vector<DeviceBuffer> inputs_, outputs_;
   std::vector<PreparedCall> calls_;  ///< of each step; empty for the host's
   std::vector<Places> places_;
+  std::vector<std::vector<Moved>> moved_;
   std::vector<std::string> choices_;
   std::vector<Segment> segments_;
   std::size_t launches_ = 0;
