@@ -1,10 +1,11 @@
 // SHA-256, for telling rules and models apart: the same on every machine.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "ops/sha256_blocks.h"
 
 namespace taso {
 
@@ -15,10 +16,7 @@ class Sha256 {
   std::string digest();
 
  private:
-  void absorb(const char* block);
-
-  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  Sha256State state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::uint64_t size_ = 0;
   std::string rest_;  // less than a block
 };

@@ -7,6 +7,7 @@
 #include "ops/array.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_content.h"
 #include "ops/onnx/tensor_data.h"
 
 namespace taso {
@@ -28,6 +29,17 @@ std::string bytes_of(const List& list) {
   return bytes_of(list, [](const auto&) { return true; });
 }
 
+/// Of what hides tensors.
+template <class List>
+std::string content_bytes_of(const List& list, const Model& model) {
+  std::string all;
+  for (const auto& item : list) {
+    const std::string bytes = content_of(item, model.folder()).SerializeAsString();
+    all += fmt::format("{}:", bytes.size()) + bytes;
+  }
+  return all;
+}
+
 using Initializers = std::unordered_map<std::string, const onnx::TensorProto*>;
 
 Initializers initializers_of(const onnx::ModelProto& model) {
@@ -39,7 +51,7 @@ Initializers initializers_of(const onnx::ModelProto& model) {
 bool same_tensor(const onnx::TensorProto& a, const Model& model, const onnx::TensorProto& b, const Model& other) {
   if (a.data_type() != b.data_type()) return false;
   if (element_type_from_onnx(a.data_type()) == ElementType::undefined)
-    return a.SerializeAsString() == b.SerializeAsString();
+    return content_of(a, model.folder()).SerializeAsString() == content_of(b, other.folder()).SerializeAsString();
   return identical(read_tensor(a, model.folder()), read_tensor(b, other.folder()));
 }
 
@@ -50,8 +62,9 @@ std::string frame_difference(const Model& before, const Model& after) {
   const onnx::GraphProto &from = a.graph(), &to = b.graph();
   if (a.ir_version() != b.ir_version()) return "the IR version";
   if (bytes_of(a.opset_import()) != bytes_of(b.opset_import())) return "the opset";
-  if (bytes_of(a.functions()) != bytes_of(b.functions())) return "the model's functions";
-  if (bytes_of(a.training_info()) != bytes_of(b.training_info())) return "the training information";
+  if (content_bytes_of(a.functions(), before) != content_bytes_of(b.functions(), after)) return "the model's functions";
+  if (content_bytes_of(a.training_info(), before) != content_bytes_of(b.training_info(), after))
+    return "the training information";
   if (a.producer_name() != b.producer_name() || a.producer_version() != b.producer_version() ||
       a.domain() != b.domain() || a.model_version() != b.model_version() || a.doc_string() != b.doc_string() ||
       from.name() != to.name() || from.doc_string() != to.doc_string())
@@ -60,7 +73,8 @@ std::string frame_difference(const Model& before, const Model& after) {
   if (bytes_of(a.metadata_props(), is_foreign) != bytes_of(b.metadata_props(), is_foreign)) return "the metadata";
   if (bytes_of(from.quantization_annotation()) != bytes_of(to.quantization_annotation()))
     return "the quantization annotations";
-  if (bytes_of(from.sparse_initializer()) != bytes_of(to.sparse_initializer())) return "the sparse weights";
+  if (content_bytes_of(from.sparse_initializer(), before) != content_bytes_of(to.sparse_initializer(), after))
+    return "the sparse weights";
   if (bytes_of(from.output()) != bytes_of(to.output())) return "the outputs";
 
   // Below IR 4 every initializer is listed as an input and is a constant all the same.

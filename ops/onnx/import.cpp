@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include "ops/onnx/attributes.h"
-#include "ops/onnx/external_data.h"
 #include "ops/onnx/lowering.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/node_body.h"
 #include "ops/onnx/proto.h"
+#include "ops/onnx/tensor_content.h"
 #include "ops/onnx/tensor_data.h"
 #include "ops/onnx/validate_types.h"
 
@@ -53,16 +53,9 @@ class ForeignConstant final : public OpaqueBody {
 
  private:
   static std::string content(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
-    onnx::TensorProto copy = tensor;
+    onnx::TensorProto copy = content_of(tensor, folder);
     copy.clear_name();
     copy.clear_doc_string();
-    if (is_external(tensor)) {
-      const ExternalFile file = open_external(tensor, folder, raw_bytes_of(tensor));
-      const MappedBytes bytes = map_external(file);
-      copy.clear_external_data();
-      copy.clear_data_location();
-      copy.set_raw_data(bytes.data, file.region.length);
-    }
     return copy.SerializeAsString();
   }
 

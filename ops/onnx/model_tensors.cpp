@@ -8,7 +8,7 @@
 namespace taso {
 namespace {
 
-using Visit = std::function<void(onnx::TensorProto&, bool)>;
+using Visit = VisitTensor;
 
 class Walk {
  public:
@@ -18,9 +18,13 @@ class Walk {
     pending_.push_back(&root);
     drain();
   }
-  void nodes(google::protobuf::RepeatedPtrField<onnx::NodeProto>& list) {
-    for (auto& node : list) attributes(node);
+  void node(onnx::NodeProto& root) {
+    attributes(root);
     drain();
+  }
+  void sparse(onnx::SparseTensorProto& tensor) {
+    if (tensor.has_values()) visit_(*tensor.mutable_values(), false);
+    if (tensor.has_indices()) visit_(*tensor.mutable_indices(), false);
   }
 
  private:
@@ -45,10 +49,6 @@ class Walk {
       for (auto& inner : *attribute.mutable_graphs()) pending_.push_back(&inner);
     }
   }
-  void sparse(onnx::SparseTensorProto& tensor) {
-    if (tensor.has_values()) visit_(*tensor.mutable_values(), false);
-    if (tensor.has_indices()) visit_(*tensor.mutable_indices(), false);
-  }
 
   const Visit& visit_;
   std::vector<onnx::GraphProto*> pending_;
@@ -57,13 +57,24 @@ class Walk {
 }  // namespace
 
 void for_each_tensor(onnx::ModelProto& model, const Visit& visit) {
-  Walk walk(visit);
-  if (model.has_graph()) walk.graph(*model.mutable_graph());
-  for (auto& training : *model.mutable_training_info()) {
-    if (training.has_initialization()) walk.graph(*training.mutable_initialization());
-    if (training.has_algorithm()) walk.graph(*training.mutable_algorithm());
-  }
-  for (auto& function : *model.mutable_functions()) walk.nodes(*function.mutable_node());
+  if (model.has_graph()) Walk(visit).graph(*model.mutable_graph());
+  for (auto& training : *model.mutable_training_info()) for_each_tensor(training, visit);
+  for (auto& function : *model.mutable_functions()) for_each_tensor(function, visit);
 }
+
+void for_each_tensor(onnx::TrainingInfoProto& training, const Visit& visit) {
+  if (training.has_initialization()) Walk(visit).graph(*training.mutable_initialization());
+  if (training.has_algorithm()) Walk(visit).graph(*training.mutable_algorithm());
+}
+
+void for_each_tensor(onnx::FunctionProto& function, const Visit& visit) {
+  for (auto& node : *function.mutable_node()) Walk(visit).node(node);
+}
+
+void for_each_tensor(onnx::NodeProto& node, const Visit& visit) { Walk(visit).node(node); }
+
+void for_each_tensor(onnx::SparseTensorProto& tensor, const Visit& visit) { Walk(visit).sparse(tensor); }
+
+void for_each_tensor(onnx::TensorProto& tensor, const Visit& visit) { visit(tensor, false); }
 
 }  // namespace taso

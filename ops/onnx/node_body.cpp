@@ -10,6 +10,7 @@
 #include "ops/onnx/lowering.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/rewiring.h"
+#include "ops/onnx/tensor_content.h"
 #include "ops/onnx/view.h"
 
 namespace taso {
@@ -43,12 +44,12 @@ class NodeBody final : public OpaqueBody {
   bool same(const OpaqueBody& other) const override {
     const auto* node = dynamic_cast<const NodeBody*>(&other);
     return node != nullptr && node->opset_ == opset_ && node->node_->op_type() == node_->op_type() &&
-           node->node_->domain() == node_->domain() && attribute_bytes(*node->node_) == attribute_bytes(*node_);
+           node->node_->domain() == node_->domain() && has_attributes_of(*node);
   }
   std::optional<OperandPairs> agreement(const OpaqueBody& other) const override {
     const auto* node = dynamic_cast<const NodeBody*>(&other);
     if (node == nullptr || node->opset_ != opset_) return std::nullopt;
-    const auto names = rewiring_of(*node_, *node->node_);
+    const auto names = rewiring_of(content_of(*node_, folder_), content_of(*node->node_, node->folder_));
     if (!names) return std::nullopt;
     const auto ours = places_of_operands(*node_), theirs = places_of_operands(*node->node_);
     OperandPairs pairs;
@@ -61,6 +62,12 @@ class NodeBody final : public OpaqueBody {
   }
 
  private:
+  bool has_attributes_of(const NodeBody& other) const {
+    // In one folder, what is called alike is the same.
+    if (folder_ == other.folder_) return attribute_bytes(*node_) == attribute_bytes(*other.node_);
+    return attribute_bytes(content_of(*node_, folder_)) == attribute_bytes(content_of(*other.node_, other.folder_));
+  }
+
   const onnx::NodeProto* node_;
   std::int64_t opset_;
   std::filesystem::path folder_;
