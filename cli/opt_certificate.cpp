@@ -1,11 +1,44 @@
 #include "cli/opt_certificate.h"
 
+#include <fmt/format.h>
+
+#include "cli/ending.h"
 #include "cli/places.h"
+#include "cli/rule_input.h"
 #include "cli/version.h"
 #include "ops/onnx/atomic_file.h"
 #include "ops/onnx/model_hash.h"
 
 namespace taso {
+namespace {
+
+/// Whether there is a file, and what is in it was written by this program.
+bool is_certificate(const std::filesystem::path& file) {
+  try {
+    parse_certificate(std::string(read_source(file).text()));
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void check_certificate_place(const std::filesystem::path& output) {
+  const std::filesystem::path file = certificate_file_of(output);
+  std::error_code error;
+  if (std::filesystem::exists(file, error) && !is_certificate(file))
+    throw UsageError(
+        fmt::format("{} is no certificate; --force replaces it, --no-certificate leaves it alone", file.string()));
+}
+
+void remove_certificate(const std::filesystem::path& output) {
+  const std::filesystem::path file = certificate_file_of(output);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || !is_certificate(file)) return;
+  std::filesystem::remove(followed(file), error);
+  if (error) throw EnvironmentError(fmt::format("cannot remove {}: {}", file.string(), error.message()));
+}
 
 RewriteCertificate begin_certificate(const OptOptions& options, const Model& model) {
   RewriteCertificate certificate;
@@ -40,15 +73,11 @@ std::filesystem::path write_certificate(RewriteCertificate certificate, const Se
                                         const OptOptions& options) {
   certificate.output = hash_of_model(options.output);
   if (search != nullptr) {
+    certificate.rules = search->rules_hash;
     certificate.steps = search->steps;
     certificate.names = search->names;
   }
-  const std::string text = print(certificate);
-  AtomicFile file(certificate_file_of(options.output));
-  file.write(text.data(), text.size());
-  file.sync();
-  file.rename();
-  return file.path();
+  return write_file(certificate_file_of(options.output), print(certificate));
 }
 
 }  // namespace taso

@@ -11,6 +11,11 @@ namespace taso {
 /// What can be told of the input, just validated, and of the options.
 RewriteCertificate begin_certificate(const OptOptions& options, const Model& model);
 
+/// A file under the name that the certificate will have may be somebody else's. Throws UsageError.
+void check_certificate_place(const std::filesystem::path& output);
+/// That of an earlier output is not true of the next. What is no certificate stays. Throws EnvironmentError.
+void remove_certificate(const std::filesystem::path& output);
+
 std::vector<CleanupStep> steps_of(const std::vector<CleanupAction>& actions);
 /// After the search, clean-ups do only what changes no number, so that the result is what the steps lead to.
 CleanupOptions exact(CleanupOptions options);

@@ -13,6 +13,7 @@
 #include "cli/figures.h"
 #include "cli/interrupt.h"
 #include "cli/opt_selection.h"
+#include "cli/progress_line.h"
 #include "cli/table.h"
 #include "ops/kernels/threads.h"
 #include "ops/onnx/export.h"
@@ -23,25 +24,16 @@
 namespace taso {
 namespace {
 
-/// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
 class Progress {
  public:
-  Progress(Console& console, const OptOptions& options) : console_(console), options_(options) {}
+  Progress(Console& console, const OptOptions& options) : shown_(console), options_(options) {}
   void operator()(const SearchProgress& now) {
-    const auto time = Clock::now();
-    const double pause = console_.is_live() ? 0.1 : 10;
-    if (std::chrono::duration<double>(time - said_).count() < pause) return;
-    said_ = time;
-    if (console_.is_live())
-      console_.draw(line(now, time));
-    else
-      console_.say(Console::Level::result, line(now, time));
+    shown_.show([&] { return line(now); });
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  std::string line(const SearchProgress& now, Clock::time_point time) const {
-    std::string text = fmt::format("searching: {:.0f} s", std::chrono::duration<double>(time - start_).count());
+  std::string line(const SearchProgress& now) const {
+    std::string text = fmt::format("searching: {:.0f} s", shown_.seconds());
     if (options_.time_budget) text += fmt::format(" of {:.0f} s", *options_.time_budget);
     const auto before = static_cast<double>(std::max<Cost>(now.before, 1)), best = static_cast<double>(now.best);
     return text + fmt::format(", {} of {} graphs; best {}, {:.1f} % less", with_commas(now.expanded),
@@ -50,9 +42,8 @@ class Progress {
                               100 * (1 - best / before));
   }
 
-  Console& console_;
+  ProgressLine shown_;
   const OptOptions& options_;
-  Clock::time_point start_ = Clock::now(), said_ = start_;
 };
 
 void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary) {

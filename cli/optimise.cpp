@@ -35,21 +35,10 @@ void remove_metadata(Model& model, const std::string& key) {
 }
 
 void set_metadata(Model& model, const std::string& key, const std::string& value) {
-  auto& entries = *model.mutable_proto().mutable_metadata_props();
-  onnx::StringStringEntryProto* ours = nullptr;
-  for (int i = 0; i < entries.size(); ++i) {
-    if (entries.Get(i).key() != key) continue;
-    if (ours == nullptr) {
-      ours = entries.Mutable(i);
-    } else {
-      entries.DeleteSubrange(i--, 1);
-    }
-  }
-  if (ours == nullptr) {
-    ours = entries.Add();
-    ours->set_key(key);
-  }
-  ours->set_value(value);
+  remove_metadata(model, key);
+  onnx::StringStringEntryProto& entry = *model.mutable_proto().add_metadata_props();
+  entry.set_key(key);
+  entry.set_value(value);
 }
 
 /// Tells a phase, and keeps its time for the report.
@@ -106,17 +95,8 @@ std::uint64_t save(const Model& model, const OptOptions& options) {
   return bytes;
 }
 
-void write_report(const OptOptions& options, const Summary& summary) {
-  if (!options.report) return;
-  const std::string text = report_of(summary);
-  AtomicFile file(*options.report);
-  file.write(text.data(), text.size());
-  file.sync();
-  file.rename();
-}
-
 void conclude(const OptOptions& options, const Summary& summary, Console& console) {
-  write_report(options, summary);
+  if (options.report) write_file(*options.report, report_of(summary));
   console.say(Level::result, table_of(summary));
   console.verdict(!summary.failed(), summary.verdict());
 }
@@ -279,6 +259,7 @@ Ending optimise(const OptOptions& options, Console& console) {
   if (options.report) check_writable(*options.report);
   const bool certified = options.certificate && !options.dry_run;
   if (certified) check_writable(certificate_file_of(options.output));
+  if (certified && !options.force) check_certificate_place(options.output);
 
   Summary summary;
   Phases phases(console, summary);
@@ -336,8 +317,7 @@ Ending optimise(const OptOptions& options, Console& console) {
   else
     remove_metadata(model, "taso.certificate");
   if (summary.search) {
-    certificate.rules = rules.hash;
-    set_metadata(model, "taso.rules", rules.hash);
+    set_metadata(model, "taso.rules", summary.search->rules_hash);
     set_metadata(model, "taso.cost.before", fmt::format("{:.9g}", summary.search->before));
     set_metadata(model, "taso.cost.after", fmt::format("{:.9g}", summary.search->after));
   } else {  // what an earlier run said of itself is not true of this one
@@ -353,14 +333,12 @@ Ending optimise(const OptOptions& options, Console& console) {
   summary.prices = pricing.source();
   pricing.save();
   if (!options.dry_run && !summary.failed()) {
+    remove_certificate(options.output);  // of the model that is replaced now
     summary.after.bytes = save(model, options);
     summary.written = true;
     if (certified)
       summary.certificate =
           write_certificate(std::move(certificate), summary.search ? &*summary.search : nullptr, options);
-    else if (std::filesystem::exists(certificate_file_of(options.output)))
-      console.warning(fmt::format("{} is of an earlier run, not of this model",
-                                  on_one_line(certificate_file_of(options.output).string())));
   }
   phases.end();
   conclude(options, summary, console);

@@ -65,6 +65,9 @@ void check_weights_are_kept(const OptOptions& options, Model& model) {
     if (options.dry_run) continue;
     if (is_same_file(options.output, file))
       throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
+    if (options.certificate && is_same_file(certificate_file_of(options.output), file))
+      throw UsageError(fmt::format("the certificate {} would replace the weights of the input",
+                                   certificate_file_of(options.output).string()));
     if (!options.force && options.weights != SaveOptions::Weights::embedded &&
         is_same_file(data_file_of(options.output), file))
       throw UsageError(

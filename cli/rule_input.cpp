@@ -24,7 +24,8 @@ std::string read_all(std::FILE* file, const std::string& name) {
   while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, file)) {
     text.append(buffer, count);
     if (text.size() > largest_file)
-      throw InputError(fmt::format("{}: larger than {} MB, which no rule file is", name, largest_file >> 20));
+      throw InputError(
+          fmt::format("{}: larger than {} MB, which no file of rules or steps is", name, largest_file >> 20));
   }
   if (std::ferror(file) != 0) throw InputError(fmt::format("{}: cannot read: {}", name, std::strerror(errno)));
   return text;

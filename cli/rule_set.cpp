@@ -1,6 +1,7 @@
 #include "cli/rule_set.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -93,25 +94,27 @@ std::string print(const RuleSet& set) {
   return print(file);
 }
 
-SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_unused]] Console& console) {
+SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_unused]] Console& console, bool anew) {
   SearchRules result;
   result.hash = set.hash;
   std::vector<GivenRule> open;
   for (const GivenRule& one : set.rules) {
     result.rules.push_back(one.rule);
-    if (!set.proved[one.file]) open.push_back(one);
+    if (anew || !set.proved[one.file]) open.push_back(one);
   }
   if (open.empty()) return result;
 #ifdef TASO_VERIFIES
-  Proofs proofs = prove_rules(open, set.files, jobs, console);
+  Proofs proofs = prove_rules(open, set.files, jobs, console, anew);
   result.failures = std::move(proofs.failures);
   result.interrupted = proofs.interrupted;
 #else
-  for (std::size_t i = 0; i < set.files.size(); ++i)
-    if (!set.proved[i])
+  // One line for each file, of which some rules may be left.
+  std::set<std::size_t> files;
+  for (const GivenRule& one : open)
+    if (files.insert(one.file).second)
       result.failures.push_back(
           fmt::format("{}: it is not among the proved rule files that come with taso, and this build has no prover",
-                      on_one_line(set.files[i].source.name())));
+                      on_one_line(set.files[one.file].source.name())));
 #endif
   return result;
 }

@@ -38,7 +38,8 @@ struct SearchRules {
   bool interrupted = false;           ///< before all were decided
 };
 
-/// Proves what is not known to be proved. In a build without a prover, each such file is a failure.
-SearchRules prove(const RuleSet& set, unsigned jobs, Console& console);
+/// Proves what is not known to be proved; with `anew` everything, whatever is known. In a build without a prover, each file
+/// that has such rules is a failure.
+SearchRules prove(const RuleSet& set, unsigned jobs, Console& console, bool anew = false);
 
 }  // namespace taso

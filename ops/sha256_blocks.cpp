@@ -63,6 +63,7 @@ __attribute__((target("+crypto"))) void absorb(Sha256State& state, const char* b
     for (std::size_t i = 0; i < 4; ++i)
       w[i] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(reinterpret_cast<const std::uint8_t*>(blocks) + 16 * i)));
     const uint32x4_t old_abcd = abcd, old_efgh = efgh;
+#pragma GCC unroll 16
     for (std::size_t i = 0; i < 16; ++i) {
       const uint32x4_t sum = vaddq_u32(w[i % 4], vld1q_u32(round_constants.data() + 4 * i));
       if (i < 12) w[i % 4] = vsha256su1q_u32(vsha256su0q_u32(w[i % 4], w[(i + 1) % 4]), w[(i + 2) % 4], w[(i + 3) % 4]);
@@ -98,6 +99,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void absorb(Sha256State& state, cons
     for (std::size_t i = 0; i < 4; ++i)
       w[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks + 16 * i)), reversed);
     const __m128i old_abef = abef, old_cdgh = cdgh;
+#pragma GCC unroll 16
     for (std::size_t i = 0; i < 16; ++i) {
       const __m128i sum =
           _mm_add_epi32(w[i % 4], _mm_loadu_si128(reinterpret_cast<const __m128i*>(round_constants.data() + 4 * i)));

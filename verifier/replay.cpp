@@ -260,15 +260,22 @@ void Replay::apply(const RewriteStep& step, const Plan& plan) {
 
 std::optional<std::string> Replay::take(const RewriteStep& step, ReplayRules& rules) {
   std::string reason = "there is no such rule";
+  std::optional<Plan> planned;  // nothing is changed before it is known what fits
   for (const Property* rule : rules.named(step.rule)) {
     try {
-      apply(step, plan(step, *rule));
-      return std::nullopt;
+      planned = plan(step, *rule);
+      break;
     } catch (const Refusal& refusal) {
       reason = refusal.reason;
     }
   }
-  return reason;
+  if (!planned) return reason;
+  try {
+    apply(step, *planned);
+  } catch (const Refusal& refusal) {
+    return refusal.reason;
+  }
+  return std::nullopt;
 }
 
 /// These values and everything that they are computed from, operands first.

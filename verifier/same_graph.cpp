@@ -36,7 +36,18 @@ Value skip_idle(Value value) {
   return value;
 }
 
-/// An operator in the one form in which ONNX can say it. Where real numbers are attributes, ONNX has them in single precision.
+/// A real number of an operator as ONNX can say it: in single precision where it is an attribute; where it is an operand, as a
+/// number of the type that is computed with.
+double real_in_onnx(const Node& node, double real) {
+  const Operator& op = *node.as_operator();
+  const ElementType element = node.outputs()[0].element;
+  if (!std::holds_alternative<op::Pad>(op) && !std::holds_alternative<op::Clip>(op))
+    return static_cast<double>(static_cast<float>(real));
+  if (!is_floating(element)) return real;
+  return Array::scalar(real).cast(element).doubles().front();
+}
+
+/// An operator in the one form in which ONNX can say it.
 std::string text_in_onnx(const Node& node, bool rounded) {
   Operator op = *node.as_operator();
   if (std::holds_alternative<op::ScalarMul>(op)) op = op::Mul{};
@@ -54,7 +65,7 @@ std::string text_in_onnx(const Node& node, bool rounded) {
   }
   for (const NamedField& field : fields_of(op))
     if (const auto* real = std::get_if<double>(&field.value); rounded && real != nullptr)
-      set_field(op, field.name, static_cast<double>(static_cast<float>(*real)));
+      set_field(op, field.name, real_in_onnx(node, *real));
   return text_of(op);
 }
 

@@ -34,13 +34,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Level = Console::Level;
 
-void write_file(const std::filesystem::path& place, const std::string& text) {
-  AtomicFile file(place);
-  file.write(text.data(), text.size());
-  file.sync();
-  file.rename();
-}
-
 /// Trouble that would only show after the work: better now. Leaves nothing behind.
 void check_writable(const GenSettings& settings) {
   const AtomicFile trial(settings.output);

@@ -55,26 +55,16 @@ void GenProgress::update(const GenerateProgress& progress) {
 }
 
 void GenProgress::show() {
-  constexpr double pause = 10;
-  const auto now = Clock::now();
-  const bool is_due = between(said_, now) >= pause;
-  if (!console_.is_live() && !is_due) return;
-  std::string line;
-  {
+  shown_.show([&] {
+    const auto now = Clock::now();
     const std::lock_guard lock(mutex_);
     // As long for each that is left as for each that is done; of the proofs only, which take most of the time.
     double left = 0;
     if (last_.phase == "proving" && last_.done > phase_done_)
       left = between(phase_start_, now) / static_cast<double>(last_.done - phase_done_) *
              static_cast<double>(last_.total - last_.done);
-    line = line_of(last_, operators_, memory_in_use(), between(start_, now), left);
-  }
-  if (console_.is_live()) {
-    console_.draw(line);
-  } else {
-    said_ = now;
-    console_.say(Console::Level::result, line);
-  }
+    return line_of(last_, operators_, memory_in_use(), shown_.seconds(), left);
+  });
 }
 
 }  // namespace taso

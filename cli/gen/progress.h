@@ -5,14 +5,14 @@
 #include <mutex>
 #include <string>
 
-#include "cli/console.h"
+#include "cli/progress_line.h"
 #include "generator/generate.h"
 
 namespace taso {
 
 class GenProgress {
  public:
-  GenProgress(Console& console, std::size_t operators) : console_(console), operators_(operators) {}
+  GenProgress(Console& console, std::size_t operators) : shown_(console), operators_(operators) {}
 
   /// Safe for several threads.
   void update(const GenerateProgress& progress);
@@ -22,10 +22,9 @@ class GenProgress {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Console& console_;
+  ProgressLine shown_;
   const std::size_t operators_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point said_ = start_, phase_start_ = start_;
+  Clock::time_point phase_start_ = Clock::now();
   std::size_t phase_done_ = 0;  // when the phase was first heard of
   GenerateProgress last_;
   std::mutex mutex_;

@@ -1,12 +1,13 @@
 #include "cli/verify/certified_model.h"
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/input_shape.h"
+#include "cli/interrupt.h"
+#include "cli/rule_input.h"
 #include "cli/rule_set.h"
 #include "ops/error.h"
 #include "ops/onnx/model_hash.h"
@@ -23,14 +24,9 @@ struct Rejection {
 };
 
 RewriteCertificate read_certificate(const path& file) {
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) throw InputError(fmt::format("{}: is a folder", file.string()));
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in.good() && !in.eof()) throw InputError(fmt::format("{}: cannot be read", file.string()));
+  const Source source = read_source(file);
   try {
-    return parse_certificate(text.str());
+    return parse_certificate(std::string(source.text()));
   } catch (const InputError& trouble) {
     throw InputError(fmt::format("{}: {}", file.string(), trouble.what()));
   }
@@ -55,6 +51,14 @@ void overwrite_shapes(const RewriteCertificate& certificate, Model& model) {
   }
 }
 
+/// ", with inputs x:3,4,": the models are the same for these shapes only.
+std::string new_shapes(const RewriteCertificate& certificate) {
+  std::string text;
+  for (const auto& [input, extents] : certificate.input_shapes)
+    text += fmt::format(" {}{}{},", on_one_line(input), input.empty() ? "" : ":", fmt::join(extents, ","));
+  return text.empty() ? "" : fmt::format(", with input{}{}", certificate.input_shapes.size() == 1 ? "" : "s", text);
+}
+
 /// The rules that the steps use, each of them proved.
 std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const VerifySettings& settings,
                                Console& console) {
@@ -66,9 +70,8 @@ std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const Veri
   std::set<std::string> used;
   for (const RewriteStep& step : certificate.steps) used.insert(step.rule);
   std::erase_if(set.rules, [&](const GivenRule& one) { return !used.contains(one.rule.name); });
-  SearchRules proved = prove(set, settings.jobs, console);
+  SearchRules proved = prove(set, settings.jobs, console, !settings.use_cache);
   if (!proved.failures.empty()) throw Rejection{proved.failures.front()};
-  if (proved.interrupted) throw Rejection{"not all of its rules are proved yet"};
   return std::move(proved.rules);
 }
 
@@ -83,6 +86,10 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
     const Model after = load(settings.files[1], certificate.output, "output");
     overwrite_shapes(certificate, before);
     const std::vector<Rule> rules = proved_rules(certificate, settings, console);
+    if (interrupted()) {
+      console.error(fmt::format("{}: interrupted before it was followed", on_one_line(settings.certificate->string())));
+      return Ending::interrupted;
+    }
     const CertificateVerdict verdict = replay_certificate(certificate, before, after, rules);
     if (!verdict.accepted) {
       reason = verdict.reason;
@@ -99,10 +106,10 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
     console.error(fmt::format("{}: {}", file, on_one_line(reason)));
     return Ending::unverified;
   }
-  console.say(Console::Level::result,
-              fmt::format("{} clean-ups and {} steps lead from {} to {}",
-                          certificate.before.size() + certificate.after.size(), certificate.steps.size(),
-                          on_one_line(settings.files[0].string()), on_one_line(settings.files[1].string())));
+  console.say(Console::Level::result, fmt::format("{} clean-ups and {} steps lead from {}{} to {}",
+                                                  certificate.before.size() + certificate.after.size(),
+                                                  certificate.steps.size(), on_one_line(settings.files[0].string()),
+                                                  new_shapes(certificate), on_one_line(settings.files[1].string())));
   console.verdict(true, "ACCEPTED");
   return Ending::done;
 }

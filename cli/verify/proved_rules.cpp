@@ -1,13 +1,13 @@
 #include "cli/verify/proved_rules.h"
 
 #include <atomic>
-#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/ending.h"
 #include "cli/interrupt.h"
+#include "cli/progress_line.h"
 #include "cli/property_file.h"
 #include "cli/rule_input.h"
 #include "cli/verify/proof_cache.h"
@@ -19,41 +19,31 @@ namespace taso {
 
 namespace {
 
-/// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
 class ProofProgress {
  public:
-  ProofProgress(Console& console, std::size_t rules) : console_(console), rules_(rules) {}
+  ProofProgress(Console& console, std::size_t rules) : shown_(console), rules_(rules) {}
   void count() { ++done_; }
   void show() {
-    const auto now = Clock::now();
-    if (!console_.is_live() && now - said_ < std::chrono::seconds(10)) return;
-    said_ = now;
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
-    const std::string line = fmt::format("proving: {} of {} rules; {} s", done_.load(), rules_, seconds);
-    if (console_.is_live())
-      console_.draw(line);
-    else
-      console_.say(Console::Level::result, line);
+    shown_.show(
+        [&] { return fmt::format("proving: {} of {} rules; {:.0f} s", done_.load(), rules_, shown_.seconds()); });
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Console& console_;
+  ProgressLine shown_;
   const std::size_t rules_;
   std::atomic<std::size_t> done_{0};
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point said_ = start_;
 };
 
 }  // namespace
 
 Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
-                   Console& console) {
+                   Console& console, bool anew) {
   const std::vector<Rule> axioms = read_properties(properties_path({})).rules.rules();
   const Properties properties(axioms);
   const VerifyOptions options;
   std::optional<ProofCache> cache;
-  if (const auto folder = default_cache_folder()) cache.emplace(*folder, hash_of_properties(axioms), options);
+  if (const auto folder = default_cache_folder(); folder && !anew)
+    cache.emplace(*folder, hash_of_properties(axioms), options);
 
   ProofProgress progress(console, rules.size());
   std::vector<std::optional<RuleVerdict>> verdicts(rules.size());

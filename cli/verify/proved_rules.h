@@ -14,8 +14,9 @@ struct Proofs {
   bool interrupted = false;           ///< before all were decided
 };
 
-/// Proofs that are known already, from this or from taso-verify, are not made again. The rules come from these files.
+/// Proofs that are known already, from this or from taso-verify, are not made again, unless it is to be done `anew`. The rules
+/// come from these files.
 Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
-                   Console& console);
+                   Console& console, bool anew = false);
 
 }  // namespace taso

@@ -45,7 +45,9 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
       proving);
   one("--dump-smt", raw.certificates, "Write every proof to a folder, as SMT-LIB", "DIR", proving);
   one("--cache", raw.cache, "Where known proofs are kept ($XDG_CACHE_HOME/taso/proofs)", "DIR", proving);
-  app.add_flag("--no-cache", raw.no_cache, "Prove everything anew and keep nothing")->group(proving);
+  app.add_flag("--no-cache", raw.no_cache,
+               "Prove everything anew and keep nothing; with --certificate, the rules of its steps")
+      ->group(proving);
 
   const std::string replaying = "A rewritten model";
   one("--certificate", raw.certificate,
@@ -94,9 +96,8 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
     if (settings.files.size() != 2) throw UsageError("--certificate needs two models: the input and the output");
     const bool about_proofs = settings.properties || settings.report || settings.junit || settings.certificates ||
                               settings.record || settings.cache || settings.properties_only || settings.redundant ||
-                              raw.print || raw.no_cache || !raw.second_prover.empty() || !raw.time_limit.empty() ||
-                              !raw.seed.empty();
-    if (about_proofs) throw UsageError("with --certificate, only --rules and --jobs can be said");
+                              raw.print || !raw.second_prover.empty() || !raw.time_limit.empty() || !raw.seed.empty();
+    if (about_proofs) throw UsageError("with --certificate, only --rules, --no-cache and --jobs can be said");
     return;
   }
   if (!settings.rules.empty()) throw UsageError("--rules goes with --certificate; rule files are named by themselves");

@@ -8,6 +8,7 @@
 
 #include "cli/data_files.h"
 #include "cli/interrupt.h"
+#include "cli/progress_line.h"
 #include "cli/property_file.h"
 #include "cli/proved_record.h"
 #include "cli/rule_input.h"
@@ -31,13 +32,6 @@ using Outcome = RuleResult::Outcome;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-void write_file(const path& place, const std::string& text) {
-  AtomicFile file(place);
-  file.write(text.data(), text.size());
-  file.sync();
-  file.rename();
-}
-
 /// Trouble that would only show after the work: better now. Leaves nothing behind but the folder.
 void check_writable(const VerifySettings& settings) {
   for (const auto& file : {settings.report, settings.junit, settings.record})
@@ -56,7 +50,7 @@ void check_writable(const VerifySettings& settings) {
 /// What is done so far, counted by the threads and told by the one that watches them.
 class Progress {
  public:
-  Progress(Console& console, const VerifyResults& results) : console_(console), results_(results) {}
+  Progress(Console& console, const VerifyResults& results) : shown_(console), results_(results) {}
 
   void begin(std::size_t task) { current_ = task; }
   void end(const RuleResult& result) {
@@ -69,15 +63,8 @@ class Progress {
       case Outcome::unknown: ++unknown_; break;
     }
   }
-  /// A line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
   void show() {
-    constexpr double pause = 10;
-    if (console_.is_live()) {
-      console_.draw(line());
-    } else if (seconds_since(said_) >= pause) {
-      said_ = Clock::now();
-      console_.say(Level::result, line());
-    }
+    shown_.show([&] { return line(); });
   }
 
  private:
@@ -91,13 +78,11 @@ class Progress {
     part(conditional_, "conditional");
     part(refuted_, "refuted");
     part(unknown_, "unknown");
-    return text + fmt::format("; {}; {:.0f} s", results_.rules[current_].rule.name, seconds_since(start_));
+    return text + fmt::format("; {}; {:.0f} s", results_.rules[current_].rule.name, shown_.seconds());
   }
 
-  Console& console_;
+  ProgressLine shown_;
   const VerifyResults& results_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point said_ = start_;
   std::atomic<std::size_t> current_{0}, proved_{0}, conditional_{0}, refuted_{0}, unknown_{0};
 };
 

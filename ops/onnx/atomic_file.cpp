@@ -81,6 +81,14 @@ std::filesystem::path followed(std::filesystem::path path) {
 
 void remove_temporary_files() noexcept { registry.remove_all(); }
 
+std::filesystem::path write_file(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text.data(), text.size());
+  file.sync();
+  file.rename();
+  return file.path();
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(followed(std::move(path))) {
   struct stat status {};
   existed_ = ::stat(path_.c_str(), &status) == 0;

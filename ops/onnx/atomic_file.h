@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace taso {
 
@@ -48,6 +49,9 @@ class AtomicFile {
   bool existed_ = false;
   bool renamed_ = false;
 };
+
+/// Writes the text, syncs it and gives it the name; where it is then, which is no link. Throws EnvironmentError.
+std::filesystem::path write_file(const std::filesystem::path& path, std::string_view text);
 
 /// What a link stands for, be it there or not; anything else is itself. Throws EnvironmentError for links such as /dev/stdout:
 /// they stand for open files, which cannot be replaced.

@@ -70,6 +70,8 @@ std::string hash_of_model(const std::filesystem::path& file, const Model& model)
       if (!is_external(tensor)) return;
       const ExternalFile external = open_external(tensor, model.folder(), raw_bytes_of(tensor));
       const MappedBytes bytes = map_external(external);
+      // Where the data of one tensor ends is said too, as a message need not say it.
+      hash.add(fmt::format("{}:", external.region.length));
       hash.add({reinterpret_cast<const char*>(bytes.data), external.region.length});
     });
   } catch (const InputError& error) {

@@ -2,7 +2,14 @@
 
 import hashlib
 import json
+import pathlib
 import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
 
 import numpy as np
 import onnx
@@ -118,6 +125,27 @@ def test_the_step_that_is_wrong_is_named(taso_verify, certified):
     assert done.code == 5 and "step 2 (rule 'shared-left-factor')" in done.err, done
 
 
+def forge(folder, change):
+    certificate = json.loads((folder / "out.onnx.cert").read_text())
+    change(certificate)
+    (folder / "forged.cert").write_text(json.dumps(certificate))
+
+
+@pytest.mark.parametrize("change, reason", [
+    (lambda c: c["names"][0].__setitem__(0, c["names"][0][0] + 1), "is not called"),
+    (lambda c: c["names"][0].__setitem__(1, "nothing"), "is not called 'nothing'"),
+    (lambda c: c["names"].append([10**9, "x"]), "is not called 'x'"),
+    (lambda c: c["disabled_passes"].append("nothing"), "there is no clean-up 'nothing'"),
+    (lambda c: c["input_shapes"].append(["x", [8, 8]]), "the models differ in the outputs"),
+    (lambda c: c["input_shapes"].append(["nothing", [16, 8]]), "the input shapes do not fit"),
+    (lambda c: c["clean_ups_after"].append(["batch-norm", "rq"]), "'batch-norm' is no clean-up after the search"),
+], ids=["number of a name", "name", "name of nothing", "pass", "shape", "input", "clean-up after"])
+def test_what_stands_around_the_steps_is_checked(change, reason, taso_verify, certified):
+    forge(certified, change)
+    done = verify(taso_verify, certified, certificate="forged.cert")
+    assert done.code == 5 and reason in done.err, done
+
+
 def test_damaged_files_end_with_a_word(taso_verify, certified):
     text = (certified / "out.onnx.cert").read_bytes()
     source = random.Random(1)
@@ -147,21 +175,90 @@ def test_what_the_command_line_must_say(taso_verify, certified):
 def test_none_is_written_where_none_is_wanted(taso_opt, certified):
     command = [taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "0", "--no-certificate"]
     done = run(*command)
-    assert done.code == 0 and "out.onnx.cert is of an earlier run" in done.err
-    (certified / "out.onnx.cert").unlink()
-    done = run(*command)
-    assert done.code == 0 and "earlier run" not in done.err
-    assert not (certified / "out.onnx.cert").exists()
+    assert done.code == 0
+    assert not (certified / "out.onnx.cert").exists()  # that of the model that was replaced
     assert "taso.certificate" not in [entry.key for entry in onnx.load(certified / "out.onnx").metadata_props]
+    (certified / "out.onnx.cert").write_text("something else")
+    assert run(*command).code == 0
+    assert (certified / "out.onnx.cert").read_text() == "something else"
+
+
+def test_a_file_that_is_no_certificate_is_replaced_only_by_force(taso_opt, certified):
+    command = [taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "0"]
+    before = (certified / "out.onnx").read_bytes()
+    (certified / "out.onnx.cert").write_text("something else")
+    done = run(*command)
+    assert done.code == 2 and "out.onnx.cert is no certificate; --force" in done.err, done
+    assert (certified / "out.onnx.cert").read_text() == "something else"
+    assert (certified / "out.onnx").read_bytes() == before
+    assert run(*command, "--force").code == 0
+    assert json.loads((certified / "out.onnx.cert").read_text())["output"] == hash_of(certified / "out.onnx")
+
+
+def test_no_certificate_stays_that_is_of_another_model(taso_opt, certified):
+    """Writing the model just fits, and the certificate does not."""
+    size = max((certified / "model.onnx").stat().st_size, (certified / "out.onnx").stat().st_size)
+    assert (certified / "out.onnx.cert").stat().st_size > size + 200, "the certificate is the largest file"
+    before = (certified / "out.onnx").read_bytes()
+    done = run(taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "50", "--rules",
+               certified / "my.rules", "--disable-pass", "identity", "--check", "0",
+               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size + 200, size + 200)))
+    assert done.code == 6 and "out.onnx.cert" in done.err, done
+    assert not (certified / "out.onnx.cert").exists()
+    assert (certified / "out.onnx").read_bytes() == before  # written again, with nobody to vouch for it
+
+
+def test_rules_are_proved_anew_when_that_is_asked_for(taso_verify, certified, source_folder, monkeypatch):
+    """What a file says of proofs is not believed then."""
+    (certified / "wrong.rules").write_text("taso rules 1\n\nrule shared-left-factor\n  relu(x) => sigmoid(x)\n")
+    folder = certified / "data"
+    shutil.copytree(source_folder / "rules", folder / "rules", ignore=lambda where, names: [
+        name for name in names if not name.endswith((".rules", ".json"))])
+    record = json.loads((folder / "rules" / "proved.json").read_text())
+    text = (certified / "wrong.rules").read_bytes()
+    certificate = json.loads((certified / "out.onnx.cert").read_text())
+    record["files"].append({"name": "wrong.rules", "rules": 1, "file_hash": hashlib.sha256(text).hexdigest()[:32],
+                            "rules_hash": certificate["rules"]})
+    (folder / "rules" / "proved.json").write_text(json.dumps(record))
+    monkeypatch.setenv("TASO_DATA", str(folder))
+    done = verify(taso_verify, certified, rules="wrong.rules")
+    assert done.code == 5 and "step 1" in done.err, done  # it is taken for proved, and does not lead there
+    done = run(taso_verify, "--certificate", certified / "out.onnx.cert", certified / "model.onnx",
+               certified / "out.onnx", "--rules", certified / "wrong.rules", "--no-cache")
+    assert done.code == 5 and "'shared-left-factor' is refuted" in done.err, done
+
+
+def test_an_interrupt_is_no_verdict(taso_verify, certified):
+    """The rules come slowly, so that there is time to interrupt before they are proved."""
+    process = subprocess.Popen([taso_verify, "--certificate", certified / "out.onnx.cert", certified / "model.onnx",
+                                certified / "out.onnx", "--rules", "-"], stdin=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    for _ in range(3000):  # until it listens to signals
+        caught = re.search(r"^SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+        if int(caught.group(1), 16) & 1 << (signal.SIGINT - 1):
+            break
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate((certified / "my.rules").read_text(), timeout=60)
+    assert process.returncode == 130, err
+    assert "REJECTED" not in err and "ACCEPTED" not in err
+
+
+def test_a_certificate_that_cannot_be_read_is_told_why(taso_verify, certified):
+    done = verify(taso_verify, certified, certificate="missing.cert")
+    assert done.code == 3 and "No such file or directory" in done.err, done
+    done = run(taso_verify, "--certificate", "/dev/zero", certified / "model.onnx", certified / "out.onnx")
+    assert done.code == 3 and "larger than" in done.err, done
 
 
 def test_clean_ups_alone_have_a_certificate(taso_opt, taso_verify, tmp_path):
     nodes = [helper.make_node("Identity", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["b"]),
-             helper.make_node("Add", ["c", "c"], ["d"]), helper.make_node("Add", ["b", "d"], ["y"]),
+             helper.make_node("MatMul", ["c", "r"], ["d"]), helper.make_node("MatMul", ["b", "d"], ["y"]),
              helper.make_node("Relu", ["x"], ["unused"])]
     graph = helper.make_graph(nodes, "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 4])],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 4])],
-                              initializer=[numpy_helper.from_array(np.arange(4, dtype=np.float32), "c")])
+                              initializer=[numpy_helper.from_array(np.arange(4, dtype=np.float32).reshape(4, 1), "c"),
+                                           numpy_helper.from_array(np.ones((1, 4), dtype=np.float32), "r")])
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "model.onnx")
     for options in ([], ["--disable-pass", "constant-folding"], ["--overwrite-input-shape", "x:3,4"], ["--embed"],
                     ["--external-data"]):
@@ -169,6 +266,14 @@ def test_clean_ups_alone_have_a_certificate(taso_opt, taso_verify, tmp_path):
         assert done.code == 0, done
         done = verify(taso_verify, tmp_path, rules=None)
         assert done.code == 0, (options, done)
+        assert (", with input x:3,4, to " in done.err) == ("x:3,4" in options), done
+        changes = [lambda c: c["disabled_passes"].append("identity"),
+                   lambda c: c.update(input_shapes=[] if c["input_shapes"] else [["x", [3, 4]]])]
+        if "constant-folding" not in options:
+            changes.append(lambda c: c.update(fold_limit=0))
+        for change in changes:
+            forge(tmp_path, change)
+            assert verify(taso_verify, tmp_path, certificate="forged.cert", rules=None).code == 5, options
     certificate = json.loads((tmp_path / "out.onnx.cert").read_text())
     assert ["identity", "a"] in certificate["clean_ups"] and certificate["steps"] == []
     certificate["clean_ups"].pop()

@@ -1,5 +1,6 @@
 """Data that lies beside a model is part of it, wherever in the model it is used: equal messages do not make equal models."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -95,3 +96,15 @@ def test_the_same_data_in_another_place_is_accepted(make, flag, taso_opt, taso_v
     assert done.code == 0, done
     done = run(taso_verify, "--certificate", tmp_path / "out.onnx.cert", tmp_path / "model.onnx", tmp_path / "out.onnx")
     assert done.code == 0, done
+
+
+def test_the_hash_says_where_the_data_of_each_tensor_ends(taso_opt, tmp_path):
+    model = model_of([helper.make_node("Add", ["a", "b"], ["y"])], [floats("x", [4])], [floats("y", [4])],
+                     [external("a", "a.bin"), external("b", "b.bin")])
+    save(model, tmp_path / "model.onnx")
+    for name in "ab":
+        (tmp_path / f"{name}.bin").write_bytes(name.encode() * 16)
+    done = run(taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", "--budget", "0")
+    assert done.code == 0, done
+    expected = hashlib.sha256(model.SerializeToString() + b"16:" + b"a" * 16 + b"16:" + b"b" * 16).hexdigest()
+    assert json.loads((tmp_path / "out.onnx.cert").read_text())["input"] == expected

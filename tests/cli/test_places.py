@@ -59,6 +59,18 @@ def test_reports_and_logs_never_replace_the_model(taso_opt, model, tmp_path):
     assert os.listdir(tmp_path) == ["model.onnx"]
 
 
+def test_a_certificate_never_replaces_the_weights(taso_opt, tmp_path):
+    model = save(models.with_external_weight(tmp_path, location="other.onnx.cert"), tmp_path / "model.onnx")
+    before = (tmp_path / "other.onnx.cert").read_bytes()
+    for flags in ([], ["--embed"], ["--external-data"], ["--force"]):
+        done = run(taso_opt, model, "-o", tmp_path / "other.onnx", *flags)
+        assert done.code == 2, done
+        assert (tmp_path / "other.onnx.cert").read_bytes() == before
+        assert sorted(os.listdir(tmp_path)) == ["model.onnx", "other.onnx.cert"]
+    assert run(taso_opt, model, "-o", tmp_path / "other.onnx", "--no-certificate").code == 0
+    assert (tmp_path / "other.onnx.cert").read_bytes() == before
+
+
 def test_weights_of_the_input_are_input(taso_opt, tmp_path):
     model = save(models.with_external_weight(tmp_path, location="other.onnx.data"), tmp_path / "model.onnx")
     before = (tmp_path / "other.onnx.data").read_bytes()
@@ -139,18 +151,18 @@ def test_a_limit_on_the_size_of_files(arguments, taso_opt, tmp_path):
 
 
 def slow_model(tmp_path):
-    """Some seconds of checking, so that there is time to interrupt."""
-    size = 1024
+    """A second or more of checking, so that there is time to interrupt; without a search, which would take longer."""
+    size, products = 1024, 40
     nodes = [models.helper.make_node("Identity", ["x"], ["v0"])]
-    for i in range(60):
+    for i in range(products):
         nodes.append(models.helper.make_node("MatMul", [f"v{i}", "w"], [f"v{i + 1}"]))
-    model = models.model_of(nodes, [models.floats("x", [size, size])], [models.floats("v60", [size, size])],
+    model = models.model_of(nodes, [models.floats("x", [size, size])], [models.floats(f"v{products}", [size, size])],
                             [models.weight("w", np.eye(size))])
     return save(model, tmp_path / "slow.onnx")
 
 
 def start_and_wait_for(taso_opt, text, *arguments):
-    process = subprocess.Popen([taso_opt, *arguments, "-v"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([taso_opt, *arguments, "-v", "--budget", "0"], stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if text in line:
             return process

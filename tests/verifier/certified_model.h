@@ -10,6 +10,7 @@
 #include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
 #include "search/search.h"
+#include "verifier/replay.h"
 #include "verifier/replay_certificate.h"
 
 namespace taso {
@@ -52,6 +53,9 @@ inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vect
       return std::nullopt;
     }
     certificate.steps = found.steps;
+    const Replay replay(imported.graph);
+    for (const auto& [name, value] : imported.values)
+      if (const auto number = replay.number_of(value)) certificate.names.emplace_back(*number, name);
   }
   cleaning.disabled = {"batch-norm", "shape-arithmetic"};
   actions.clear();

@@ -61,6 +61,38 @@ TEST_CASE("values that turn out to be one are followed") {
   CHECK(Replay(graph).take(wrong, ready).value_or("").find("same way") != std::string::npos);
 }
 
+TEST_CASE("a step that is refused is not tried again on what it left behind") {
+  const Graph graph = parse_graph("graph\ninput x: float32[4]\na = relu(x)\nb = relu(a)\noutput b");
+  const Rule rule = parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n");
+  const SearchResult result = search(graph, {rule}, Roofline());
+  REQUIRE(result.steps.size() == 1);
+  RewriteStep wrong = result.steps[0];
+  wrong.merged.emplace_back(1, 0);
+  ReplayRules one({rule}), two({rule, rule});  // which may have one name
+  const std::string reason = Replay(graph).take(wrong, one).value_or("");
+  CHECK(reason.find("same way") != std::string::npos);
+  CHECK(Replay(graph).take(wrong, two).value_or("") == reason);
+}
+
+TEST_CASE("numbers that are attributes in ONNX may be rounded, those that are operands may not") {
+  const auto differ = [](const std::string& type, const std::string& expected, const std::string& actual) {
+    const auto graph = [&](const std::string& op) {
+      return parse_graph("graph\ninput x: " + type + "[4]\ny = " + op + "(x)\noutput y");
+    };
+    return difference(graph(expected), graph(actual), [](const Value&) { return "y"; }).has_value();
+  };
+  const std::string tenth = "0.1", rounded = "0.10000000149011612";  // the nearest of single precision
+  CHECK_FALSE(differ("float64", "leaky_relu[alpha=" + tenth + "]", "leaky_relu[alpha=" + rounded + "]"));
+  CHECK(differ("float64", "leaky_relu[alpha=" + rounded + "]", "leaky_relu[alpha=" + tenth + "]"));
+  for (const std::string op : {"clip[high=", "clip[low=", "pad[before=[1], after=[1], value="}) {
+    INFO(op);
+    CHECK(differ("float64", op + tenth + "]", op + rounded + "]"));
+    CHECK_FALSE(differ("float64", op + tenth + "]", op + tenth + "]"));
+    CHECK_FALSE(differ("float32", op + tenth + "]", op + rounded + "]"));
+    CHECK(differ("float16", op + tenth + "]", op + rounded + "]"));
+  }
+}
+
 TEST_CASE("certificates of random models are accepted") {
   const auto rules = sound_rules();
   RuleGraphs graphs(rules);

@@ -35,6 +35,10 @@ class Tampering {
         {"a merge made up", &Tampering::merge},
         {"a clean-up dropped", &Tampering::drop_cleanup},
         {"a clean-up made up", &Tampering::another_cleanup},
+        {"a clean-up left out", &Tampering::disable},
+        {"a clean-up after the search made up", &Tampering::late_cleanup},
+        {"another name", &Tampering::another_name},
+        {"another number of a name", &Tampering::another_named_value},
         {"another weight", &Tampering::another_weight},
         {"another node", &Tampering::another_node},
         {"another attribute", &Tampering::another_attribute},
@@ -160,6 +164,26 @@ class Tampering {
     return true;
   }
 
+  bool disable() {
+    const auto& list = model_.certificate.before;
+    model_.certificate.disabled.push_back(list.empty() ? "nothing" : list[random_.below(list.size())].pass);
+    return true;
+  }
+  bool late_cleanup() {
+    model_.certificate.after.push_back({random_.chance(0.5) ? "batch-norm" : "nothing", "y"});
+    return true;
+  }
+  bool another_name() {
+    auto& list = model_.certificate.names;
+    if (list.empty()) return false;
+    list[random_.below(list.size())].second += "1";
+    return true;
+  }
+  bool another_named_value() {
+    auto& list = model_.certificate.names;
+    return !list.empty() && change(list[random_.below(list.size())].first);
+  }
+
   onnx::GraphProto& graph() { return *model_.after.mutable_proto().mutable_graph(); }
   onnx::NodeProto* node() {
     return graph().node_size() == 0
@@ -265,7 +289,7 @@ TEST_CASE("two thousand certificates that were tampered with are rejected") {
     INFO(what << " " << count);
     CHECK(count > 10);
   }
-  CHECK(done.size() == 20);
+  CHECK(done.size() == 24);
 }
 
 TEST_CASE("damaged certificates are refused, not misunderstood") {
