@@ -1,0 +1,86 @@
+"""A network in JAX, compiled by XLA."""
+
+import os
+import time
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # others use the GPU in turn
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import jax
+import jax.numpy as jnp
+import numpy
+
+import graph
+import jax_operators
+
+KINDS = {"fp32": jnp.float32, "tf32": jnp.float32, "fp16": jnp.float16, "bf16": jnp.bfloat16}
+IN_FLIGHT = 20
+
+
+def shapes_of(primitive, types, plain, keywords):
+    """Shapes and types of what a primitive makes."""
+    functions = jax_operators.functions(jnp.float32)
+    places = [i for i, kind in enumerate(types) if kind is not None]
+
+    def step(*tensors):
+        operands = list(plain)
+        for i, tensor in zip(places, tensors):
+            operands[i] = tensor
+        return functions[primitive](*operands, **keywords)
+
+    found = jax.eval_shape(step, *[jax.ShapeDtypeStruct(types[i][0], types[i][1]) for i in places])
+    results = found if isinstance(found, (tuple, list)) else [found]
+    return [(tuple(one.shape), numpy.dtype(one.dtype)) for one in results]
+
+
+class JaxFramework:
+    def __init__(self, settings):
+        self.settings = settings
+        if settings["device"] == "cpu":
+            jax.config.update("jax_platforms", "cpu")
+        self.program = graph.read(settings["model"], settings["batch"], shapes_of)
+
+    def trace(self):
+        pass
+
+    def prepare(self):
+        """Compiles, which tries kernels on the device, and so needs one that is otherwise idle."""
+        settings = self.settings
+        precision = {"tf32": "tensorfloat32", "fp32": "highest"}.get(settings["precision"], "default")
+        jax.config.update("jax_default_matmul_precision", precision)
+        kind = KINDS[settings["precision"]]
+
+        def moved(array):
+            array = numpy.asarray(array)
+            return jnp.asarray(array, kind if numpy.issubdtype(array.dtype, numpy.floating) else None)
+
+        self.parameters = [moved(one) for one in self.program.parameters.values()]
+        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"]).values()]
+        network = jax.jit(graph.function(self.program, jax_operators.functions(kind)))
+        self.network = network.lower(self.parameters, self.inputs).compile()
+        self.time(3 if self.on_gpu() else 1)
+
+    def on_gpu(self):
+        return jax.default_backend() == "gpu"
+
+    def time(self, runs):
+        """Microseconds of a run: of each on a CPU; on a GPU in batches of 20 calls that are in flight together."""
+        calls = IN_FLIGHT if self.on_gpu() else 1
+        times = []
+        for _ in range(runs):
+            start = time.perf_counter()
+            for _ in range(calls):
+                result = self.network(self.parameters, self.inputs)
+            jax.block_until_ready(result)
+            times.append((time.perf_counter() - start) * 1e6 / calls)
+        return times
+
+    def outputs(self):
+        results = self.network(self.parameters, self.inputs)
+        return [numpy.asarray(one.astype(jnp.float32) if jnp.issubdtype(one.dtype, jnp.floating) else one)
+                for one in results]
+
+    def about(self):
+        device = jax.devices()[0].device_kind if self.on_gpu() else "CPU"
+        how = f"{IN_FLIGHT} calls in flight, then one wait; wall clock" if self.on_gpu() else "calls, wall clock"
+        return {"device": device, "versions": {"jax": jax.__version__, "jaxlib": jax.lib.__version__}, "how": how}

@@ -1,0 +1,119 @@
+"""What was measured, as a table for people and as JSON for programs."""
+
+import itertools
+import json
+import math
+import os
+import statistics
+
+import numpy
+
+COLUMNS = {"eager": "torch eager", "compile": "torch.compile", "xla": "XLA"}
+# The distance of two outputs, as ||a - b|| / ||b||, that rounding explains in a network of a hundred layers.
+TOLERANCES = {"fp32": 1e-3, "tf32": 2e-2, "fp16": 5e-2, "bf16": 2e-1}
+
+
+def summary(microseconds):
+    five, middle, most = numpy.percentile(microseconds, [5, 50, 95])
+    return {"median": round(float(middle), 2), "5_percent": round(float(five), 2),
+            "95_percent": round(float(most), 2), "runs": len(microseconds)}
+
+
+def distance(left, right):
+    """The largest relative distance between outputs; infinite where they do not even have one shape, or are not numbers."""
+    if len(left) != len(right) or any(a.shape != b.shape for a, b in zip(left, right)):
+        return math.inf
+    worst = 0.0
+    for a, b in zip(left, right):
+        a, b = a.astype(numpy.float64), b.astype(numpy.float64)
+        length = max(numpy.linalg.norm(a), numpy.linalg.norm(b), 1e-30)
+        one = float(numpy.linalg.norm(a - b) / length)
+        worst = max(worst, one if math.isfinite(one) else math.inf)
+    return worst
+
+
+def agreement(outputs, precision):
+    """How far apart the outputs of any two are, by name, and whether that is rounding."""
+    pairs = [{"of": [a, b], "distance": distance(outputs[a], outputs[b])}
+             for a, b in itertools.combinations(outputs, 2)]
+    tolerance = TOLERANCES[precision]
+    return {"tolerance": tolerance, "largest": max((one["distance"] for one in pairs), default=0.0),
+            "agree": all(one["distance"] <= tolerance for one in pairs),
+            "apart": [one for one in pairs if not one["distance"] <= tolerance]}
+
+
+def median_of(row, column):
+    found = row["times"].get(column)
+    return found["median"] if found and "median" in found else None
+
+
+def conclude(row):
+    """The best of the frameworks, and how many times as fast ours is."""
+    times = {column: median_of(row, column) for column in COLUMNS if median_of(row, column) is not None}
+    row["best"] = min(times, key=times.get) if times else None
+    for column in ("before", "after"):
+        ours = median_of(row, column)
+        row[f"best_over_{column}"] = round(times[row["best"]] / ours, 3) if times and ours else None
+
+
+def cell(row, column):
+    value = median_of(row, column)
+    if value is None:
+        return "–" if column not in row["times"] else "*"
+    text = f"{value:,.1f}"
+    return f"**{text}**" if column == row["best"] else text
+
+
+def geometric_mean(numbers):
+    return math.exp(statistics.fmean(math.log(one) for one in numbers))
+
+
+def disagreement(row):
+    parts = []
+    if not row["agreement"]["agree"]:
+        parts.append("; ".join(f"{' and '.join(one['of'])} differ by {one['distance']:.1e}"
+                               for one in row["agreement"]["apart"]))
+    for column in ("before", "after"):
+        check = row["times"].get(column, {}).get("check")
+        if check and not check.get("agrees", True):
+            parts.append(f"taso {column}: {check.get('relative_error', math.nan):.1e} from its reference")
+    return "; ".join(parts)
+
+
+def table(rows):
+    ours = any(column in row["times"] for row in rows for column in ("before", "after"))
+    lines = []
+    for precision in dict.fromkeys(row["precision"] for row in rows):
+        some = [row for row in rows if row["precision"] == precision]
+        batches = sorted({row["batch"] or 1 for row in some})
+        lines += ["", f"{precision}, batch {', '.join(map(str, batches))}, median in µs", ""]
+        heads = ["model", *COLUMNS.values()]
+        heads += ["taso before", "taso after", "best / before", "best / after"] if ours else []
+        heads.append("outputs")
+        lines += ["| " + " | ".join(heads) + " |", "| --- " + "| ---: " * (len(heads) - 2) + "| --- |"]
+        for row in some:
+            cells = [row["model"], *(cell(row, column) for column in COLUMNS)]
+            if ours:
+                cells += [cell(row, "before"), cell(row, "after")]
+                cells += [f"{row[key]:.2f}×" if row[key] else "" for key in ("best_over_before", "best_over_after")]
+            wrong = disagreement(row)
+            cells.append(f"DIFFER: {wrong}" if wrong else f"agree ({row['agreement']['largest']:.0e})")
+            lines.append("| " + " | ".join(cells) + " |")
+        for key, name in (("best_over_before", "before"), ("best_over_after", "after")):
+            ratios = [row[key] for row in some if row[key]]
+            if ratios:
+                lines.append(f"\ngeometric mean of best / {name}: {geometric_mean(ratios):.3f}× ({len(ratios)} models)")
+        for row in some:
+            for column, what in row["times"].items():
+                for reason in what.get("failures", []):
+                    lines.append(f"* {row['model']}, {COLUMNS.get(column, 'taso ' + column)}: {reason}")
+    return "\n".join(lines).strip() + "\n"
+
+
+def write(file, report):
+    """At once or not at all: a run may be cut off at any time."""
+    aside = f"{file}.part"
+    with open(aside, "w") as out:
+        json.dump(report, out, indent=1)
+        out.write("\n")
+    os.replace(aside, file)

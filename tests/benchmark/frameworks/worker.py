@@ -1,0 +1,61 @@
+"""One network in one framework, in a process of its own: told what to do by compare.py, a line of JSON at a time.
+
+    load (at the start), trace, prepare, time RUNS, outputs FILE, and the end of the input.
+"""
+
+import json
+import os
+import sys
+import traceback
+
+
+def main():
+    settings = json.loads(sys.argv[1])
+    # Frameworks print what they like; only answers go to whoever started this.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(**what):
+        answers.write(json.dumps(what) + "\n")
+        answers.flush()
+
+    def attempt(action):
+        try:
+            answer(**(action() or {}), ok=True)
+        except Exception as error:
+            traceback.print_exc()
+            message = " ".join([line.strip() for line in str(error).splitlines() if line.strip()][:2])
+            answer(ok=False, error=f"{type(error).__name__}: {message}"[:300])
+
+    framework = None
+
+    def load():
+        nonlocal framework
+        if settings["framework"] == "xla":
+            from jax_framework import JaxFramework as Framework
+        else:
+            from torch_framework import TorchFramework as Framework
+        framework = Framework(settings)
+        return {"convolutions": framework.program.convolutions()}
+
+    def save(file):
+        import numpy
+        numpy.savez(file, *framework.outputs())
+        return framework.about()
+
+    attempt(load)
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["do"] == "trace":
+            attempt(lambda: framework.trace())
+        elif request["do"] == "prepare":
+            attempt(lambda: framework.prepare())
+        elif request["do"] == "time":
+            attempt(lambda: {"microseconds": framework.time(request["runs"])})
+        elif request["do"] == "outputs":
+            attempt(lambda: save(request["file"]))
+    answers.flush()
+    os._exit(0)  # what frameworks do at the end takes long and is of no use
+
+
+main()
