@@ -54,7 +54,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--objective", raw.objective,
       "What there is to be less of: time (as predicted), memory (of activations) or launches (of kernels)", "NAME",
       searching);
-  app.add_flag("--all-rules", options.all_rules, "Use all rules, not only those that paid for this kind of network");
+  app.add_flag("--all-rules", options.all_rules,
+               "Use all rules everywhere, not only those that paid for this kind of network");
   app.add_flag("--explain", options.explain, "Say what kind of network it is, and which rules were chosen for it");
   for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
   one("--device", raw.device,

@@ -107,6 +107,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.jobs = kernels::thread_count(options.jobs);
   if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
   searching.sizes = sizes_from(imported.graph, shapes);
+  searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
   Progress progress(console, options);

@@ -51,8 +51,9 @@ std::string explain(const RuleSelection& selection) {
   if (!choice.reason.empty())
     return text + fmt::format("the search uses all {} rules: {}", choice.rules.size(), choice.reason);
   text += fmt::format(
-      "the search uses {} rules: {} paid for networks of this kind, {} elsewhere, {} are kept anyway; {} are left out",
-      choice.rules.size(), choice.paid, choice.paid_elsewhere, choice.kept, choice.dropped);
+      "the search uses {} rules: {} paid for networks of this kind, {} elsewhere, {} are kept anyway; {} others are "
+      "used where they save time at once",
+      choice.rules.size(), choice.paid, choice.paid_elsewhere, choice.kept, choice.others.size());
   for (std::size_t i = 0; i < choice.rules.size(); ++i) {
     if (i == 0 && choice.paid > 0) text += "\nthat paid for networks of this kind, the best first:";
     if (i == choice.paid && choice.paid_elsewhere > 0) text += "\nthat paid elsewhere:";

@@ -12,10 +12,10 @@ constexpr std::size_t most_users = 200;
 
 }  // namespace
 
-Candidates::Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices)
+Candidates::Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices)
     : program_(program), prices_(prices), by_kind_(all_operators().size()) {
-  for (const auto& rule : rules) {
-    by_kind_[rule->nodes()[rule->roots()[0]].kind].push_back(rule.get());
+  for (const RewriteRule* rule : rules) {
+    by_kind_[rule->nodes()[rule->roots()[0]].kind].push_back(rule);
     depth_ = std::max(depth_, rule->depth());
     if (rule->roots().size() > 1) depth_of_several_ = std::max(depth_of_several_, rule->depth());
   }

@@ -21,7 +21,7 @@ struct Candidate {
 class Candidates {
  public:
   /// There are none before leave_alone() has been called.
-  Candidates(Program& program, const std::vector<std::unique_ptr<RewriteRule>>& rules, Prices& prices);
+  Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices);
 
   /// By the computation that gives the first result, in the order of ids.
   const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }

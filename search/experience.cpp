@@ -164,7 +164,7 @@ RuleChoice choose_rules(const std::vector<Rule>& rules, NetworkKind kind, const 
     else if (!were_tried || !is_generated_name(rule.name))
       last.push_back(&rule);
     else
-      ++choice.dropped;
+      choice.others.push_back(rule);
   }
   const auto by_savings = [](const auto& a, const auto& b) { return comes_before(a.first, b.first); };
   for (auto* list : {&first, &second}) {

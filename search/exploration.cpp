@@ -7,9 +7,8 @@
 
 namespace taso {
 
-Exploration::Exploration(const Graph& graph, const std::vector<std::unique_ptr<RewriteRule>>& rules,
-                         const KernelPrices& prices, const ExplorationOptions& options,
-                         const Surroundings& surroundings)
+Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const KernelPrices& prices,
+                         const ExplorationOptions& options, const Surroundings& surroundings)
     : options_(options),
       program_(store_, graph),
       prices_(program_, prices, options.pricing),

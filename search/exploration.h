@@ -28,7 +28,7 @@ struct Surroundings {
 
 class Exploration {
  public:
-  Exploration(const Graph& graph, const std::vector<std::unique_ptr<RewriteRule>>& rules, const KernelPrices& prices,
+  Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const KernelPrices& prices,
               const ExplorationOptions& options, const Surroundings& surroundings = {});
 
   /// Expands up to so many graphs more. `should_end` is asked before each but the first.

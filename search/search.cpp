@@ -15,12 +15,22 @@
 namespace taso {
 namespace {
 
-/// Rules that speak of an operator which neither the graph has nor a rule makes can never match.
-std::vector<std::unique_ptr<RewriteRule>> applicable(const Program& program, const std::vector<Rule>& rules) {
+/// The rules that a search has. Those that speak of an operator which neither the graph has nor a rule makes can never match,
+/// and are not there.
+struct UsableRules {
+  std::vector<std::unique_ptr<RewriteRule>> compiled;
+  std::vector<const RewriteRule*> all;   // also for steps of the whole graph alone
+  std::vector<const RewriteRule*> deep;  // to search regions with
+};
+
+UsableRules usable_rules(const Program& program, const std::vector<Rule>& rules, const std::vector<Rule>& direct) {
+  UsableRules result;
   std::vector<bool> there(all_operators().size(), false);
   for (const ComputationId id : program.computations())
     if (program.store()[id].op != nullptr) there[program.store()[id].kind()] = true;
   auto compiled = compile(rules);
+  const std::size_t deep = compiled.size();
+  for (auto& rule : compile(direct)) compiled.push_back(std::move(rule));
   std::vector<bool> used(compiled.size(), false);
   for (bool grown = true; grown;) {
     grown = false;
@@ -38,9 +48,12 @@ std::vector<std::unique_ptr<RewriteRule>> applicable(const Program& program, con
       note(compiled[i]->rule().target);
     }
   }
-  std::vector<std::unique_ptr<RewriteRule>> result;
-  for (std::size_t i = 0; i < compiled.size(); ++i)
-    if (used[i]) result.push_back(std::move(compiled[i]));
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    if (!used[i]) continue;
+    result.all.push_back(compiled[i].get());
+    if (i < deep) result.deep.push_back(compiled[i].get());
+  }
+  result.compiled = std::move(compiled);
   return result;
 }
 
@@ -54,13 +67,14 @@ class Search {
         stop_(stop),
         watch_(watch),
         program_(store_, graph),
-        rules_(applicable(program_, rules)),
+        rules_(usable_rules(program_, rules, options.direct_rules)),
         layout_(options.layout ? *options.layout : best_plan(graph, kernels, options.sizes).layout),
         prices_(program_, kernels, {options.sizes, layout_}),
-        candidates_(program_, rules_, prices_) {
+        candidates_(program_, rules_.all, prices_) {
     before_ = cost_ = prices_.total();
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
-    if (!is_one_) candidates_.leave_alone({});  // else the only region has them all
+    descends_ = !is_one_ || rules_.all.size() > rules_.deep.size();
+    if (descends_) candidates_.leave_alone({});  // else the only region has them all
   }
 
   SearchResult run() {
@@ -97,6 +111,11 @@ class Search {
     Cost saved = 0;                            // in each of them, by what has been found since they are at hand
 
     bool is_exhausted() const { return exploration && exploration->is_exhausted(); }
+    /// What is worth to be done in the whole.
+    Cost gain(const KernelPrices& kernels) const {
+      const GraphCost &before = exploration->cost_before(), &now = exploration->cost();
+      return is_worth(before, now, kernels) ? before.price - now.price : 0;
+    }
     bool found_something() const { return exploration && exploration->cost() < exploration->cost_before(); }
   };
 
@@ -107,7 +126,7 @@ class Search {
   /// Takes the best step in the whole graph, as long as there is one that makes it better: what shares an input may be far
   /// apart. Steps back are for the regions; in a whole graph there are too many places to take them.
   void descend() {
-    if (is_one_) return;
+    if (!descends_) return;
     while (expanded_ < options_.budget && !stop_.stop_requested() && !is_late()) {
       candidates_.repair();
       ++expanded_;
@@ -187,12 +206,12 @@ class Search {
       if (stop_.stop_requested() || is_late()) return;
       if (!task.exploration) task.exploration = begin(task);
       std::size_t last = before[i];
-      Cost lowest = task.exploration->cost().price;
+      Cost gain = task.gain(kernels_);
       const auto note = [&] {
         const std::size_t expanded = task.exploration->expanded() - last;
-        const Cost saved = lowest - task.exploration->cost().price;
+        const Cost saved = task.gain(kernels_) - gain;
         last += expanded;
-        lowest -= saved;
+        gain += saved;
         task.saved += saved;
         if (expanded > 0 || saved > 0) tell(expanded, saved * static_cast<Cost>(task.places));
       };
@@ -215,7 +234,7 @@ class Search {
     exploring.alpha = options_.alpha;
     exploring.longest_queue = options_.longest_queue;
     exploring.pricing = {options_.sizes, layout_};
-    return std::make_unique<Exploration>(task.graph, rules_, kernels_, exploring, task.surroundings);
+    return std::make_unique<Exploration>(task.graph, rules_.deep, kernels_, exploring, task.surroundings);
   }
 
   /// Says how far it has come; from any thread, which may have come further since it last said so.
@@ -249,7 +268,7 @@ class Search {
     result.cost_before = before_.price;
     result.cost_after = cost_.price;
     result.layout = layout_;
-    result.counts.rules = rules_.size();
+    result.counts.rules = rules_.all.size();
     result.counts.expanded = expanded_;
     result.counts.regions = tasks_.size();
     result.counts.matched = candidates_.matched();
@@ -285,7 +304,7 @@ class Search {
   Cost foreseen_ = 0;          // what was found in regions, and not yet done in the program
   Store store_;
   Program program_;
-  std::vector<std::unique_ptr<RewriteRule>> rules_;
+  UsableRules rules_;
   Layout layout_;
   Prices prices_;
   Candidates candidates_;
@@ -294,6 +313,7 @@ class Search {
   std::map<std::string, Task> tasks_;        // by key
   std::size_t expanded_ = 0, explored_ = 0;  // in all; of regions
   bool is_one_ = false;                      // too small to be cut into pieces
+  bool descends_ = false;                    // takes steps in the whole graph
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

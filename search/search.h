@@ -26,6 +26,9 @@ struct SearchOptions {
   unsigned jobs = 1;             ///< parts that are searched side by side; the result is the same
   DimensionSizes sizes;          ///< what unknown dimensions are priced as; 1, if nothing is given
   std::optional<Layout> layout;  ///< if it is not given, the one in which the graph costs less
+  /// More rules, for steps that make the whole graph better at once. What it takes several steps to is not searched for with
+  /// them.
+  std::vector<Rule> direct_rules;
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
 };

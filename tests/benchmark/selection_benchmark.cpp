@@ -33,7 +33,7 @@ Run run(const Graph& graph, const std::vector<Rule>& rules, const SearchOptions&
   const double start = processor_seconds();
   Cost best = 0;
   result.found = search(graph, rules, Roofline(), options, {}, [&](const SearchProgress& now) {
-    if (now.best != best && now.best != now.before) {
+    if (now.best < (best == 0 ? now.before : best)) {
       result.seconds_until = processor_seconds() - start;
       result.expanded_until = now.expanded;
     }
@@ -58,7 +58,9 @@ void compare(const std::string& name, const Graph& graph, const std::vector<Rule
   const RuleChoice choice = choose_rules(rules, architecture.kind, experience);
   fmt::print("{}: {}: {}\n", name, text_of(architecture.kind), architecture.reason);
   print("all", run(graph, rules, options), rules.size());
-  print("chosen", run(graph, choice.rules, options), choice.rules.size());
+  SearchOptions chosen = options;
+  chosen.direct_rules = choice.others;
+  print("chosen", run(graph, choice.rules, chosen), choice.rules.size());
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "search/search.h"
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
+#include "tests/search/golden_case.h"
 #include "tests/search/rule_graph.h"
 
 using namespace taso;
@@ -154,11 +155,7 @@ TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
 }
 
 TEST_CASE("a search ends for a reason, and says which") {
-  const Graph graph = parse_graph(
-      text_of_file(source_folder() / "tests/search/golden/attention-projections.graph")
-          .substr(
-              0,
-              text_of_file(source_folder() / "tests/search/golden/attention-projections.graph").find("\n#! result")));
+  const Graph graph = read_golden(source_folder() / "tests/search/golden/attention-projections.graph").graph;
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   const Roofline model;
   SearchOptions options;
@@ -187,6 +184,24 @@ TEST_CASE("a search ends for a reason, and says which") {
     seen = progress.expanded;
   });
   CHECK(seen > 0);
+}
+
+TEST_CASE("direct rules are for steps that pay at once, and for no others") {
+  const auto searched = [](const std::string& name, bool direct) {
+    GoldenCase golden = read_golden(source_folder() / "tests/search/golden" / (name + ".graph"));
+    if (direct) std::swap(golden.rules, golden.options.direct_rules);
+    return search(golden.graph, golden.rules, Roofline(), golden.options);
+  };
+  const SearchResult at_once = searched("attention-projections", true);
+  CHECK(at_once.cost_after == searched("attention-projections", false).cost_after);
+  CHECK(at_once.cost_after < at_once.cost_before);
+  CHECK(at_once.counts.rules > 0);
+  // A kernel is enlarged first, which costs something.
+  const SearchResult later = searched("enlarged-then-merged", true);
+  CHECK(later.cost_after == later.cost_before);
+  CHECK(later.steps.empty());
+  const SearchResult both = searched("enlarged-then-merged", false);
+  CHECK(both.cost_after < both.cost_before);
 }
 
 TEST_CASE("pieces hold everything once and are cut where few values cross") {
