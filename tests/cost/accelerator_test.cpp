@@ -7,6 +7,7 @@
 #include "cost/device.h"
 #include "tests/catch.h"
 #include "tests/cost/call_on_host.h"
+#include "tests/cost/source_calls.h"
 #include "tests/ops/random_graph.h"
 
 using namespace taso;
@@ -160,14 +161,31 @@ double distance(const Array& found, const Array& expected) {
   const auto a = found.doubles(), b = expected.doubles();
   double error = 0, norm = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isfinite(b[i])) norm += b[i] * b[i];
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
     error += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += b[i] * b[i];
   }
   return norm == 0 ? std::sqrt(error) : std::sqrt(error / norm);  // NaN stays NaN
 }
 
-/// Whether the call, done in that way, computes what it means.
-double error_of(Accelerator& device, const Call& call, const std::string& choice, Random& random) {
+/// From 0.5 on, or from 1 on for integers.
+void make_positive(Array& data) {
+  with_element_type(data.type(), [&](auto sample) {
+    using T = decltype(sample);
+    for (T& value : data.mutable_values<T>()) {
+      if constexpr (std::is_same_v<T, bool>)
+        value = true;
+      else if constexpr (std::is_integral_v<T>)
+        value = static_cast<T>(1 + (value < 0 ? -value : value) % 5);
+      else
+        value = T(0.5F + std::abs(static_cast<float>(value)));
+    }
+  });
+}
+
+/// How far what is computed in that way is from what it means.
+double error_of(Accelerator& device, const Call& call, const std::string& choice, Random& random,
+                const std::vector<bool>& is_positive = {}) {
   DeviceSteps steps;
   DeviceSteps::Step step;
   step.call = call;
@@ -175,7 +193,8 @@ double error_of(Accelerator& device, const Call& call, const std::string& choice
   std::vector<std::vector<std::byte>> inputs;
   for (const Call::Operand& operand : call.read) {
     const auto elements = span_bytes(operand) / static_cast<std::int64_t>(size_of(operand.element));
-    const Array data = random_array(random, operand.element, {elements});
+    Array data = random_array(random, operand.element, {elements});
+    if (inputs.size() < is_positive.size() && is_positive[inputs.size()]) make_positive(data);
     inputs.emplace_back(data.data(), data.data() + data.bytes());
     step.read.push_back({Binding::Place::input, static_cast<std::uint32_t>(inputs.size() - 1), 0});
     steps.input_bytes.push_back(static_cast<std::int64_t>(inputs.back().size()));
@@ -206,6 +225,23 @@ double error_of(Accelerator& device, const Call& call, const std::string& choice
     }
   }
   return worst;
+}
+
+void check_own_kernels(RandomCall (*make)(Random&), std::uint64_t calls) {
+  Accelerator* const device = gpu();
+  if (device == nullptr) return;
+  for (std::uint64_t seed = 0; seed < calls; ++seed) {
+    Random random(seed);
+    const RandomCall made = make(random);
+    INFO("seed " << seed << "\n" << text_of(made.call));
+    double allowed = 1e-5;
+    for (const auto* list : {&made.call.read, &made.call.written})
+      for (const Call::Operand& operand : *list)
+        allowed = std::max(allowed, operand.element == ElementType::bfloat16  ? 1e-2
+                                    : operand.element == ElementType::float16 ? 2e-3
+                                                                              : 0);
+    CHECK(error_of(*device, made.call, "", random, made.is_positive) <= allowed);
+  }
 }
 
 void check_calls(Call (*make)(Random&, Precision), std::uint64_t calls, std::size_t ways_each) {
@@ -260,9 +296,15 @@ TEST_CASE("a module that is missing is no accelerator") {
 
 TEST_CASE("convolutions on the GPU compute what they mean") { check_calls(random_convolution, 40, 5); }
 TEST_CASE("products on the GPU compute what they mean") { check_calls(random_matmul, 40, 5); }
+TEST_CASE("kernels of our own on the GPU compute what they mean") {
+  for (const auto make : {random_element_wise, random_rows, random_pooling, random_copy, random_direct_convolution})
+    check_own_kernels(make, 30);
+}
 TEST_CASE("many calls on the GPU compute what they mean", "[.][full]") {
   check_calls(random_convolution, 400, 40);
   check_calls(random_matmul, 400, 40);
+  for (const auto make : {random_element_wise, random_rows, random_pooling, random_copy, random_direct_convolution})
+    check_own_kernels(make, 300);
 }
 
 TEST_CASE("a choice that is unknown is made anew") {
