@@ -10,6 +10,7 @@ import datetime
 import os
 import pathlib
 import shlex
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +18,7 @@ import time
 import numpy
 
 import report
-from jobs import Job, Programs
+from jobs import LOAD_LIMIT, Job, Programs, operators_of
 from processes import Failure, Worker
 
 
@@ -70,6 +71,14 @@ def gpu_is_there(settings):
     return settings.device != "cpu" and any(pathlib.Path(name).exists() for name in ("/dev/nvidia0", "/dev/nvidiactl"))
 
 
+def driver_version():
+    try:
+        return subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
+                              text=True, timeout=20).stdout.split("\n")[0].strip() or "unknown"
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+
+
 def precompile(jobs, settings, folder, say):
     """Fills torch's cache of compiled networks, many at once: nothing is timed meanwhile, so nobody is disturbed."""
     parallel = settings.precompile
@@ -78,12 +87,13 @@ def precompile(jobs, settings, folder, say):
     wanted = [(job, one) for job in jobs for one in job.variants() if one["framework"] == "compile"]
     if parallel < 2 or not wanted:
         return
+    wanted.sort(key=lambda pair: -len(operators_of(pair[0].model)))  # the longest first, so that none is last alone
     started = time.monotonic()
 
     def compile_one(job, one):
         worker = Worker(one, folder / f"{job.name}.precompile.log", {"TORCHINDUCTOR_COMPILE_THREADS": "2"})
         try:
-            worker.wait(settings.compile_limit)
+            worker.wait(LOAD_LIMIT)
             worker.ask(settings.compile_limit, do="trace")
             return True
         except Failure as failure:
@@ -112,6 +122,8 @@ def main():
     whole = {"schema_version": 1, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
              "command": shlex.join(["scripts/compare-frameworks", *sys.argv[1:]]), "device": None,
              "versions": {"python": sys.version.split()[0], "numpy": numpy.__version__}, "rows": []}
+    if gpu_is_there(settings):
+        whole["versions"]["driver"] = driver_version()
     jobs = []
     for precision in settings.precision:
         for model in settings.models:

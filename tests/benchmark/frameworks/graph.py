@@ -47,17 +47,15 @@ class Program:
     bounds: dict  # name of a whole-number input -> values lie below this
     shapes: dict  # of all values, by name
 
-    def convolutions(self):
-        return sum(step.primitive == "conv" for step in self.steps)
-
-    def random_inputs(self, seed):
+    def random_inputs(self, seed, bounds=None):
+        bounds = self.bounds if bounds is None else bounds
         random = numpy.random.default_rng(seed)
         data = {}
         for name, (shape, kind) in self.inputs.items():
             if numpy.issubdtype(kind, numpy.floating):
                 data[name] = random.standard_normal(shape).astype(kind)
             else:
-                data[name] = random.integers(0, self.bounds.get(name, 2), shape).astype(kind)
+                data[name] = random.integers(0, bounds.get(name, 2), shape).astype(kind)
         return data
 
 

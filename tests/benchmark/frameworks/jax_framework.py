@@ -1,5 +1,6 @@
 """A network in JAX, compiled by XLA."""
 
+import importlib.metadata
 import os
 import time
 
@@ -55,9 +56,8 @@ class JaxFramework:
             return jnp.asarray(array, kind if numpy.issubdtype(array.dtype, numpy.floating) else None)
 
         self.parameters = [moved(one) for one in self.program.parameters.values()]
-        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"]).values()]
-        network = jax.jit(graph.function(self.program, jax_operators.functions(kind)))
-        self.network = network.lower(self.parameters, self.inputs).compile()
+        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"], settings.get("bounds")).values()]
+        self.network = jax.jit(graph.function(self.program, jax_operators.functions(kind)))
         self.time(3 if self.on_gpu() else 1)
 
     def on_gpu(self):
@@ -83,4 +83,5 @@ class JaxFramework:
     def about(self):
         device = jax.devices()[0].device_kind if self.on_gpu() else "CPU"
         how = f"{IN_FLIGHT} calls in flight, then one wait; wall clock" if self.on_gpu() else "calls, wall clock"
-        return {"device": device, "versions": {"jax": jax.__version__, "jaxlib": jax.lib.__version__}, "how": how}
+        versions = {name: importlib.metadata.version(name) for name in ("jax", "jaxlib")}
+        return {"device": device, "versions": versions, "how": how}

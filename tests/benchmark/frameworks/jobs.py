@@ -1,10 +1,12 @@
 """One model in one precision: everything that is timed of it, in turn."""
 
+import functools
 import json
 import pathlib
 import shlex
 
 import numpy
+import onnx
 
 import report
 from processes import Failure, Worker, run
@@ -66,6 +68,12 @@ class Programs:
         return json.loads(output.read_text())
 
 
+@functools.cache
+def operators_of(model):
+    """The names of all operators in a file."""
+    return [node.op_type for node in onnx.load(str(model), load_external_data=False).graph.node]
+
+
 def last_line(log):
     lines = [line for line in pathlib.Path(log).read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1][:200] if lines else ""
@@ -81,27 +89,20 @@ class Job:
         self.say = say
         self.name = f"{model.stem} {precision}"
         self.workers = None
+        self.started = []  # beside those
         self.skipped = {}  # (framework, layout) -> why
         self.failures = {}  # framework -> reasons
 
     def variants(self):
         """Every process that this model needs."""
         settings = self.settings
-        convolutional = self.is_convolutional()
+        # More than the one convolution that cuts an image into patches: only then a memory format makes a difference.
+        convolutional = operators_of(self.model).count("Conv") > 1
         for framework in settings.frameworks:
             layouts = settings.compile_layouts if framework == "compile" else settings.layouts
             for layout in layouts if convolutional and framework != "xla" else ["contiguous"]:
                 yield {"framework": framework, "layout": layout, "precision": self.precision, "model": str(self.model),
                        "batch": settings.batch, "seed": settings.seed, "device": settings.device}
-
-    def is_convolutional(self):
-        """Whether a memory format can make a difference: more than the one convolution that cuts an image into patches."""
-        import onnx
-
-        if not hasattr(self, "convolutions"):
-            graph = onnx.load(str(self.model), load_external_data=False).graph
-            self.convolutions = sum(node.op_type == "Conv" for node in graph.node)
-        return self.convolutions > 1
 
     def fail(self, worker, reason):
         framework, layout = worker.settings["framework"], worker.settings["layout"]
@@ -141,7 +142,9 @@ class Job:
                 models.append(self.programs.optimise(self.model, self.precision))
             except Failure as failure:
                 taso_failures.append(str(failure))
-        ready = self.each(self.workers, lambda worker: worker.wait(LOAD_LIMIT))
+        bounds = {}
+        ready = self.each(self.workers, lambda worker: bounds.update(worker.wait(LOAD_LIMIT)["bounds"]))
+        checker = self.start_checker(models[1:], bounds)
         # torch.compile works on the CPU while the others warm up on the GPU; only then it needs the GPU for itself.
         compiling = [worker for worker in ready if worker.settings["framework"] == "compile"]
         for worker in compiling:
@@ -156,13 +159,10 @@ class Job:
         abouts = {}
 
         def collect(worker):
-            file = self.folder / f"outputs.{self.model.stem}.npz"
-            abouts[worker] = worker.ask(ANSWER_LIMIT, do="outputs", file=str(file))
-            with numpy.load(file) as data:
-                outputs[worker.name()] = [data[f"arr_{i}"] for i in range(len(data.files))]
-            file.unlink()
+            abouts[worker], outputs[worker.name()] = self.outputs_of(worker)
 
         ready = self.each(ready, collect)
+        self.check_optimised(checker, outputs)
         bench = None
         rounds = max(settings.rounds, 1)
         runs = -(-settings.runs // rounds)
@@ -178,14 +178,46 @@ class Job:
         report.conclude(row)
         return row
 
-    def bench(self, models, failures):
-        try:
-            log = self.folder / f"{self.model.stem}.{self.precision}.taso-bench.log"
-            return self.programs.bench(models, self.precision, log)
-        except Failure as failure:
-            failures.append(str(failure))
-            self.say(f"{self.name}: {failure}")
+    def start_checker(self, optimised, bounds):
+        """PyTorch with the optimised model, for its outputs only; on the inputs that the others get."""
+        if not optimised or "eager" not in self.settings.frameworks:
             return None
+        settings = {"framework": "eager", "layout": "contiguous", "precision": self.precision,
+                    "model": str(optimised[0]), "batch": self.settings.batch, "seed": self.settings.seed,
+                    "device": self.settings.device, "bounds": bounds}
+        checker = Worker(settings, self.folder / f"{self.model.stem}.{self.precision}.optimised.log")
+        self.started.append(checker)
+        return checker
+
+    def check_optimised(self, checker, outputs):
+        if checker is None:
+            return
+        try:
+            checker.wait(LOAD_LIMIT)
+            checker.ask(ANSWER_LIMIT, do="prepare")
+            outputs["the optimised model"] = self.outputs_of(checker)[1]
+        except Failure as failure:
+            self.say(f"{self.name}: the optimised model is not checked in PyTorch: {failure}")
+        checker.end()
+
+    def outputs_of(self, worker):
+        """What a worker says about itself, and the outputs of its network."""
+        file = self.folder / f"outputs.{self.model.stem}.npz"
+        about = worker.ask(ANSWER_LIMIT, do="outputs", file=str(file))
+        with numpy.load(file) as data:
+            arrays = [data[f"arr_{i}"] for i in range(len(data.files))]
+        file.unlink()
+        return about, arrays
+
+    def bench(self, models, failures):
+        log = self.folder / f"{self.model.stem}.{self.precision}.taso-bench.log"
+        for some in (models, models[:1]) if len(models) > 1 else (models,):  # one that fails is not to cost both
+            try:
+                return self.programs.bench(some, self.precision, log)
+            except Failure as failure:
+                failures.append(str(failure))
+                self.say(f"{self.name}: {failure}")
+        return None
 
     def add_frameworks(self, row, ready, times, abouts, whole):
         for framework in self.settings.frameworks:
@@ -216,7 +248,7 @@ class Job:
             whole["versions"]["taso"] = bench["versions"]
 
     def end(self):
-        for worker in self.workers or []:
+        for worker in [*(self.workers or []), *self.started]:
             if worker.process.poll() is None:
                 worker.end()
         self.workers = []

@@ -37,7 +37,7 @@ def agreement(outputs, precision):
     pairs = [{"of": [a, b], "distance": distance(outputs[a], outputs[b])}
              for a, b in itertools.combinations(outputs, 2)]
     tolerance = TOLERANCES[precision]
-    return {"tolerance": tolerance, "largest": max((one["distance"] for one in pairs), default=0.0),
+    return {"compared": list(outputs), "tolerance": tolerance, "largest": max((one["distance"] for one in pairs), default=0.0),
             "agree": all(one["distance"] <= tolerance for one in pairs),
             "apart": [one for one in pairs if not one["distance"] <= tolerance]}
 
@@ -97,16 +97,17 @@ def table(rows):
                 cells += [cell(row, "before"), cell(row, "after")]
                 cells += [f"{row[key]:.2f}×" if row[key] else "" for key in ("best_over_before", "best_over_after")]
             wrong = disagreement(row)
-            cells.append(f"DIFFER: {wrong}" if wrong else f"agree ({row['agreement']['largest']:.0e})")
+            compared = len(row["agreement"]["compared"]) > 1
+            cells.append(f"DIFFER: {wrong}" if wrong else
+                         f"agree ({row['agreement']['largest']:.0e})" if compared else "not compared")
             lines.append("| " + " | ".join(cells) + " |")
         for key, name in (("best_over_before", "before"), ("best_over_after", "after")):
             ratios = [row[key] for row in some if row[key]]
             if ratios:
                 lines.append(f"\ngeometric mean of best / {name}: {geometric_mean(ratios):.3f}× ({len(ratios)} models)")
-        for row in some:
-            for column, what in row["times"].items():
-                for reason in what.get("failures", []):
-                    lines.append(f"* {row['model']}, {COLUMNS.get(column, 'taso ' + column)}: {reason}")
+        failures = [f"* {row['model']}, {COLUMNS.get(column, 'taso ' + column)}: {reason}" for row in some
+                    for column, what in row["times"].items() for reason in what.get("failures", [])]
+        lines += ["", *failures] if failures else []
     return "\n".join(lines).strip() + "\n"
 
 

@@ -1,6 +1,8 @@
 """The operators in PyTorch and JAX against the reference of onnx, where those are installed; and what is made of times."""
 
+import json
 import pathlib
+import subprocess
 import sys
 
 import numpy
@@ -9,7 +11,8 @@ import onnx.helper as helper
 import onnx.reference
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
 
 import graph  # noqa: E402
 import report  # noqa: E402
@@ -173,7 +176,7 @@ def test_an_unknown_operator_is_named(tmp_path):
 def row(**times):
     made = {"model": "net", "precision": "tf32", "batch": 1,
             "times": {key: {"median": value} if value else {"failures": ["crashed"]} for key, value in times.items()},
-            "agreement": {"agree": True, "largest": 1e-4, "apart": []}}
+            "agreement": {"compared": ["a", "b"], "agree": True, "largest": 1e-4, "apart": []}}
     report.conclude(made)
     return made
 
@@ -194,3 +197,40 @@ def test_outputs_that_differ_are_said():
     made = row(eager=20.0)
     made["agreement"] = found
     assert "DIFFER: a and c differ by inf" in report.table([made])
+
+
+def compare(tmp_path, *arguments):
+    return subprocess.run([sys.executable, HERE / "compare.py", "--device", "cpu", "--work", tmp_path / "work", *arguments],
+                          capture_output=True, text=True, timeout=240)
+
+
+def test_one_run_times_all_and_loses_only_what_fails(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("jax")
+    onnx.save(model_of("Hardmax", {}, []), tmp_path / "unknown.onnx")
+    onnx.save(model_of(*CASES[0]), tmp_path / "known.onnx")
+    bench = tmp_path / "bench"
+    bench.write_text(f"""#!{sys.executable}
+import json, sys
+figures = {{"model": "m", "microseconds": {{"median": 1.0, "5_percent": 1.0, "95_percent": 1.0, "runs": 1}}}}
+report = {{"device": "CPU", "versions": "", "models": [figures]}}
+open(sys.argv[sys.argv.index("--json") + 1], "w").write(json.dumps(report))
+""")
+    bench.chmod(0o755)
+    done = compare(tmp_path, tmp_path / "unknown.onnx", tmp_path / "known.onnx", "--precision", "fp32", "--runs", "5",
+                   "--frameworks", "eager,xla", "--json", tmp_path / "times.json", "--taso-bench", bench)
+    assert done.returncode == 0, done.stderr
+    assert "these are times of a CPU" in done.stdout
+    unknown, known = json.loads((tmp_path / "times.json").read_text())["rows"]
+    assert "Hardmax" in unknown["times"]["eager"]["failures"][0] and unknown["times"]["before"]["median"] == 1
+    assert known["times"]["eager"]["runs"] == known["times"]["xla"]["runs"] == 6  # two rounds of three
+    assert known["times"]["xla"]["5_percent"] <= known["times"]["xla"]["median"] <= known["times"]["xla"]["95_percent"]
+    assert known["agreement"]["agree"] and known["best_over_before"] > 1
+
+
+def test_what_takes_too_long_is_ended_and_said(tmp_path):
+    pytest.importorskip("torch")
+    onnx.save(model_of(*CASES[0]), tmp_path / "model.onnx")
+    done = compare(tmp_path, tmp_path / "model.onnx", "--precision", "fp32", "--runs", "2", "--frameworks", "compile",
+                   "--layouts", "contiguous", "--compile-limit", "0.01")
+    assert "torch.compile: contiguous: not done within" in done.stdout

@@ -49,7 +49,7 @@ class TorchFramework:
             return tensor.contiguous(memory_format=torch.channels_last) if last and tensor.dim() == 4 else tensor
 
         self.parameters = [moved(numpy.array(one)) for one in self.program.parameters.values()]
-        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"]).values()]
+        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"], settings.get("bounds")).values()]
         self.network = graph.function(self.program, torch_operators.functions(kind))
 
     def call(self):

@@ -36,7 +36,7 @@ def main():
         else:
             from torch_framework import TorchFramework as Framework
         framework = Framework(settings)
-        return {"convolutions": framework.program.convolutions()}
+        return {"bounds": framework.program.bounds}
 
     def save(file):
         import numpy
