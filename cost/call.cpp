@@ -228,9 +228,21 @@ class CallMaker {
   }
 
   void opaque() {
+    if (can_be_called(view_, kernel_, precision_)) return moved();
     for (std::size_t i = 0; i < view_.operands(kernel_.main); ++i)
       if (view_.operand(kernel_.main, i) != no_plan_value) read(kernel_.main, view_.operand(kernel_.main, i));
     for (const PlanValue value : kernel_.written) write({value, false});
+  }
+
+  void moved() {
+    const PlainMovement movement = *view_.opaque(kernel_.main)->body->movement();
+    placed_.call.kind = Kernel::Kind::copy;
+    const std::uint32_t from = read(kernel_.main, view_.operand(kernel_.main, 0));
+    if (movement.kind == PlainMovement::Kind::cast) return move(from, write({view_.result(kernel_.main, 0), false}));
+    read(kernel_.main, view_.operand(kernel_.main, 1));
+    write({view_.result(kernel_.main, 0), false});
+    const auto rank = static_cast<std::int64_t>(placed_.call.read[0].extents.size());
+    placed_.call.gather_axis = movement.axis < 0 ? movement.axis + rank : movement.axis;
   }
 
   const GraphView& view_;
@@ -258,6 +270,31 @@ std::string text_of(const Call::Piece& piece) {
 
 }  // namespace
 
+bool can_be_called(const GraphView& view, const Kernel& kernel, Precision precision) {
+  if (kernel.kind != Kernel::Kind::opaque) return true;
+  const Opaque* const opaque = view.opaque(kernel.main);
+  const auto movement = opaque != nullptr && opaque->body ? opaque->body->movement() : std::nullopt;
+  if (!movement || view.results(kernel.main) < 1 || view.result(kernel.main, 0) == no_plan_value) return false;
+  // Of these types device code knows what the interpreter makes of every value.
+  const auto has_type = [&](PlanValue value, std::initializer_list<ElementType> types) {
+    if (value == no_plan_value || view.extents(value) == nullptr) return false;
+    return std::find(types.begin(), types.end(), stored(view.element(value), precision)) != types.end();
+  };
+  const PlanValue result = view.result(kernel.main, 0);
+  if (movement->kind == PlainMovement::Kind::cast) {
+    // To whole numbers is left to the host: it saturates, and knows NaN.
+    return view.operands(kernel.main) == 1 &&
+           has_type(result, {ElementType::float32, ElementType::float16, ElementType::bfloat16}) &&
+           has_type(view.operand(kernel.main, 0), {ElementType::float32, ElementType::float16, ElementType::bfloat16,
+                                                   ElementType::int32, ElementType::int64, ElementType::boolean});
+  }
+  if (view.operands(kernel.main) != 2) return false;
+  const PlanValue data = view.operand(kernel.main, 0), indices = view.operand(kernel.main, 1);
+  if (!has_type(indices, {ElementType::int32, ElementType::int64}) || view.extents(data) == nullptr) return false;
+  const auto rank = static_cast<std::int64_t>(view.extents(data)->size());
+  return movement->axis >= -rank && movement->axis < rank && size_of(view.element(data)) > 0;
+}
+
 PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision) {
   return CallMaker(view, kernel, precision).make();
 }
@@ -271,6 +308,7 @@ std::string text_of(const Call& call) {
   for (const Call::Step& step : call.steps)
     text += fmt::format(" {}({})", text_of(step.op), fmt::join(step.operands, ","));
   for (const Call::Piece& piece : call.pieces) text += " " + text_of(piece);
+  if (call.gather_axis) text += fmt::format(" gather {}", *call.gather_axis);
   if (call.results.size() > 1) text += fmt::format(" = {}", fmt::join(call.results, ","));
   return text;
 }

@@ -47,6 +47,8 @@ struct Call {
   std::vector<std::uint32_t> results;  ///< for each that is written, the number of the value that it is
   std::size_t main = 0;                ///< the step that gives the call its kind
   std::vector<Piece> pieces;           ///< of a copy that is no padding
+  /// Of a copy that takes parts of what is read first along this axis: which ones, says what is read second. All are dense.
+  std::optional<std::int64_t> gather_axis;
   bool operator==(const Call&) const = default;
 };
 
@@ -65,7 +67,11 @@ struct PlacedCall {
 
 /// The same for equal kernels of different graphs: reads are numbered in the order in which the steps come to them, and
 /// steps stand behind what they need. Of an opaque kernel it has the operands only; operands that it leaves out are missing.
+/// If only data is moved or cast there (see can_be_called), the call is a copy.
 PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision);
+
+/// Whether a kernel is one of ours, or an opaque one that a device can do as well.
+bool can_be_called(const GraphView& view, const Kernel& kernel, Precision precision);
 
 /// One line that says all of it: the same text, the same call.
 std::string text_of(const Call& call);

@@ -168,7 +168,7 @@ class Maker {
       step.read.push_back(binding(placed.read[i], placed.call.read[i]));
     for (std::size_t i = 0; i < placed.written.size(); ++i)
       step.written.push_back(binding(placed.written[i], placed.call.written[i]));
-    if (kernel.kind == Kernel::Kind::opaque) step.host = on_host(kernel, placed);
+    if (placed.call.kind == Kernel::Kind::opaque) step.host = on_host(kernel, placed);
     step.call = std::move(placed.call);
     steps_.steps.push_back(std::move(step));
     execution_.plan_steps.push_back(index);

@@ -38,6 +38,8 @@ class GraphView {
   virtual bool is_output_on_border(PlanValue) const { return false; }
   /// Null for inputs, constants and opaque nodes.
   virtual const Operator* op(PlanNode node) const = 0;
+  /// Null for all others; views that show none of the model's own nodes need not tell.
+  virtual const Opaque* opaque(PlanNode) const { return nullptr; }
   /// A leaf of the graph, or something that depends on constants only: nothing has to be done for it at run time.
   virtual bool is_free(PlanNode node) const = 0;
   virtual std::size_t operands(PlanNode node) const = 0;
@@ -108,6 +110,7 @@ class WholeGraph : public GraphView {
   std::int64_t size(const Dim& dim) const { return extents_.size(dim); }
 
   const Operator* op(PlanNode node) const override { return this->node(node).as_operator(); }
+  const Opaque* opaque(PlanNode node) const override { return this->node(node).as_opaque(); }
   bool is_free(PlanNode node) const override { return nodes_[place(node)].is_free; }
   std::size_t operands(PlanNode node) const override { return this->node(node).inputs().size(); }
   PlanValue operand(PlanNode node, std::size_t index) const override { return nodes_[place(node)].operands[index]; }

@@ -315,7 +315,9 @@ std::vector<Lowering> lowerings(const Call& call) {
     case Kernel::Kind::element_wise: ways.push_back({"own", {element_wise_source(call)}, 0}); break;
     case Kernel::Kind::rows: ways.push_back({"own", {rows_source(call)}, 0}); break;
     case Kernel::Kind::pooling: ways.push_back({"own", {pooling_source(call)}, 0}); break;
-    case Kernel::Kind::copy: ways.push_back({"own", {copy_source(call)}, 0}); break;
+    case Kernel::Kind::copy:
+      ways.push_back({"own", {call.gather_axis ? gather_source(call) : copy_source(call)}, 0});
+      break;
     case Kernel::Kind::opaque: throw InputError("an operator that we do not model has no kernel");
   }
   check(!ways.empty(), "every call can be done");

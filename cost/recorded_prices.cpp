@@ -40,6 +40,7 @@ std::size_t hash_of(const Call& call) {
     hash.add_all(piece.from_extents);
     hash.add_all(piece.from_strides);
   }
+  hash.add(static_cast<std::size_t>(call.gather_axis.value_or(-1)));
   return hash.value();
 }
 
@@ -83,10 +84,10 @@ std::optional<Cost> RecordedPrices::look_up(const Call& call) const {
 }
 
 std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {
-  if (kernel.kind == Kernel::Kind::opaque) return std::nullopt;
   for (const auto* values : {&kernel.read, &kernel.written})
     for (const PlanValue value : *values)
-      if (view.extents(value) == nullptr) return std::nullopt;
+      if (value == no_plan_value || view.extents(value) == nullptr) return std::nullopt;
+  if (!can_be_called(view, kernel, precision_)) return std::nullopt;
   return look_up(call_of(view, kernel, precision_).call);
 }
 

@@ -58,6 +58,16 @@ struct Constant {
   bool operator==(const Constant& other) const { return name == other.name && type == other.type; }
 };
 
+/// What is known of an operator that no rule knows, but that every device can do.
+struct PlainMovement {
+  enum class Kind : std::uint8_t {
+    cast,    ///< every element in the result's type, as Array::cast does it
+    gather,  ///< the parts of the first operand along an axis that the second one counts out; negative ones from the end
+  };
+  Kind kind = Kind::cast;
+  std::int64_t axis = 0;  ///< may be negative
+};
+
 /// What the interpreter needs of an operator that we do not model.
 class OpaqueBody {
  public:
@@ -67,6 +77,7 @@ class OpaqueBody {
   virtual std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const = 0;
   /// Whether the other does the same thing, to the letter.
   virtual bool same(const OpaqueBody& other) const = 0;
+  virtual std::optional<PlainMovement> movement() const { return std::nullopt; }
   /// Places of operands, of this and of the other, that must hold equal values for both to do the same, whatever the values
   /// are called; nothing if they differ in anything else.
   using OperandPairs = std::vector<std::pair<std::size_t, std::size_t>>;

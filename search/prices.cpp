@@ -19,6 +19,11 @@ const Operator* ProgramView::op(PlanNode node) const {
   return known ? &known->op : nullptr;
 }
 
+const Opaque* ProgramView::opaque(PlanNode node) const {
+  const Node* const origin = computation(node).origin;
+  return origin == nullptr ? nullptr : origin->as_opaque();
+}
+
 bool ProgramView::is_free(PlanNode node) const {
   const Computation& here = computation(node);
   return here.weight_only || here.is_leaf();

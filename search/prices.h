@@ -24,6 +24,7 @@ class ProgramView : public GraphView {
       : GraphView(options.layout), program_(program), store_(program.store()), extents_(options.sizes) {}
 
   const Operator* op(PlanNode node) const override;
+  const Opaque* opaque(PlanNode node) const override;
   bool is_free(PlanNode node) const override;
   std::size_t operands(PlanNode node) const override { return computation(node).operands.size(); }
   PlanValue operand(PlanNode node, std::size_t index) const override;

@@ -27,6 +27,8 @@ SourceLaunch rows_source(const Call& call, std::int64_t multiprocessors = usual_
 SourceLaunch pooling_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Pieces that are moved, in one launch; or a pad or enlarge.
 SourceLaunch copy_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+/// Parts along an axis, as another operand counts them out. One that is out of range becomes the nearest that is not.
+SourceLaunch gather_source(const Call& call);
 /// A convolution with few channels in each group, and its epilogue.
 SourceLaunch direct_convolution_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 

@@ -41,6 +41,15 @@ class NodeBody final : public OpaqueBody {
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
     return run_node(*node_, opset_, folder_, inputs);
   }
+  std::optional<PlainMovement> movement() const override {
+    if (!is_default_domain(node_->domain()) || opset_ < 7) return std::nullopt;
+    if (node_->op_type() == "Cast") return PlainMovement{PlainMovement::Kind::cast, 0};
+    if (node_->op_type() != "Gather") return std::nullopt;
+    PlainMovement gather{PlainMovement::Kind::gather, 0};
+    for (const auto& attribute : node_->attribute())
+      if (attribute.name() == "axis") gather.axis = attribute.i();
+    return gather;
+  }
   bool same(const OpaqueBody& other) const override {
     const auto* node = dynamic_cast<const NodeBody*>(&other);
     return node != nullptr && node->opset_ == opset_ && node->node_->op_type() == node_->op_type() &&

@@ -21,6 +21,38 @@ std::vector<std::int64_t> places_of(const Extents& extents, const Strides& strid
   return places;
 }
 
+void gather_on_host(const Call& call, const std::vector<const std::byte*>& read,
+                    const std::vector<std::byte*>& written) {
+  const Array data = gathered(call.read[0], read[0]);
+  const std::vector<std::int64_t> indices = gathered(call.read[1], read[1]).integers();
+  const auto axis = static_cast<std::size_t>(*call.gather_axis);
+  const std::int64_t length = data.extents()[axis];
+  std::int64_t outer = 1, inner = static_cast<std::int64_t>(size_of(data.type()));
+  for (std::size_t i = 0; i < axis; ++i) outer *= data.extents()[i];
+  for (std::size_t i = axis + 1; i < data.rank(); ++i) inner *= data.extents()[i];
+  std::byte* to = written[0];
+  for (std::int64_t i = 0; i < outer; ++i)
+    for (std::int64_t index : indices) {
+      if (index < 0) index += length;
+      std::memcpy(to, data.data() + (i * length + index) * inner, static_cast<std::size_t>(inner));
+      to += inner;
+    }
+}
+
+/// A piece of which both sides are dense, into another type.
+void cast_on_host(const Call& call, const Call::Piece& piece, const std::vector<const std::byte*>& read,
+                  const std::vector<std::byte*>& written) {
+  const Array from =
+      gathered({call.read[piece.read].element, piece.from_extents, piece.from_strides, false}, read[piece.read]);
+  const Array to = from.cast(call.written[piece.written].element);
+  const auto size = static_cast<std::int64_t>(size_of(to.type()));
+  const std::byte* at = to.data();
+  for (const std::int64_t place : places_of(piece.to_extents, piece.to_strides)) {
+    std::memcpy(written[piece.written] + place * size, at, static_cast<std::size_t>(size));
+    at += size;
+  }
+}
+
 }  // namespace
 
 std::int64_t span_bytes(const Call::Operand& operand) {
@@ -46,6 +78,10 @@ Array gathered(const Call::Operand& operand, const std::byte* data) {
 void run_on_host(const Call& call, const std::vector<const std::byte*>& read, const std::vector<std::byte*>& written,
                  bool in_its_type) {
   for (const Call::Piece& piece : call.pieces) {
+    if (call.read[piece.read].element != call.written[piece.written].element) {
+      cast_on_host(call, piece, read, written);
+      continue;
+    }
     const auto size = static_cast<std::int64_t>(size_of(call.read[piece.read].element));
     const auto from = places_of(piece.from_extents, piece.from_strides);
     const auto to = places_of(piece.to_extents, piece.to_strides);
@@ -54,6 +90,7 @@ void run_on_host(const Call& call, const std::vector<const std::byte*>& read, co
       std::memcpy(written[piece.written] + (piece.to_offset + to[i]) * size,
                   read[piece.read] + (piece.from_offset + from[i]) * size, static_cast<std::size_t>(size));
   }
+  if (call.gather_axis) return gather_on_host(call, read, written);
   if (call.steps.empty()) return;
   std::vector<Array> values;
   for (std::size_t i = 0; i < call.read.size(); ++i) {

@@ -58,7 +58,69 @@ void check_execution(const Graph& graph, Random& random, Precision precision, do
   }
 }
 
+/// Takes rows, or casts, and says so.
+class Mover : public OpaqueBody {
+ public:
+  Mover(PlainMovement movement, ElementType element) : movement_(movement), element_(element) {}
+  std::string obstacle() const override { return ""; }
+  std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
+    if (movement_.kind == PlainMovement::Kind::cast) return {inputs[0]->cast(element_)};
+    const std::vector<double> data = inputs[0]->doubles();
+    std::vector<float> rows;  // of a matrix
+    const std::int64_t length = inputs[0]->extents()[0], width = inputs[0]->extents()[1];
+    for (std::int64_t index : inputs[1]->integers())
+      for (std::int64_t i = 0; i < width; ++i)
+        rows.push_back(static_cast<float>(data[static_cast<std::size_t>((index + length) % length * width + i)]));
+    return {Array::of<float>({inputs[1]->size(), width}, rows)};
+  }
+  bool same(const OpaqueBody& other) const override { return this == &other; }
+  std::optional<PlainMovement> movement() const override { return movement_; }
+
+ private:
+  PlainMovement movement_;
+  ElementType element_;
+};
+
 }  // namespace
+
+TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
+  for (const ElementType index_type : {ElementType::int32, ElementType::int64}) {
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    Pool& pool = *graph.pool;
+    const Value data = pool.input("data", {ElementType::float32, shape_of({5, 4})});
+    const Value indices = pool.input("indices", {index_type, shape_of({3})});
+    graph.inputs = {data, indices};
+    const Type rows{ElementType::float32, shape_of({3, 4})}, numbers{ElementType::float32, shape_of({3})};
+    const Value cast =
+        pool.add_opaque({"Cast", 0, {numbers}, std::make_shared<Mover>(PlainMovement{}, ElementType::float32)},
+                        std::vector{indices})
+            .output();
+    const Value gathered =
+        pool.add_opaque({"Gather",
+                         0,
+                         {rows},
+                         std::make_shared<Mover>(PlainMovement{PlainMovement::Kind::gather, -2}, ElementType::float32)},
+                        std::vector{pool.apply(op::Relu{}, {data}), indices})
+            .output();
+    graph.outputs = {pool.apply(op::Relu{}, {gathered}), pool.apply(op::Relu{}, {cast})};
+    const WholeGraph view(graph);
+    const Plan laid = plan(view, Roofline());
+    const Execution execution = make_execution(view, graph, laid, Precision::fp32);
+    CHECK(execution.on_host.empty());
+    const std::vector<Array> inputs{
+        Array::of<float>({5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}),
+        Array::of<std::int64_t>({3}, {4, -5, 1}).cast(index_type)};
+    const auto outputs =
+        run_on_host(execution.steps, {to_device(inputs[0], Precision::fp32), to_device(inputs[1], Precision::fp32)});
+    CHECK(from_device(outputs[0], ElementType::float32, {3, 4}, Precision::fp32).doubles() ==
+          std::vector<double>{16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(from_device(outputs[1], ElementType::float32, {3}, Precision::fp32).doubles() ==
+          std::vector<double>{4, 0, 1});
+    const std::vector<Lowering> ways = lowerings(execution.steps.steps[1].call);
+    CHECK(ways.size() == 1);
+  }
+}
 
 TEST_CASE("what runs on a device computes what the graph means, in either layout") {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
