@@ -158,8 +158,8 @@ std::filesystem::path part_of(const std::filesystem::path& complete) {
 
 void check_places(const GenSettings& settings) {
   std::vector<std::pair<std::string, std::filesystem::path>> read, written;
-  read.emplace_back("the properties", properties_path(settings.properties));
-  read.emplace_back("the operator sets", operator_sets_path(settings.operator_sets));
+  read = {{"the properties", properties_path(settings.properties)},
+          {"the operator sets", operator_sets_path(settings.operator_sets)}};
   written.emplace_back("the output", settings.output);
   written.emplace_back("the output of an interrupted run", part_of(settings.output));
   written.emplace_back("the checkpoint", settings.checkpoint);

@@ -68,6 +68,7 @@ class Builder:
         self.types = {}  # name -> (shape, numpy type) of values that are computed
         self.steps = []
         self.shapes_of = shapes_of
+        self.seen = {}
         self.counter = 0
 
     def fresh(self):
@@ -107,8 +108,10 @@ class Builder:
                  for one in operands]
         self.steps.append(Step(primitive, list(operands), keywords, names))
         plain = [one if isinstance(one, (int, float)) else None for one in operands]
-        for name, found in zip(names, self.shapes_of(primitive, types, plain, keywords)):
-            self.types[name] = found
+        key = repr((primitive, types, plain, keywords))  # networks repeat themselves
+        if key not in self.seen:
+            self.seen[key] = self.shapes_of(primitive, types, plain, keywords)
+        self.types.update(zip(names, self.seen[key]))
         return names[0] if results == 1 else names
 
 
