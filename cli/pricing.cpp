@@ -24,7 +24,13 @@ Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu
 
 std::optional<RecordedPrice> Pricing::measure(const Call& call, const std::string& text) {
   if (interrupted()) return std::nullopt;
-  const Measurement found = gpu_->measure(call);
+  Measurement found;
+  try {
+    found = gpu_->measure(call);
+  } catch (const EnvironmentError& error) {
+    store_.save();  // what was measured before is worth keeping
+    throw EnvironmentError(fmt::format("{}: {}", error.what(), text));
+  }
   if (!found.trouble.empty()) {
     console_.say(Console::Level::detail, fmt::format("{}: {}", found.trouble, text));
     return std::nullopt;
