@@ -1,5 +1,6 @@
 // Convolutions with few channels in each group. A thread computes several results: along one spatial axis, so that what it
-// reads serves several windows, and of neighbouring channels, where these lie side by side or read the same inputs.
+// reads serves several windows, and of neighbouring channels, where these lie side by side or read the same inputs. Where
+// channels lie side by side, so do threads, and kernels, which do not, come by way of shared memory.
 #include <algorithm>
 #include <numeric>
 
@@ -14,6 +15,10 @@ using namespace source;
 
 /// Longer kernels are gone through in loops.
 constexpr std::int64_t most_unrolled_products = 1536;
+/// Numbers of a kernel that a thread holds at a time, and that a block holds in shared memory.
+constexpr std::int64_t most_held = 64, most_staged_bytes = 24 * 1024;
+/// Reads that a thread has under way at a time.
+constexpr std::int64_t most_read_ahead = 8;
 
 class DirectConvolution {
  public:
@@ -35,20 +40,34 @@ class DirectConvolution {
   }
 
   SourceLaunch launch() {
-    const std::int64_t threads = source::count(axes_);
-    const std::int64_t block = threads > multiprocessors_ * 1024 ? 256 : threads > multiprocessors_ * 64 ? 128 : 64;
     SourceLaunch launch;
     launch.name = "convolution";
-    launch.block = static_cast<std::uint32_t>(block);
-    launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, (threads + block - 1) / block));
     Parameters parameters;
     parameters.add(call_, false, main_.operands[0]);
     parameters.add(call_, false, main_.operands[1]);
     for (const Access& access : after_.accesses()) parameters.add(call_, access.is_written, access.operand);
     launch.arguments = parameters.arguments;
+    const std::int64_t threads = source::count(axes_);
+    std::int64_t block = threads > multiprocessors_ * 1024 ? 256 : threads > multiprocessors_ * 64 ? 128 : 64;
+    std::int64_t blocks = (threads + block - 1) / block;
+    if (is_staged_) {
+      const std::int64_t places = threads / axes_.back().extent;
+      const std::int64_t all = cells() * lanes_ * channels_ / staged_width_;
+      while (block < 512 && all > block * most_read_ahead && blocks >= 2 * multiprocessors_) block *= 2, blocks /= 2;
+      const std::int64_t rows = rows_in_block(block);
+      block = rows * lanes_;
+      blocks = chunks() * ((places + rows - 1) / rows);
+    }
+    launch.block = static_cast<std::uint32_t>(block);
+    launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, blocks));
     code_.open("extern \"C\" __global__ void __launch_bounds__({}) {}({})", block, launch.name, parameters.text);
-    code_.line("const {0} i = static_cast<{0}>(blockIdx.x) * {1} + threadIdx.x;", type(), at(block));
-    code_.line("if (i >= {}) return;", at(threads));
+    if (is_staged_) {
+      write_staging(block);
+    } else {
+      code_.line("const {0} i = static_cast<{0}>(blockIdx.x) * {1} + threadIdx.x;", type(), at(block));
+      code_.line("if (i >= {}) return;", at(threads));
+      indices_ = write_indices(code_, "i", "i", axes_, 1, is_wide_);
+    }
     write_begins();
     write_sums();
     write_results();
@@ -89,7 +108,7 @@ class DirectConvolution {
   /// How many results each thread has, of which channels and places.
   void choose() {
     const Strides& out = call_.written[0].strides;
-    bool last = y_[1] > 1;
+    bool last = y_[1] > 1 && (y_[0] == 1 || out[1] < out[0]);
     for (std::size_t i = 0; i < rank(); ++i) last = last && (y_[2 + i] == 1 || out[1] < out[2 + i]);
     strip_ = last || rank() == 1 ? rank() - 1 : rank() - 2;
     const std::int64_t results = taso::count(y_);
@@ -109,6 +128,61 @@ class DirectConvolution {
       places_ = many;
       break;
     }
+    if (!is_depthwise() && x_.strides[1] == 1) {
+      const auto size = static_cast<std::int64_t>(size_of(x_.element));
+      depth_ = 4;
+      while (depth_ > 1 &&
+             (in_group() % depth_ != 0 || alignment_of(x_) % std::min<std::int64_t>(16, depth_ * size) != 0 ||
+              taps() * depth_ * channels_ > most_held))
+        depth_ /= 2;
+    }
+    if (last && w_.strides[0] != 1) choose_lanes();
+  }
+
+  /// Neighbouring threads for neighbouring channels, so many that their kernels have room in shared memory.
+  void choose_lanes() {
+    const auto size = static_cast<std::int64_t>(size_of(w_.element));
+    const std::int64_t units = y_[1] / channels_, most = most_staged_bytes / size / cells() / channels_;
+    const std::int64_t usual = 32, widest = std::min<std::int64_t>(48, most);
+    lanes_ = std::min(usual, most);
+    if (units <= widest)
+      lanes_ = units;
+    else
+      for (std::int64_t lanes = widest; lanes >= 16; --lanes)
+        if (units % lanes == 0) {
+          lanes_ = lanes;
+          break;
+        }
+    if (lanes_ < 4 && lanes_ < units) return;  // too few to be worth it
+    is_staged_ = true;
+    pitch_ = lanes_ * channels_;
+    pitch_ +=
+        16 / size - pitch_ % (16 / size);  // rows begin in other banks, and where several elements can be read at once
+    // Cells are numbered as they lie.
+    std::vector<std::size_t> order(w_.extents.size() - 1);
+    std::iota(order.begin(), order.end(), 1);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return w_.strides[a] > w_.strides[b]; });
+    cell_strides_.assign(w_.extents.size(), 0);
+    std::int64_t next = 1;
+    for (std::size_t i = order.size(); i-- > 0; next *= w_.extents[order[i]]) cell_strides_[order[i]] = next;
+    for (const std::size_t axis : order) cell_axes_.push_back({w_.extents[axis], {w_.strides[axis]}});
+    merge(cell_axes_);
+    // Constants that lie without a gap can be read several at once, wherever a kernel begins.
+    const bool are_dense =
+        w_.strides[0] == cells() && (cell_axes_.empty() || (cell_axes_.size() == 1 && cell_axes_[0].strides[0] == 1));
+    staged_width_ = w_.is_weight && are_dense ? 16 / size : 1;
+    while (lanes_ * channels_ * cells() % staged_width_ != 0 || y_[1] * cells() % staged_width_ != 0)
+      staged_width_ /= 2;
+  }
+  std::int64_t cells() const { return taso::count(w_.extents) / w_.extents[0]; }
+  std::int64_t chunks() const { return (axes_.back().extent + lanes_ - 1) / lanes_; }
+  /// So that warps are full.
+  std::int64_t rows_in_block(std::int64_t threads) const {
+    std::int64_t rows = std::max<std::int64_t>(1, threads / lanes_);
+    for (std::int64_t fewer = rows; fewer > 0 && fewer * 2 >= rows; --fewer)
+      if (fewer * lanes_ % 32 == 0) return fewer;
+    return rows;
   }
   bool can_move(const Call::Operand& operand) const {
     const std::int64_t bytes = channels_ * static_cast<std::int64_t>(size_of(operand.element));
@@ -125,10 +199,11 @@ class DirectConvolution {
       const std::int64_t many = axis == 1 ? channels_ : axis == 2 + strip_ ? places_ : 1;
       Axis own{(y_[axis] + many - 1) / many, {}};
       for (const Access& access : after_.accesses()) own.strides.push_back(access.strides[axis] * many);
-      if (own.extent == 1) continue;
+      if (own.extent == 1 && !(is_staged_ && axis == 1)) continue;
       place_of_[axis] = static_cast<int>(axes_.size());
       axes_.push_back(std::move(own));
     }
+    check(!is_staged_ || place_of_[1] + 1 == static_cast<int>(axes_.size()), "channels come last");
     std::vector<Axis> read, weights;
     for (std::size_t i = 0; i < x_.extents.size(); ++i) read.push_back({x_.extents[i], {x_.strides[i]}});
     for (std::size_t i = 0; i < w_.extents.size(); ++i) weights.push_back({w_.extents[i], {w_.strides[i]}});
@@ -140,17 +215,64 @@ class DirectConvolution {
     return place_of_[axis] < 0 ? at(0) : indices_[static_cast<std::size_t>(place_of_[axis])];
   }
 
+  /// Brings the kernels of the block's channels together, and says which channels and places a thread has.
+  void write_staging(std::int64_t block) {
+    const std::int64_t all = cells() * lanes_ * channels_ / staged_width_, each = (all + block - 1) / block;
+    const std::int64_t units = axes_.back().extent, places = source::count(axes_) / units;
+    code_.line("__shared__ __align__(16) {} kernels[{}];", type_text(w_.element), cells() * pitch_);
+    code_.line("const {} chunk = blockIdx.x % {}u * {};", type(), chunks(), at(lanes_));
+    code_.line("const {}* __restrict__ from = {} + chunk * {};", type_text(w_.element),
+               pointer(false, main_.operands[1]), at(channels_ * w_.strides[0]));
+    // Many reads at a time, then what was read.
+    const std::int64_t batch = std::min(each, most_read_ahead);
+    if (each > batch) code_.open("for (int b = 0; b < {}; b += {})", each, batch);
+    const auto open = [&] {
+      code_.unrolled("k", batch);
+      code_.line("const {} j = threadIdx.x + (k{}) * {}u;", type(), each > batch ? " + b" : "", block);
+      std::string guard = all % (batch * block) == 0 ? "" : fmt::format("j < {}", at(all));
+      if (units % lanes_ != 0)
+        guard += fmt::format("{}chunk * {} + j * {} / {}u < {}", guard.empty() ? "" : " && ", at(channels_),
+                             at(staged_width_), cells(), at(y_[1]));
+      code_.open("if ({})", guard.empty() ? "true" : guard);
+    };
+    code_.line("Pack<{}, {}> read[{}];", type_text(w_.element), staged_width_, batch);
+    open();
+    if (staged_width_ > 1) {
+      code_.line("read[k] = load<{0}>(from + j * {1});", staged_width_, at(staged_width_));
+    } else {
+      code_.line("const {0} cell = j % {1}u, c = j / {1}u;", type(), cells());
+      const auto indices = write_indices(code_, "cell", "g", cell_axes_, 1, is_wide_);
+      code_.line("read[k].v[0] = from[c * {} + {}];", at(w_.strides[0]),
+                 offset_text(cell_axes_, 0, indices, 1, is_wide_));
+    }
+    code_.close();
+    code_.close();
+    open();
+    code_.unrolled("e", staged_width_);
+    code_.line("const {} n = j * {} + e;", type(), at(staged_width_));
+    code_.line("kernels[n % {0}u * {1}u + n / {0}u] = read[k].v[e];", cells(), pitch_);
+    for (int i = 0; i < 3; ++i) code_.close();
+    if (each > batch) code_.close();
+    code_.line("__syncthreads();");
+    const std::int64_t rows = block / lanes_;
+    code_.line("const {0} i = static_cast<{0}>(blockIdx.x / {1}u) * {2} + threadIdx.x / {3}u;", type(), chunks(),
+               at(rows), lanes_);
+    code_.line("const {} lane = threadIdx.x % {}u, unit = chunk + lane;", type(), lanes_);
+    if (places % rows != 0) code_.line("if (i >= {}) return;", at(places));
+    if (units % lanes_ != 0) code_.line("if (unit >= {}) return;", at(units));
+    indices_ = write_indices(code_, "i", "i", {axes_.begin(), axes_.end() - 1}, 1, is_wide_);
+    indices_.push_back("unit");
+  }
   void write_begins() {
-    indices_ = write_indices(code_, "i", "i", axes_, 1, is_wide_);
     code_.line("const {} o = {} * {};", type(), place(1), at(channels_));
-    const std::string channel = is_depthwise() ? "o"
-                                : in_group() == 1 && out_of_group() == 1
-                                    ? "o"
-                                    : fmt::format("o / {} * {}", at(out_of_group()), at(in_group()));
+    const std::string channel = is_depthwise() ? "o" : fmt::format("o / {} * {}", at(out_of_group()), at(in_group()));
     code_.line("const {}* __restrict__ x = {} + ({} * {} + {} * {});", type_text(x_.element),
                pointer(false, main_.operands[0]), place(0), at(x_.strides[0]), channel, at(x_.strides[1]));
-    code_.line("const {}* __restrict__ w = {} + o * {};", type_text(w_.element), pointer(false, main_.operands[1]),
-               at(w_.strides[0]));
+    if (is_staged_)
+      code_.line("const {}* w = kernels + lane * {}u;", type_text(w_.element), channels_);
+    else
+      code_.line("const {}* __restrict__ w = {} + o * {};", type_text(w_.element), pointer(false, main_.operands[1]),
+                 at(w_.strides[0]));
     for (std::size_t a = 0; a < rank(); ++a)
       code_.line("const int s{} = static_cast<int>({}) * {} - {};", a, place(2 + a),
                  conv_.strides[a] * (a == strip_ ? places_ : 1), conv_.pads[a]);
@@ -188,66 +310,59 @@ class DirectConvolution {
       code_.line("#pragma unroll 1");
       code_.open("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
     };
-    open("c", in_group());
-    std::string inside, offset = fmt::format("static_cast<{}>(c) * {}", type(), at(x_.strides[1]));
-    std::string weight = fmt::format("static_cast<{}>(c) * {}", type(), at(w_.strides[1]));
-    const auto add = [&](std::string& text, std::string_view variable, std::int64_t stride) {
-      text += fmt::format(" + static_cast<{}>({}) * {}", type(), variable, at(stride));
-    };
+    open("c", in_group() / depth_);
+    std::string inside, offset = fmt::format("static_cast<{}>(c) * {}", type(), at(x_.strides[1] * depth_));
+    for (std::size_t a = 0; a < rank(); ++a)
+      offset += fmt::format(" + static_cast<{}>(q{}) * {}", type(), a, at(x_.strides[2 + a]));
     std::size_t loops = 1;
     for (std::size_t a = 0; a < rank(); ++a) {
-      add(offset, fmt::format("q{}", a), x_.strides[2 + a]);
-      add(weight, fmt::format("k{}", a), w_.strides[2 + a]);
       if (a == strip_) continue;
       open(fmt::format("k{}", a), w_.extents[2 + a]);
       ++loops;
       write_position(a, fmt::format("s{0} + k{0} * {1}", a, conv_.dilations[a]), inside);
     }
-    write_weights(weight);
+    write_weights();
     const std::int64_t stride = conv_.strides[strip_], dilation = conv_.dilations[strip_];
     const std::int64_t reach = (places_ - 1) * stride + (taps() - 1) * dilation + 1;
     code_.unrolled("r", reach);
     write_position(strip_, fmt::format("s{} + r", strip_), inside);
-    const auto read = [&](const std::string& text) {
-      return inside.empty() ? text : fmt::format("{} ? {} : {}", inside, text, number(0, arithmetic_));
-    };
-    const bool is_vector = is_depthwise() && channels_ > 1;
-    if (is_vector) {
-      code_.line("const auto v = load<{}>(x + ({}));", channels_, offset);
-      code_.line("real u[{}];", channels_);
-      code_.unrolled("e", channels_);
-      code_.line("u[e] = {};", read("get(v.v[e])"));
-      code_.close();
-    } else {
-      code_.line("const real u = {};", read(fmt::format("get(x[{}])", offset)));
-    }
+    const std::int64_t width = is_depthwise() ? channels_ : depth_;
+    if (width > 1)
+      code_.line("const auto v = load<{}>(x + ({}));", width, offset);
+    else
+      code_.line("const Pack<{}, 1> v = {{{{x[{}]}}}};", type_text(x_.element), offset);
+    code_.line("real u[{}];", width);
+    code_.unrolled("e", width);
+    code_.line("u[e] = {};", inside.empty() ? "get(v.v[e])" : inside + " ? get(v.v[e]) : " + number(0, arithmetic_));
+    code_.close();
     code_.unrolled("t", places_);
     // Which cell of the kernel meets this place in the t-th window, if one does.
     code_.line("const int k = r - t * {};", stride);
     code_.open("if (k >= 0 && k % {0} == 0 && k / {0} < {1})", dilation, taps());
+    code_.unrolled("g", depth_);
     code_.unrolled("e", channels_);
-    code_.line("sums[t][e] += u{} * f[k / {}][e];", is_vector ? "[e]" : "", dilation);
-    code_.close();
-    code_.close();
-    code_.close();
-    code_.close();
-    for (std::size_t i = 0; i < loops; ++i) code_.close();
+    code_.line("sums[t][e] += u[{}] * f[k / {}][g][e];", is_depthwise() ? "e" : "g", dilation);
+    for (std::size_t i = 0; i < 5 + loops; ++i) code_.close();
   }
 
-  /// The kernel's cells along the strip.
-  void write_weights(const std::string& offset) {
-    code_.line("real f[{}][{}];", taps(), channels_);
+  /// The kernel's cells along the strip, for as many channels as are read at once.
+  void write_weights() {
+    const Strides& strides = is_staged_ ? cell_strides_ : w_.strides;
+    std::string cell = fmt::format("static_cast<{0}>(c * {1} + g) * {2}", type(), depth_, at(strides[1]));
+    for (std::size_t a = 0; a < rank(); ++a)
+      cell += fmt::format(" + static_cast<{}>(k{}) * {}", type(), a, at(strides[2 + a]));
+    if (is_staged_) cell = fmt::format("({}) * {}u", cell, pitch_);
+    const bool are_neighbours = channels_ > 1 && (is_staged_ || (w_.strides[0] == 1 && can_move(w_)));
+    code_.line("real f[{}][{}][{}];", taps(), depth_, channels_);
     code_.unrolled(fmt::format("k{}", strip_), taps());
-    if (channels_ > 1 && w_.strides[0] == 1 && can_move(w_)) {
-      code_.line("const auto g = load<{}>(w + ({}));", channels_, offset);
-      code_.unrolled("e", channels_);
-      code_.line("f[k{}][e] = get(g.v[e]);", strip_);
-    } else {
-      code_.unrolled("e", channels_);
-      code_.line("f[k{}][e] = get(w[{} + static_cast<{}>(e) * {}]);", strip_, offset, type(), at(w_.strides[0]));
-    }
-    code_.close();
-    code_.close();
+    code_.unrolled("g", depth_);
+    if (are_neighbours) code_.line("const auto h = load<{}>(w + ({}));", channels_, cell);
+    code_.unrolled("e", channels_);
+    code_.line("f[k{}][g][e] = get({});", strip_,
+               are_neighbours   ? "h.v[e]"
+               : channels_ == 1 ? fmt::format("w[{}]", cell)
+                                : fmt::format("w[{} + static_cast<{}>(e) * {}]", cell, type(), at(w_.strides[0])));
+    for (int i = 0; i < 3; ++i) code_.close();
   }
 
   bool moves(std::size_t access) const {
@@ -310,6 +425,12 @@ class DirectConvolution {
   std::vector<std::size_t> results_, stores_;
   std::size_t strip_ = 0;                   ///< the spatial axis along which a thread has several results
   std::int64_t channels_ = 1, places_ = 1;  ///< of one thread
+  std::int64_t depth_ = 1;                  ///< channels that are read at once, where results share them
+  bool is_staged_ = false;                  ///< whether kernels come by way of shared memory, and then:
+  std::int64_t lanes_ = 1, pitch_ = 0;      ///< threads for different channels; between cells, in elements
+  std::int64_t staged_width_ = 1;           ///< elements that are read at once
+  std::vector<Axis> cell_axes_;             ///< of a kernel, as it lies
+  Strides cell_strides_;                    ///< in the numbers of cells, along each axis of the kernels
   std::vector<Axis> axes_;                  ///< of the threads, with the strides of the accesses
   std::vector<int> place_of_;               ///< where an axis of the result is among those; -1: nowhere, it is 1
   std::vector<std::string> indices_;

@@ -4,10 +4,10 @@
 // The text is also valid C++ for a CPU with the few definitions that the tests put before it, so that what it computes can be
 // compared with the operators' meaning where there is no GPU.
 //
-// What a kernel takes for granted: nothing that it writes overlaps anything that it reads; and an operand's begin is aligned
-// like its rows. That is, if all strides along axes longer than 1, but those that are 1, are multiples of so many bytes, up to
-// 16, then so is the address at which the operand begins, however short its rows are: several elements are moved at once then.
-// A part of something that is cut within its rows, or along an axis of stride 1, does not begin so by itself.
+// What a kernel takes for granted: nothing that it writes overlaps anything that it reads; and an operand begins at a multiple
+// of as many bytes, up to 16, as its rows do. That is what divides all of its strides along axes longer than 1 and, along an
+// axis of stride 1, the length of that axis (`alignment_of` in space.h): several elements are moved at once then. A part of a
+// row that is cut somewhere else does not begin so by itself. Weights always begin at a multiple of 16 bytes.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,10 @@ std::int64_t alignment_of(const Call::Operand& operand) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   std::int64_t alignment = 16;
   for (std::size_t i = 0; i < operand.extents.size(); ++i) {
-    if (operand.extents[i] == 1 || operand.strides[i] == 1) continue;
-    while (operand.strides[i] * size % alignment != 0) alignment /= 2;
+    if (operand.extents[i] == 1) continue;
+    // Rows that lie side by side are begun at multiples of their own length.
+    const std::int64_t step = operand.strides[i] == 1 ? operand.extents[i] : operand.strides[i];
+    while (step * size % alignment != 0) alignment /= 2;
   }
   return std::max(alignment, size);
 }

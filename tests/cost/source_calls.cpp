@@ -352,7 +352,7 @@ RandomCall random_direct_convolution(Random& random) {
     const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
     Builder builder(random, random_type(random, false));
     const std::int64_t in_group = random.chance(0.6) ? 1 : random.between(1, 8);
-    const std::int64_t groups = random.pick(std::vector<std::int64_t>{1, 2, 3, 4, 8, 16, 32});
+    const std::int64_t groups = random.pick(std::vector<std::int64_t>{1, 2, 3, 4, 8, 16, 32, 53, 106, 120});
     const std::int64_t out_of_group = random.chance(0.6) ? in_group : random.between(1, 4);
     Extents x{random.between(1, 2), groups * in_group}, w{groups * out_of_group, in_group};
     op::Conv conv;
@@ -378,6 +378,11 @@ RandomCall random_direct_convolution(Random& random) {
     if (random.chance(0.5)) operands.push_back(builder.read({w[0]}));
     for (std::size_t i = random.below(3); i > 0; --i)
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
+    if (random.chance(0.6)) {  // as weights lie
+      Call::Operand& weight = builder.made.call.read[1];
+      weight.is_weight = true;
+      weight.strides = packed(weight.extents, random.chance(0.5) ? Layout::channels_first : Layout::channels_last);
+    }
     std::uint32_t value = builder.step(conv, operands);
     for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
     builder.write(value);
