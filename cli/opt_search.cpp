@@ -24,6 +24,9 @@
 namespace taso {
 namespace {
 
+/// How often it is searched at most, with kernels measured in between.
+constexpr std::size_t most_rounds = 12;
+
 class Progress {
  public:
   Progress(Console& console, const OptOptions& options) : shown_(console), options_(options) {}
@@ -88,7 +91,7 @@ void SearchSummary::give_up(const std::string& reason) {
 }
 
 SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
-                           const OptOptions& options, const Pricing& pricing, Console& console) {
+                           const OptOptions& options, Pricing& pricing, Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
   summary.rules = rules.rules.size();
@@ -112,11 +115,21 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   std::stop_source stop;
   Progress progress(console, options);
   if (interrupted()) stop.request_stop();
-  const SearchResult found = search(imported.graph, selection.choice.rules, pricing.of(options.objective), searching,
-                                    stop.get_token(), [&](const SearchProgress& now) {
-                                      if (interrupted()) stop.request_stop();
-                                      progress(now);
-                                    });
+  const auto look = [&] {
+    return search(imported.graph, selection.choice.rules, pricing.of(options.objective), searching, stop.get_token(),
+                  [&](const SearchProgress& now) {
+                    if (interrupted()) stop.request_stop();
+                    progress(now);
+                  });
+  };
+  // What is found with prices of which some are only predicted may be wrong about these: they are measured, and it is looked
+  // again, until what is found rests on measurements alone.
+  pricing.measure_kernels(imported.graph, searching.sizes);
+  SearchResult found = look();
+  for (std::size_t round = 1; round < most_rounds && !found.steps.empty() && !interrupted(); ++round) {
+    if (pricing.measure_kernels(found.graph, searching.sizes) == 0) break;
+    found = look();
+  }
   console.draw({});
   summary.end = std::string(text_of(found.end));
   summary.usable = found.counts.rules;

@@ -46,6 +46,6 @@ struct SearchSummary {
 /// Searches, and writes what was found into the edit. Where it cannot be written, the summary says so, and the edit is to be
 /// thrown away. `shapes` are those of inputs, for what the model leaves open.
 SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
-                           const OptOptions& options, const Pricing& pricing, Console& console);
+                           const OptOptions& options, Pricing& pricing, Console& console);
 
 }  // namespace taso

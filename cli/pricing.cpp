@@ -1,12 +1,22 @@
 #include "cli/pricing.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "cli/interrupt.h"
+#include "cli/progress_line.h"
 #include "cli/table.h"
+#include "cost/plan.h"
 #include "ops/error.h"
 
 namespace taso {
+namespace {
+
+/// A millisecond: what the GPU cannot do at all is better left alone.
+constexpr Cost price_of_impossible = 1'000'000'000;
+
+}  // namespace
 
 Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu, Console& console)
     : console_(console),
@@ -15,15 +25,11 @@ Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
       bytes_(std::make_unique<BytesWritten>()),
       launches_(std::make_unique<LaunchCount>()) {
-  RecordedPrices::Measure measuring;
-  if (gpu_) measuring = [this](const Call& call, const std::string& text) { return measure(call, text); };
-  // What is measured from now on is kept by whoever asked: the store may grow, what is looked into does not.
-  times_ = std::make_unique<RecordedPrices>(std::make_shared<PriceDatabase>(store_.all()), machine_, options.precision,
-                                            std::move(measuring));
+  times_ = std::make_unique<RecordedPrices>(store_.shared(), machine_, options.precision);
 }
 
-std::optional<RecordedPrice> Pricing::measure(const Call& call, const std::string& text) {
-  if (interrupted()) return std::nullopt;
+void Pricing::measure(const Call& call) {
+  const std::string text = text_of(call);
   Measurement found;
   try {
     found = gpu_->measure(call);
@@ -33,14 +39,39 @@ std::optional<RecordedPrice> Pricing::measure(const Call& call, const std::strin
   }
   if (!found.trouble.empty()) {
     console_.say(Console::Level::detail, fmt::format("{}: {}", found.trouble, text));
-    return std::nullopt;
+    times_->learn(call, price_of_impossible);
+    return;
   }
   const RecordedPrice price{found.nanoseconds, found.spread, found.is_settled, found.choice};
   store_.add(machine_, text, price);
-  // What took long to measure is not lost if something goes wrong later.
-  if (++measured_ % 200 == 0) store_.save();
-  if (console_.is_live()) console_.draw(fmt::format("measuring: {} kernels", with_commas(measured_)));
-  return price;
+  times_->learn(call, cost_of(price));
+  ++measured_;
+}
+
+std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& sizes) {
+  if (!gpu_) return 0;
+  std::vector<Call> missing;
+  std::set<std::string> known;
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    const WholeGraph view(graph, sizes, layout);
+    for (const Plan::Step& step : plan(view, *times_).steps) {
+      if (!can_be_called(view, step.kernel, times_->precision()) || times_->measured(view, step.kernel)) continue;
+      Call call = call_of(view, step.kernel, times_->precision()).call;
+      if (known.insert(text_of(call)).second) missing.push_back(std::move(call));
+    }
+  }
+  ProgressLine progress(console_);
+  std::size_t done = 0;
+  for (const Call& call : missing) {
+    if (interrupted()) break;
+    progress.show(
+        [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(missing.size())); });
+    measure(call);
+    ++done;
+  }
+  console_.draw({});
+  store_.save();
+  return done;
 }
 
 const KernelPrices& Pricing::of(Objective objective) const {

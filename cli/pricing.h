@@ -37,11 +37,14 @@ class Pricing {
   std::string choice_of(const Call& call) const;
   /// Where they come from, for people.
   std::string source() const;
+  /// Measures all kernels of a graph, in either layout, that nobody has measured yet, and says how many there were. Nothing
+  /// without a GPU.
+  std::size_t measure_kernels(const Graph& graph, const DimensionSizes& sizes);
   /// Keeps what was measured.
   void save();
 
  private:
-  std::optional<RecordedPrice> measure(const Call& call, const std::string& text);
+  void measure(const Call& call);
 
   Console& console_;
   PriceStore store_;

@@ -290,15 +290,24 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
 
 void Fusion::add_moved(PlanValue value, Affected& nodes) const {
   if (!nodes.begin(value)) return;
+  const auto add = [&](PlanNode node) {
+    if (view_.is_free(node)) return;
+    nodes.add(node);
+    if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
+  };
+  add(view_.producer(value));
   for (std::size_t i = 0; i < view_.users(value); ++i) {
     const PlanNode user = view_.user(value, i);
     if (view_.is_free(user)) continue;
-    const bool moves = only_moves(view_, user);
-    if (!moves && !is_role(view_, user, Role::concat)) continue;
-    nodes.add(user);
-    if (const PlanNode first = leader(user); first != no_plan_node) nodes.add(first);
-    for (std::size_t j = 0; moves && j < view_.results(user); ++j)
-      if (view_.result(user, j) != no_plan_value) add_moved(view_.result(user, j), nodes);
+    add(user);
+    if (only_moves(view_, user)) {
+      for (std::size_t j = 0; j < view_.results(user); ++j)
+        if (view_.result(user, j) != no_plan_value) add_moved(view_.result(user, j), nodes);
+    } else if (is_role(view_, user, Role::concat)) {
+      // Whether one part lies in its place says how the others lie.
+      for (const PlanNode concat : concats_below(view_, root_of_concats(view_, user)))
+        for (std::size_t j = 0; j < view_.operands(concat); ++j) add_moved(view_.operand(concat, j), nodes);
+    }
   }
 }
 

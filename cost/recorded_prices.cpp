@@ -44,19 +44,14 @@ std::size_t hash_of(const Call& call) {
   return hash.value();
 }
 
+}  // namespace
+
 Cost cost_of(const RecordedPrice& price) {
   return std::min(static_cast<Cost>(std::llround(price.nanoseconds * 1e3)), highest_kernel_price);
 }
 
-}  // namespace
-
-RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision,
-                               Measure measure)
-    : database_(std::move(database)),
-      machine_(std::move(machine)),
-      precision_(precision),
-      roofline_(precision),
-      measure_(std::move(measure)) {}
+RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision)
+    : database_(std::move(database)), machine_(std::move(machine)), precision_(precision), roofline_(precision) {}
 
 std::optional<Cost> RecordedPrices::look_up(const Call& call) const {
   const std::size_t hash = hash_of(call);
@@ -72,15 +67,22 @@ std::optional<Cost> RecordedPrices::look_up(const Call& call) const {
   }
   const std::unique_lock lock(mutex_);
   if (const Known* known = find()) return known->cost;
-  const std::string text = text_of(call);
   std::optional<Cost> cost;
-  if (const RecordedPrice* recorded = database_->find(machine_, text)) {
-    cost = cost_of(*recorded);
-  } else if (measure_) {
-    if (const auto now = measure_(call, text)) cost = cost_of(*now);
-  }
+  if (const RecordedPrice* recorded = database_->find(machine_, text_of(call))) cost = cost_of(*recorded);
   known_.emplace(hash, Known{call, cost});
   return cost;
+}
+
+void RecordedPrices::learn(const Call& call, Cost cost) {
+  const std::size_t hash = hash_of(call);
+  const std::unique_lock lock(mutex_);
+  const auto [first, last] = known_.equal_range(hash);
+  for (auto one = first; one != last; ++one)
+    if (one->second.call == call) {
+      one->second.cost = cost;
+      return;
+    }
+  known_.emplace(hash, Known{call, cost});
 }
 
 std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {

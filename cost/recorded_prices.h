@@ -1,7 +1,6 @@
 // Prices from measurements, as far as there are any; the roofline's for the rest.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <shared_mutex>
 #include <unordered_map>
@@ -12,15 +11,15 @@
 
 namespace taso {
 
+Cost cost_of(const RecordedPrice& price);
+
 class RecordedPrices : public KernelPrices {
  public:
-  /// What measures a call that nobody has measured yet; nothing if that failed. Called by one thread at a time.
-  using Measure = std::function<std::optional<RecordedPrice>(const Call& call, const std::string& text)>;
-
-  RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision,
-                 Measure measure = {});
+  RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision);
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
+  /// From now on this is what the call costs. Not while others ask.
+  void learn(const Call& call, Cost cost);
   /// The price if it was measured.
   std::optional<Cost> measured(const GraphView& view, const Kernel& kernel) const;
 
@@ -37,7 +36,6 @@ class RecordedPrices : public KernelPrices {
   std::string machine_;
   Precision precision_;
   Roofline roofline_;
-  Measure measure_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call: text is slow to make
 };

@@ -23,6 +23,7 @@ std::string operators_of(const Kernel& kernel, const WholeGraph& view) {
 }  // namespace
 
 GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricing_(pricing) {
+  pricing.measure_kernels(graph, {});
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
     auto view = std::make_unique<WholeGraph>(graph, DimensionSizes(), layout);
     Plan laid_out = plan(*view, pricing.times());
@@ -30,7 +31,6 @@ GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricin
     view_ = std::move(view);
     plan_ = std::move(laid_out);
   }
-  pricing.save();
 }
 
 void GpuModel::prepare() {
