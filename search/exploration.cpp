@@ -6,6 +6,12 @@
 #include "search/rewrite.h"
 
 namespace taso {
+namespace {
+
+/// Steps that a rewrite counts for that has been followed elsewhere.
+constexpr std::size_t delay = 4;
+
+}  // namespace
 
 Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const KernelPrices& prices,
                          const ExplorationOptions& options, const Surroundings& surroundings)
@@ -36,13 +42,28 @@ void Exploration::run(std::size_t expansions, const std::function<bool()>& shoul
     ++expanded_;
   }
   while (!queue_.empty() && expanded_ < allowance && !should_end()) {
-    const auto state = make(expanded_ % 2 == 0 ? queue_.pop_nearest() : queue_.pop_cheapest());
+    const auto waiting = pop();
+    if (!waiting) continue;
+    const auto state = make(*waiting);
     if (!state) continue;
+    tried_.insert(waiting->change);
     expand(*state);
     ++expanded_;
   }
   // What waits and is better than everything that was stood at.
   while (!queue_.empty() && queue_.lowest() < states_[best_].cost) make(queue_.pop_cheapest());
+}
+
+/// The next graph. What a rewrite makes possible is found out when it is followed for the first time: in another graph, to
+/// which it has nothing to do, it would lead to the same. Such graphs come later; but not never, as a rewrite may need several
+/// that have nothing to do with each other.
+std::optional<Waiting> Exploration::pop() {
+  Waiting waiting = expanded_ % 2 == 0 ? queue_.pop_nearest() : queue_.pop_cheapest();
+  if (waiting.is_late || waiting.cost < states_[best_].cost || !tried_.contains(waiting.change)) return waiting;
+  waiting.is_late = true;
+  waiting.steps += delay;
+  queue_.push(std::move(waiting));
+  return std::nullopt;
 }
 
 bool Exploration::is_cheap(const GraphCost& cost) const {
@@ -70,7 +91,7 @@ std::optional<std::uint32_t> Exploration::make(const Waiting& waiting) {
   candidates_.touch(state.log);
   const auto id = static_cast<std::uint32_t>(states_.size());
   const bool is_better = state.cost < states_[best_].cost;
-  state.steps = is_better ? 0 : states_[waiting.parent].steps + 1;
+  state.steps = is_better ? 0 : waiting.steps;
   lowest_ = std::min(lowest_, state.cost);
   states_.push_back(std::move(state));
   here_ = id;
@@ -114,8 +135,13 @@ void Exploration::expand(std::uint32_t id) {
       if (!seen_.insert(waiting.hash).second) continue;
       ++kept_;
       waiting.parent = id;
+      waiting.change = candidate.hash;
       waiting.match = candidate.match;
       waiting.steps = waiting.cost < lowest_ ? 0 : states_[id].steps + 1;
+      if (waiting.steps > 0 && tried_.contains(waiting.change)) {
+        waiting.is_late = true;
+        waiting.steps += delay;
+      }
       lowest_ = std::min(lowest_, waiting.cost);
       queue_.push(std::move(waiting));
     }

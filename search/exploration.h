@@ -64,6 +64,7 @@ class Exploration {
     GraphCost cost;
   };
   bool is_cheap(const GraphCost& cost) const;
+  std::optional<Waiting> pop();
   std::optional<std::uint32_t> make(const Waiting& waiting);
   void move_to(std::uint32_t target);
   void expand(std::uint32_t id);
@@ -76,6 +77,8 @@ class Exploration {
   std::vector<State> states_;
   Queue queue_;
   std::unordered_set<ProgramHash, HashProgramHash> seen_;
+  std::unordered_set<ProgramHash, HashProgramHash>
+      tried_;  // rewrites, by what they change, that were followed anywhere
   std::uint32_t here_ = 0, best_ = 0;
   GraphCost lowest_;  // of everything seen, also of what waits
   std::size_t expanded_ = 0, kept_ = 0;

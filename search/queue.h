@@ -20,7 +20,9 @@ namespace taso {
 struct Waiting {
   GraphCost cost;
   std::size_t steps = 0;     ///< since the last graph that was better than all before it
+  bool is_late = false;      ///< its steps were made more because the rewrite leads nowhere new
   std::uint32_t parent = 0;  ///< the state that it is a rewrite of
+  ProgramHash change;        ///< what the rewrite adds to the hash: the same for the same rewrite in another graph
   ProgramHash hash;
   std::shared_ptr<const Match> match;
 };
@@ -32,7 +34,7 @@ class Queue {
 
   bool empty() const { return size_ == 0; }
   void push(Waiting waiting);
-  /// The cheapest; of those that cost the same, the first.
+  /// The cheapest; of those that cost the same, one with the fewest steps.
   Waiting pop_cheapest() { return pop(true); }
   /// The cheapest of those with the fewest steps.
   Waiting pop_nearest() { return pop(false); }
@@ -47,7 +49,8 @@ class Queue {
     return [this, by_cost](std::uint32_t a, std::uint32_t b) {
       const Waiting &left = *entries_[a], &right = *entries_[b];
       if (!by_cost && left.steps != right.steps) return left.steps > right.steps;
-      return left.cost != right.cost ? left.cost > right.cost : a > b;
+      if (left.cost != right.cost) return left.cost > right.cost;
+      return left.steps != right.steps ? left.steps > right.steps : a > b;
     };
   }
 

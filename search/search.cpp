@@ -268,7 +268,7 @@ class Search {
     result.cost_before = before_.price;
     result.cost_after = cost_.price;
     result.layout = layout_;
-    result.counts.rules = rules_.all.size();
+    result.counts.rules = rules_.deep.size();
     result.counts.expanded = expanded_;
     result.counts.regions = tasks_.size();
     result.counts.matched = candidates_.matched();

@@ -50,7 +50,7 @@ struct SearchResult {
   std::vector<RewriteStep> steps;          ///< on the way to the result
   Replacements replacements;
   struct Counts {
-    std::size_t rules = 0;     ///< that could match the graph's operators
+    std::size_t rules = 0;     ///< that could match the graph's operators, without direct ones
     std::size_t expanded = 0;  ///< graphs whose rewrites were looked at
     std::size_t matched = 0;   ///< places where a rule was found to apply
     std::size_t kept = 0;      ///< graphs that were new and cheap enough

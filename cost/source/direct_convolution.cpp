@@ -67,8 +67,8 @@ class DirectConvolution {
       code_.line("const {0} i = static_cast<{0}>(blockIdx.x) * {1} + threadIdx.x;", type(), at(block));
       code_.line("if (i >= {}) return;", at(threads));
       indices_ = write_indices(code_, "i", "i", axes_, 1, is_wide_);
+      write_begins();
     }
-    write_begins();
     write_sums();
     write_results();
     code_.close();
@@ -215,17 +215,33 @@ class DirectConvolution {
     return place_of_[axis] < 0 ? at(0) : indices_[static_cast<std::size_t>(place_of_[axis])];
   }
 
-  /// Brings the kernels of the block's channels together, and says which channels and places a thread has.
+  /// Says which channels and places a thread has, and brings the kernels of the block's channels together.
   void write_staging(std::int64_t block) {
     const std::int64_t all = cells() * lanes_ * channels_ / staged_width_, each = (all + block - 1) / block;
-    const std::int64_t units = axes_.back().extent, places = source::count(axes_) / units;
+    const std::int64_t units = axes_.back().extent, places = source::count(axes_) / units, rows = block / lanes_;
     code_.line("__shared__ __align__(16) {} kernels[{}];", type_text(w_.element), cells() * pitch_);
     code_.line("const {} chunk = blockIdx.x % {}u * {};", type(), chunks(), at(lanes_));
     code_.line("const {}* __restrict__ from = {} + chunk * {};", type_text(w_.element),
                pointer(false, main_.operands[1]), at(channels_ * w_.strides[0]));
+    // Beyond the end, threads help with the kernels only.
+    code_.line("const {0} place = static_cast<{0}>(blockIdx.x / {1}u) * {2} + threadIdx.x / {3}u;", type(), chunks(),
+               at(rows), lanes_);
+    code_.line("const {} lane = threadIdx.x % {}u, channel = chunk + lane;", type(), lanes_);
+    const auto clamped = [&](std::string_view name, bool is_whole, std::int64_t end) {
+      return is_whole ? std::string(name) : fmt::format("{0} < {1} ? {0} : {2}", name, at(end), at(end - 1));
+    };
+    code_.line("const {} i = {}, unit = {};", type(), clamped("place", places % rows == 0, places),
+               clamped("channel", units % lanes_ == 0, units));
+    indices_ = write_indices(code_, "i", "i", {axes_.begin(), axes_.end() - 1}, 1, is_wide_);
+    indices_.push_back("unit");
+    write_begins();
+
     // Many reads at a time, then what was read.
     const std::int64_t batch = std::min(each, most_read_ahead);
-    if (each > batch) code_.open("for (int b = 0; b < {}; b += {})", each, batch);
+    if (each > batch) {
+      write_reads_ahead();
+      code_.open("for (int b = 0; b < {}; b += {})", each, batch);
+    }
     const auto open = [&] {
       code_.unrolled("k", batch);
       code_.line("const {} j = threadIdx.x + (k{}) * {}u;", type(), each > batch ? " + b" : "", block);
@@ -247,6 +263,7 @@ class DirectConvolution {
     }
     code_.close();
     code_.close();
+    if (each <= batch) write_reads_ahead();
     open();
     code_.unrolled("e", staged_width_);
     code_.line("const {} n = j * {} + e;", type(), at(staged_width_));
@@ -254,15 +271,10 @@ class DirectConvolution {
     for (int i = 0; i < 3; ++i) code_.close();
     if (each > batch) code_.close();
     code_.line("__syncthreads();");
-    const std::int64_t rows = block / lanes_;
-    code_.line("const {0} i = static_cast<{0}>(blockIdx.x / {1}u) * {2} + threadIdx.x / {3}u;", type(), chunks(),
-               at(rows), lanes_);
-    code_.line("const {} lane = threadIdx.x % {}u, unit = chunk + lane;", type(), lanes_);
-    if (places % rows != 0) code_.line("if (i >= {}) return;", at(places));
-    if (units % lanes_ != 0) code_.line("if (unit >= {}) return;", at(units));
-    indices_ = write_indices(code_, "i", "i", {axes_.begin(), axes_.end() - 1}, 1, is_wide_);
-    indices_.push_back("unit");
+    if (places % rows != 0) code_.line("if (place >= {}) return;", at(places));
+    if (units % lanes_ != 0) code_.line("if (channel >= {}) return;", at(units));
   }
+
   void write_begins() {
     code_.line("const {} o = {} * {};", type(), place(1), at(channels_));
     const std::string channel = is_depthwise() ? "o" : fmt::format("o / {} * {}", at(out_of_group()), at(in_group()));
@@ -297,6 +309,62 @@ class DirectConvolution {
     inside += fmt::format("{0}p{1} == q{1}", inside.empty() ? "" : " && ", a);
   }
 
+  std::int64_t products() const { return cells() * places_ * channels_; }
+  std::int64_t reach() const {
+    return (places_ - 1) * conv_.strides[strip_] + (taps() - 1) * conv_.dilations[strip_] + 1;
+  }
+  std::int64_t width_of_reads() const { return is_depthwise() ? channels_ : depth_; }
+
+  /// Opens loops over the channels of the group and the kernel's cells, but for those along the strip.
+  void open_window(std::string& inside) {
+    const auto open = [&](std::string_view variable, std::int64_t count) {
+      if (products() <= most_unrolled_products) return code_.unrolled(variable, count);
+      code_.line("#pragma unroll 1");
+      code_.open("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
+    };
+    open("c", in_group() / depth_);
+    for (std::size_t a = 0; a < rank(); ++a) {
+      if (a == strip_) continue;
+      open(fmt::format("k{}", a), w_.extents[2 + a]);
+      write_position(a, fmt::format("s{0} + k{0} * {1}", a, conv_.dilations[a]), inside);
+    }
+  }
+  void open_strip(std::string& inside) {
+    code_.unrolled("r", reach());
+    write_position(strip_, fmt::format("s{} + r", strip_), inside);
+  }
+
+  /// What is read at a place of the window.
+  std::string read() const {
+    std::string offset = fmt::format("static_cast<{}>(c) * {}", type(), at(x_.strides[1] * depth_));
+    for (std::size_t a = 0; a < rank(); ++a)
+      offset += fmt::format(" + static_cast<{}>(q{}) * {}", type(), a, at(x_.strides[2 + a]));
+    return width_of_reads() > 1 ? fmt::format("load<{}>(x + ({}))", width_of_reads(), offset)
+                                : fmt::format("Pack<{}, 1>{{{{x[{}]}}}}", type_text(x_.element), offset);
+  }
+  /// Whether a thread has room for all that it reads: then it does so while it waits for the kernels.
+  bool is_read_ahead() const {
+    const std::int64_t reads = cells() / taps() / depth_ * reach() * width_of_reads();
+    return is_staged_ && products() <= most_unrolled_products &&
+           reads * static_cast<std::int64_t>(size_of(x_.element)) <= 4 * most_held;
+  }
+  std::string ahead() const {
+    std::string cell = "0";
+    for (std::size_t a = 0; a < rank(); ++a)
+      if (a != strip_) cell = fmt::format("({}) * {} + k{}", cell, w_.extents[2 + a], a);
+    return fmt::format("ahead[c][{}][r]", cell);
+  }
+  void write_reads_ahead() {
+    if (!is_read_ahead()) return;
+    code_.line("Pack<{}, {}> ahead[{}][{}][{}];", type_text(x_.element), width_of_reads(), in_group() / depth_,
+               cells() / taps() / in_group(), reach());
+    std::string inside;
+    open_window(inside);
+    open_strip(inside);
+    code_.line("{} = {};", ahead(), read());
+    for (std::size_t i = 0; i < 1 + rank(); ++i) code_.close();
+  }
+
   void write_sums() {
     code_.line("real sums[{}][{}];", places_, channels_);
     code_.unrolled("t", places_);
@@ -304,45 +372,28 @@ class DirectConvolution {
     code_.line("sums[t][e] = {};", number(0, arithmetic_));
     code_.close();
     code_.close();
-    const std::int64_t products = taso::count(w_.extents) / w_.extents[0] * places_ * channels_;
-    const auto open = [&](std::string_view variable, std::int64_t count) {
-      if (products <= most_unrolled_products) return code_.unrolled(variable, count);
-      code_.line("#pragma unroll 1");
-      code_.open("for (int {0} = 0; {0} < {1}; ++{0})", variable, count);
-    };
-    open("c", in_group() / depth_);
-    std::string inside, offset = fmt::format("static_cast<{}>(c) * {}", type(), at(x_.strides[1] * depth_));
-    for (std::size_t a = 0; a < rank(); ++a)
-      offset += fmt::format(" + static_cast<{}>(q{}) * {}", type(), a, at(x_.strides[2 + a]));
-    std::size_t loops = 1;
-    for (std::size_t a = 0; a < rank(); ++a) {
-      if (a == strip_) continue;
-      open(fmt::format("k{}", a), w_.extents[2 + a]);
-      ++loops;
-      write_position(a, fmt::format("s{0} + k{0} * {1}", a, conv_.dilations[a]), inside);
-    }
+    std::string inside;
+    open_window(inside);
     write_weights();
-    const std::int64_t stride = conv_.strides[strip_], dilation = conv_.dilations[strip_];
-    const std::int64_t reach = (places_ - 1) * stride + (taps() - 1) * dilation + 1;
-    code_.unrolled("r", reach);
-    write_position(strip_, fmt::format("s{} + r", strip_), inside);
-    const std::int64_t width = is_depthwise() ? channels_ : depth_;
-    if (width > 1)
-      code_.line("const auto v = load<{}>(x + ({}));", width, offset);
+    open_strip(inside);
+    if (is_read_ahead())
+      code_.line("const auto v = {};", ahead());
     else
-      code_.line("const Pack<{}, 1> v = {{{{x[{}]}}}};", type_text(x_.element), offset);
+      code_.line("const auto v = {};", read());
+    const std::int64_t width = width_of_reads();
     code_.line("real u[{}];", width);
     code_.unrolled("e", width);
     code_.line("u[e] = {};", inside.empty() ? "get(v.v[e])" : inside + " ? get(v.v[e]) : " + number(0, arithmetic_));
     code_.close();
     code_.unrolled("t", places_);
     // Which cell of the kernel meets this place in the t-th window, if one does.
-    code_.line("const int k = r - t * {};", stride);
+    const std::int64_t dilation = conv_.dilations[strip_];
+    code_.line("const int k = r - t * {};", conv_.strides[strip_]);
     code_.open("if (k >= 0 && k % {0} == 0 && k / {0} < {1})", dilation, taps());
     code_.unrolled("g", depth_);
     code_.unrolled("e", channels_);
     code_.line("sums[t][e] += u[{}] * f[k / {}][g][e];", is_depthwise() ? "e" : "g", dilation);
-    for (std::size_t i = 0; i < 5 + loops; ++i) code_.close();
+    for (std::size_t i = 0; i < 5 + rank(); ++i) code_.close();
   }
 
   /// The kernel's cells along the strip, for as many channels as are read at once.

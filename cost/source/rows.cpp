@@ -149,7 +149,10 @@ class Rows {
       const std::int64_t fewest =
           32 / static_cast<std::int64_t>(size_of(accesses_[0].element));  // what is read at once
       while (rows_in_block_ > fewest && rows_ < rows_in_block_ * multiprocessors_) rows_in_block_ /= 2;
-      lanes_ = std::min(power_of_two_from(length_), (length_ > 512 ? 512 : 256) / rows_in_block_);
+      lanes_ = std::min(power_of_two_from(length_), (length_ > 4096  ? 1024
+                                                     : length_ > 512 ? 512
+                                                                     : 256) /
+                                                        rows_in_block_);
       while (lanes_ > 1 && rows_ * lanes_ > 2 * enough) lanes_ /= 2;
       if (rows_in_block_ * lanes_ < 64) rows_in_block_ = 64 / lanes_;
     } else if (units_ <= 2 * warp || (rows_ >= multiprocessors_ * 16 && units_ * width_ <= warp * most_kept)) {

@@ -301,10 +301,13 @@ RandomCall random_copy(Random& random) {
   call.kind = Kernel::Kind::copy;
   const ElementType element = random_type(random, true);
   switch (random.below(5)) {
-    case 0: {  // one order of axes into another, as conversions and transposes are
+    case 0: {  // one order of axes into another, as conversions and transposes are; sometimes a cast
+      using enum ElementType;
+      const bool casts = random.chance(0.3);
       const Extents extents = random.chance(0.3) ? Extents{1, 64, 20, 20} : random_extents(random, 1, 8000);
+      const ElementType to = casts ? random.pick(std::vector{float32, float16, bfloat16}) : element;
       call.read.push_back(random_operand(random, element, extents));
-      call.written.push_back(random_operand(random, element, extents));
+      call.written.push_back(random_operand(random, to, extents));
       add_piece(call, 0, 0);
       break;
     }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -47,7 +48,8 @@ class GuardedBytes {
   std::int64_t pages_ = 0, bytes_ = 0;
 };
 
-void fill(Random& random, const Call::Operand& operand, bool is_positive, std::byte* data) {
+/// Moderate numbers, and sometimes a NaN among them.
+void fill(Random& random, const Call::Operand& operand, bool is_positive, double nans, std::byte* data) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   with_element_type(operand.element, [&](auto sample) {
     using T = decltype(sample);
@@ -60,6 +62,7 @@ void fill(Random& random, const Call::Operand& operand, bool is_positive, std::b
       } else {
         const double number = random.unit() * 1.5 + 0.5;
         value = T(static_cast<float>(is_positive || random.chance(0.5) ? number : -number));
+        if (random.chance(nans)) value = T(std::numeric_limits<float>::quiet_NaN());
       }
       std::memcpy(data + at, &value, sizeof value);
     }
@@ -110,10 +113,11 @@ std::string run_and_compare(const CheckedCall& checked, const HostKernels& kerne
   std::vector<GuardedBytes> read, written, expected;
   std::vector<const std::byte*> read_data;
   std::vector<std::byte*> expected_data;
+  const double nans = random.chance(0.1) ? 0.01 : 0;
   for (std::size_t i = 0; i < call.read.size(); ++i) {
     // Weights begin wherever we put them.
     read.emplace_back(span_bytes(call.read[i]), call.read[i].is_weight ? 16 : source::alignment_of(call.read[i]));
-    fill(random, call.read[i], !checked.is_positive.empty() && checked.is_positive[i], read.back().data);
+    fill(random, call.read[i], !checked.is_positive.empty() && checked.is_positive[i], nans, read.back().data);
     read_data.push_back(read.back().data);
   }
   for (const Call::Operand& operand : call.written) {
