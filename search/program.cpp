@@ -51,6 +51,8 @@ Program::Program(Store& store, const Graph& graph) : store_(store) {
       check(store_.result_type(id, i) == node->outputs()[i], "types are inferred the same way twice");
       results.push_back(store_.result(id, i, 0));
       original_.emplace(node->output(i), results.back());
+      if (place(results.back()) >= is_original_.size()) is_original_.resize(place(results.back()) + 1, false);
+      is_original_[place(results.back())] = true;
     }
     link(id, results);
   }
@@ -244,6 +246,20 @@ void Program::collect(std::vector<ComputationId> suspects, Log& log) {
     for (const ValueId operand : operands)
       if (operand != no_value && definition(operand).exists) suspects.push_back(definition(operand).computation);
   }
+}
+
+bool Program::doubles_original(const Log& log) const {
+  for (const Change& change : log) {
+    if (change.kind != Change::Kind::added || !has(change.computation)) continue;
+    for (std::size_t i = 0; i < change.names.size(); ++i) {
+      if (results(change.computation)[i] == no_value) continue;
+      const ValueId own = store_.result(change.computation, i, 0);
+      if (results(change.computation)[i] == own || place(own) >= is_original_.size() || !is_original_[place(own)])
+        continue;
+      if (definition(own).exists) return true;
+    }
+  }
+  return false;
 }
 
 std::int64_t Program::operators_added(const Log& log) const {

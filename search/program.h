@@ -102,6 +102,11 @@ class Program {
   /// A name for a result that no value of the graph has.
   ValueId free_name(ComputationId id, std::size_t output);
 
+  /// Whether these changes compute a value of the graph that this started with as it was computed there, but under another
+  /// name, while its own name stands for something else: nobody could tell the two apart who knows values by what computes
+  /// them.
+  bool doubles_original(const Log& log) const;
+
   /// How many operators more there are by these changes, apart from those that depend on constants only.
   std::int64_t operators_added(const Log& log) const;
 
@@ -130,6 +135,7 @@ class Program {
   std::vector<ComputationEntry> computations_;
   std::vector<ValueId> outputs_;
   std::unordered_map<Value, ValueId, HashValue> original_;
+  std::vector<bool> is_original_;  // by value
   ProgramHash hash_;
   std::size_t size_ = 0;
   mutable std::vector<std::uint32_t> seen_;  // depends_on: by computation, when it was last looked at

@@ -166,7 +166,8 @@ bool rewrite(Program& program, const Match& match, Program::Log& log, std::vecto
   Rewriting rewriting(program, match, log);
   rewriting.run();
   if (made != nullptr) *made = rewriting.results();
-  if (program.hash() == before || (leaves_something && program.operators_added(log) >= 0)) {
+  if (program.hash() == before || (leaves_something && program.operators_added(log) >= 0) ||
+      program.doubles_original(log)) {
     program.undo(log);
     log.clear();
     return false;
