@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "ops/error.h"
 
@@ -169,6 +170,11 @@ std::string prelude(Arithmetic arithmetic) {
   text += definitions;
   if (is_integral(arithmetic)) text += integral_definitions;
   return text;
+}
+
+std::uint32_t grid_of(std::int64_t blocks) {
+  check(blocks <= std::numeric_limits<std::int32_t>::max(), "a kernel has no more blocks than a GPU can count");
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(1, blocks));
 }
 
 std::string pointer(bool is_written, std::uint32_t operand) {

@@ -63,6 +63,8 @@ struct Parameters {
   std::vector<Argument> arguments;
   void add(const Call& call, bool is_written, std::uint32_t operand);
 };
+/// So many blocks, at least one; a GPU has an end to that.
+std::uint32_t grid_of(std::int64_t blocks);
 /// The name by which a kernel knows an operand.
 std::string pointer(bool is_written, std::uint32_t operand);
 

@@ -207,7 +207,7 @@ SourceLaunch pieces_source(const Call& call, std::int64_t multiprocessors) {
   SourceLaunch launch;
   launch.name = "copy";
   launch.block = static_cast<std::uint32_t>(block);
-  launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, blocks));
+  launch.grid[0] = grid_of(blocks);
   Parameters parameters;
   for (const Plan& plan : plans)
     for (const Access& access : plan.accesses) parameters.add(call, access.is_written, access.operand);
@@ -293,7 +293,7 @@ SourceLaunch padding_source(const Call& call, std::int64_t multiprocessors) {
   SourceLaunch launch;
   launch.name = "pad";
   launch.block = static_cast<std::uint32_t>(block);
-  launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, (threads + block - 1) / block));
+  launch.grid[0] = grid_of((threads + block - 1) / block);
   Parameters parameters;
   for (const Access& access : accesses) parameters.add(call, access.is_written, access.operand);
   launch.arguments = parameters.arguments;

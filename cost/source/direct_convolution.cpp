@@ -59,7 +59,7 @@ class DirectConvolution {
       blocks = chunks() * ((places + rows - 1) / rows);
     }
     launch.block = static_cast<std::uint32_t>(block);
-    launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, blocks));
+    launch.grid[0] = grid_of(blocks);
     code_.open("extern \"C\" __global__ void __launch_bounds__({}) {}({})", block, launch.name, parameters.text);
     if (is_staged_) {
       write_staging(block);

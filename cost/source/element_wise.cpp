@@ -42,7 +42,7 @@ SourceLaunch element_wise_source(const Call& call, std::int64_t multiprocessors)
   SourceLaunch launch;
   launch.name = "element_wise";
   launch.block = static_cast<std::uint32_t>(block);
-  launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, (threads + block - 1) / block));
+  launch.grid[0] = grid_of((threads + block - 1) / block);
   Parameters parameters;
   for (const Access& access : accesses) parameters.add(call, access.is_written, access.operand);
   launch.arguments = parameters.arguments;

@@ -53,7 +53,7 @@ class Pooling {
     SourceLaunch launch;
     launch.name = "pooling";
     launch.block = static_cast<std::uint32_t>(block);
-    launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, (threads + block - 1) / block));
+    launch.grid[0] = grid_of((threads + block - 1) / block);
     Parameters parameters;
     parameters.add(call_, false, 0);
     parameters.add(call_, true, 0);

@@ -54,7 +54,7 @@ class Rows {
     SourceLaunch launch;
     launch.name = "rows";
     launch.block = static_cast<std::uint32_t>(lanes_ * rows_in_block_);
-    launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, ceil_divided(rows_, rows_in_block_)));
+    launch.grid[0] = grid_of(ceil_divided(rows_, rows_in_block_));
     Parameters parameters;
     for (const Access& access : accesses_) parameters.add(call_, access.is_written, access.operand);
     launch.arguments = parameters.arguments;

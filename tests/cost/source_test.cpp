@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/cost/source_calls.h"
 #include "tests/cost/source_check.h"
+#include "tests/cost/source_kernels.h"
 
 using namespace taso;
 
@@ -43,4 +44,42 @@ TEST_CASE("kernels for copies compute what they mean") { check_kind(random_copy,
 
 TEST_CASE("kernels for direct convolutions compute what they mean") {
   check_kind(random_direct_convolution, direct_convolution_source);
+}
+
+TEST_CASE("kernels count further than 32 bits, where they have to") {
+  using enum ElementType;
+  const auto operand = [](Extents extents, Layout layout) {
+    return Call::Operand{float16, extents, packed(extents, layout), false};
+  };
+  constexpr std::int64_t many = std::int64_t{1} << 32;
+  const auto call = [&](Operator op, std::vector<Extents> read, const Extents& written) {
+    Call made;
+    for (const Extents& extents : read) made.read.push_back(operand(extents, Layout::channels_last));
+    made.written.push_back(operand(written, Layout::channels_last));
+    Call::Step step{std::move(op), {}, static_cast<std::uint32_t>(read.size())};
+    for (std::uint32_t i = 0; i < read.size(); ++i) step.operands.push_back(i);
+    made.steps.push_back(std::move(step));
+    made.results = {static_cast<std::uint32_t>(read.size())};
+    return made;
+  };
+  Call turned;
+  turned.read.push_back(operand({1, 64, many}, Layout::channels_last));
+  turned.written.push_back(operand({1, 64, many}, Layout::channels_first));
+  turned.pieces.push_back(
+      {0, 0, 0, many, {1, 64, many}, {1, 64, many}, turned.read[0].strides, turned.written[0].strides});
+  const std::vector<std::int64_t> one{1}, none{0, 0};
+  const std::vector<SourceLaunch> launches{
+      element_wise_source(call(op::Add{}, {{3, many}, {3, 1}}, {3, many})),
+      rows_source(call(op::Softmax{1}, {{many, 16}}, {many, 16})),
+      rows_source(call(op::ReduceMean{{0}, true}, {{many, 16}}, {1, 16})),
+      pooling_source(call(op::MaxPool{{2}, one, one, none}, {{1, many, 9}}, {1, many, 8})),
+      copy_source(turned),
+      copy_source(call(op::Pad{{0, 1}, {0, 0}}, {{3, many}}, {3, many + 1})),
+      direct_convolution_source(
+          call(op::Conv{one, one, none, 64}, {{many / 64, 64, 9}, {64, 1, 3}}, {many / 64, 64, 7})),
+  };
+  for (const SourceLaunch& launch : launches) CHECK_THAT(launch.source, Catch::Contains("const unsigned long long "));
+  const HostKernels kernels(launches);  // compiles them
+  const DeviceCompiler compiler;
+  if (compiler.is_there()) CHECK(compiler.complaints(DeviceCompiler::joined(launches)) == "");
 }
