@@ -120,7 +120,8 @@ class DirectConvolution {
         channels_ /= 2;
     } else if (out_of_group() > 1) {
       channels_ = 4;
-      while (channels_ > 1 && (out_of_group() % channels_ != 0 || !are_enough(results / channels_))) channels_ /= 2;
+      // These have more to do each, so that fewer of them are enough.
+      while (channels_ > 1 && (out_of_group() % channels_ != 0 || !are_enough(2 * results / channels_))) channels_ /= 2;
     }
     for (std::int64_t many = 6; many > 1; --many) {
       const std::int64_t strips = (y_[2 + strip_] + many - 1) / many;
@@ -153,11 +154,12 @@ class DirectConvolution {
           lanes_ = lanes;
           break;
         }
-    if (lanes_ < 4 && lanes_ < units) return;  // too few to be worth it
-    is_staged_ = true;
     pitch_ = lanes_ * channels_;
     pitch_ +=
         16 / size - pitch_ % (16 / size);  // rows begin in other banks, and where several elements can be read at once
+    const bool has_room = cells() * pitch_ * size <= 2 * most_staged_bytes - 1024;
+    if (!has_room || (lanes_ < 4 && lanes_ < units)) return;  // so few are not worth it
+    is_staged_ = true;
     // Cells are numbered as they lie.
     std::vector<std::size_t> order(w_.extents.size() - 1);
     std::iota(order.begin(), order.end(), 1);

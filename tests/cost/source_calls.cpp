@@ -354,7 +354,7 @@ RandomCall random_direct_convolution(Random& random) {
   for (;;) {
     const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
     Builder builder(random, random_type(random, false));
-    const std::int64_t in_group = random.chance(0.6) ? 1 : random.between(1, 8);
+    const std::int64_t in_group = random.chance(0.6) ? 1 : random.chance(0.1) ? 32 : random.between(1, 8);
     const std::int64_t groups = random.pick(std::vector<std::int64_t>{1, 2, 3, 4, 8, 16, 32, 53, 106, 120});
     const std::int64_t out_of_group = random.chance(0.6) ? in_group : random.between(1, 4);
     Extents x{random.between(1, 2), groups * in_group}, w{groups * out_of_group, in_group};
@@ -363,7 +363,7 @@ RandomCall random_direct_convolution(Random& random) {
     conv.pads.resize(2 * rank);
     for (std::size_t i = 0; i < rank; ++i) {
       x.push_back(random.between(1, rank == 3 ? 7 : 16));
-      w.push_back(random.pick(std::vector<std::int64_t>{1, 2, 3, 3, 3, 5}));
+      w.push_back(random.pick(std::vector<std::int64_t>{1, 2, 3, 3, 3, 5, 11}));
       conv.strides.push_back(random.between(1, 3));
       conv.dilations.push_back(random.chance(0.8) ? 1 : 2);
       for (const std::size_t side : {i, rank + i})

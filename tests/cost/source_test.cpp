@@ -15,7 +15,7 @@ namespace {
 
 std::size_t calls_of_each_kind() {
   const char* number = std::getenv("TASO_CALLS");
-  return number != nullptr ? static_cast<std::size_t>(std::atol(number)) : 50;
+  return number != nullptr ? static_cast<std::size_t>(std::atol(number)) : 45;
 }
 
 void check_kind(RandomCall (*make)(Random&), SourceLaunch (*source)(const Call&, std::int64_t)) {
