@@ -134,9 +134,12 @@ class Optimiser {
     return taso::figures_of(view, shapes_, options_.objective, pricing_);
   }
 
+  /// From here on it is known what there is to compare with: clean-ups are no gain, for whoever runs a model does them first.
   void clean() {
     phases_.begin("clean-up", "cleaning up");
     clean_only();
+    pricing_.choose(edit_->view(), shapes_);
+    summary_.before.figures = figures_of(edit_->view());
   }
 
   /// Searches, and cleans up what that left behind.
@@ -301,7 +304,6 @@ Ending optimise(const OptOptions& options, Console& console) {
   }
   Pricing pricing(options.pricing, std::move(gpu), console);
   Optimiser optimiser(model, options, checking, console, phases, summary, certificate, pricing);
-  summary.before.figures = optimiser.figures_of(view_of(model));
   about(options.input, [&] {
     optimiser.clean();
     optimiser.search(rules);

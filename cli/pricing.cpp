@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/figures.h"
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// A millisecond: what the GPU cannot do at all is better left alone.
 constexpr Cost price_of_impossible = 1'000'000'000;
+/// Of the time of a model that is to be known from records, for these to count.
+constexpr double least_share = 0.9;
 
 }  // namespace
 
@@ -74,6 +77,16 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
   return done;
 }
 
+void Pricing::choose(const ModelView& model, const std::map<std::string, Extents>& shapes) {
+  if (machine_.empty() || gpu_) return;
+  const auto figures = figures_of(model, shapes, Objective::time, *this);
+  const double share = figures && figures->seconds > 0 ? figures->measured / figures->seconds : 0;
+  if (share >= least_share) return;
+  times_->forget_records();
+  why_predicted_ =
+      fmt::format("predicted: only {:.0f} % of this model's time was measured on {}", 100 * share, machine_);
+}
+
 const KernelPrices& Pricing::of(Objective objective) const {
   switch (objective) {
     case Objective::time: return *times_;
@@ -91,6 +104,7 @@ std::string Pricing::choice_of(const Call& call) const {
 std::string Pricing::source() const {
   if (gpu_) return fmt::format("measured on this machine: {}; {} just now", machine_, with_commas(measured_));
   if (machine_.empty()) return "predicted, none measured";
+  if (!why_predicted_.empty()) return why_predicted_;
   return fmt::format("measured on another machine: {}", machine_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "cost/accelerator.h"
 #include "cost/kernel.h"
 #include "cost/recorded_prices.h"
+#include "ops/onnx/import.h"
 
 namespace taso {
 
@@ -31,6 +33,9 @@ class Pricing {
   const KernelPrices& of(Objective objective) const;
   /// Of time.
   const RecordedPrices& times() const { return *times_; }
+  /// Recorded prices count only if they cover nearly all that the model takes: half of them measured and half predicted, two
+  /// graphs could not be compared. To be called once, with the model that is to be optimised.
+  void choose(const ModelView& model, const std::map<std::string, Extents>& shapes);
   Accelerator* gpu() const { return gpu_.get(); }
   PriceStore& store() { return store_; }
   /// How a call was done when it was measured; empty if it was not.
@@ -53,6 +58,7 @@ class Pricing {
   std::unique_ptr<RecordedPrices> times_;
   std::unique_ptr<KernelPrices> bytes_, launches_;
   std::size_t measured_ = 0;
+  std::string why_predicted_;  // why records do not count; empty if they do
 };
 
 }  // namespace taso

@@ -73,6 +73,12 @@ std::optional<Cost> RecordedPrices::look_up(const Call& call) const {
   return cost;
 }
 
+void RecordedPrices::forget_records() {
+  const std::unique_lock lock(mutex_);
+  database_ = std::make_shared<PriceDatabase>();
+  known_.clear();
+}
+
 void RecordedPrices::learn(const Call& call, Cost cost) {
   const std::size_t hash = hash_of(call);
   const std::unique_lock lock(mutex_);

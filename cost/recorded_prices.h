@@ -18,6 +18,8 @@ class RecordedPrices : public KernelPrices {
   RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision);
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
+  /// From now on nothing counts as measured that was recorded before.
+  void forget_records();
   /// From now on this is what the call costs. Not while others ask.
   void learn(const Call& call, Cost cost);
   /// The price if it was measured.
