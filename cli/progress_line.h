@@ -13,7 +13,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(Console& console) : console_(console) {}
 
-  /// Says the line if the last one is old enough; asks for it only then.
+  /// Says the line if the last one is old enough; asks for it only then. On a terminal the first is drawn at once.
   void show(const std::function<std::string()>& line);
   double seconds() const;  ///< since it was made
 
@@ -22,7 +22,7 @@ class ProgressLine {
 
   Console& console_;
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point said_ = start_;
+  Clock::time_point said_ = console_.is_live() ? Clock::time_point() : start_;
 };
 
 }  // namespace taso
