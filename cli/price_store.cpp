@@ -42,7 +42,13 @@ PriceStore::PriceStore(std::optional<fs::path> file) : file_(file ? *file : own_
     for (const fs::path& one : shipped) all_->merge(read(one));
   }
   if (const auto machines = all_->machines(); !machines.empty()) shipped_machine_ = machines.front();
-  if (!file_.empty() && fs::exists(file_)) all_->merge(read(file_));
+  std::error_code error;
+  if (file_.empty() || !fs::exists(file_, error)) return;
+  try {
+    all_->merge(read(file_));
+  } catch (const InputError& trouble) {
+    throw InputError(fmt::format("{} (remove the file, or name another by --prices)", trouble.what()));
+  }
 }
 
 void PriceStore::add(const std::string& machine, const std::string& call, RecordedPrice price) {

@@ -73,6 +73,9 @@ LoadedModel load(const path& file, const BenchSettings& settings) {
     if (!extents)
       throw InputError(fmt::format("{}: the input '{}' has no known shape: give it by --test-input-shape",
                                    file.string(), on_one_line(input.node->as_input()->name)));
+    if (size_of(input.type().element) == 0)
+      throw InputError(fmt::format("{}: the input '{}' is of a type that cannot be made up", file.string(),
+                                   on_one_line(input.node->as_input()->name)));
     loaded.inputs.push_back(random_input(random, input.type().element, *extents));
   }
   return loaded;
@@ -176,6 +179,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
       console.say(Level::result,
                   fmt::format("{} prices of {}", with_commas(taken.size(machine)), on_one_line(machine)));
   }
+  if (settings.json) const AtomicFile trial(*settings.json);  // better now than after the work
   console.begin_log();
   bool agree = true;
   if (!settings.models.empty()) {

@@ -96,15 +96,17 @@ bool is_whole(const Pointwise& step, const Extents& extents) {
 }
 
 /// Sums in the order that the engines compiled ahead know: what is as large as the result first, then the bias.
-std::vector<Pointwise> in_known_order(std::vector<Pointwise> epilogue, const Extents& extents) {
+std::vector<Pointwise> in_known_order(const std::vector<Pointwise>& epilogue, const Extents& extents) {
   const auto is_sum = [](const Pointwise& step) { return step.mode == Pointwise::Mode::add; };
+  std::vector<Pointwise> ordered;
   for (auto begin = epilogue.begin(); begin != epilogue.end();) {
-    begin = std::find_if(begin, epilogue.end(), is_sum);
-    const auto end = std::find_if_not(begin, epilogue.end(), is_sum);
-    std::stable_partition(begin, end, [&](const Pointwise& step) { return is_whole(step, extents); });
+    const auto end = is_sum(*begin) ? std::find_if_not(begin, epilogue.end(), is_sum) : begin + 1;
+    for (const bool whole : {true, false})
+      for (auto step = begin; step != end; ++step)
+        if (is_whole(*step, extents) == whole) ordered.push_back(*step);
     begin = end;
   }
-  return epilogue;
+  return ordered;
 }
 
 }  // namespace

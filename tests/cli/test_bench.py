@@ -5,7 +5,7 @@ import os
 import re
 
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from opt_models import floats, model_of, run, save, with_batch_norm, with_identity, with_nothing_to_do
 
@@ -72,6 +72,15 @@ def test_bad_prices_are_refused(text, taso_bench, tmp_path, home):
     assert not (tmp_path / "cache/taso/measured.prices").exists()
 
 
+def test_damaged_prices_of_ones_own_are_told_with_the_remedy(taso_bench, taso_opt, tmp_path, home):
+    model = save(with_nothing_to_do(), tmp_path / "model.onnx")
+    (tmp_path / "cache/taso").mkdir()
+    (tmp_path / "cache/taso/measured.prices").write_text("nothing\n")
+    for program, arguments in [(taso_bench, ("--device", "cpu")), (taso_opt, ("--dry-run",))]:
+        done = run(program, model, *arguments, **home)
+        assert done.code == 3 and "measured.prices:1: " in done.err and "remove the file" in done.err, done
+
+
 def test_usage(taso_bench, tmp_path, home):
     model = save(with_nothing_to_do(), tmp_path / "model.onnx")
     for arguments, message in [
@@ -99,6 +108,13 @@ def test_what_cannot_be_run_is_named(taso_bench, tmp_path, home):
     done = run(taso_bench, "--device", "cpu", save(model, tmp_path / "model.onnx"), **home)
     assert done.code == 3 and "Nothing" in done.err, done
     assert run(taso_bench, "--device", "cpu", tmp_path / "missing.onnx", **home).code == 3
+    words = model_of([helper.make_node("Identity", ["x"], ["y"])],
+                     *([helper.make_tensor_value_info(name, TensorProto.STRING, [2])] for name in "xy"))
+    done = run(taso_bench, "--device", "cpu", save(words, tmp_path / "words.onnx"), **home)
+    assert done.code == 3 and "cannot be made up" in done.err, done
+    figures = tmp_path / "nowhere/figures.json"
+    done = run(taso_bench, "--device", "cpu", save(with_nothing_to_do(), tmp_path / "m.onnx"), "--json", figures, **home)
+    assert done.code == 6 and "median" not in done.err, done
 
 
 def test_without_a_gpu_it_is_said(taso_bench, taso_opt, tmp_path, home):
