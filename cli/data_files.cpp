@@ -23,6 +23,18 @@ std::optional<std::filesystem::path> find_data_file(const std::filesystem::path&
   return std::nullopt;
 }
 
+std::optional<std::filesystem::path> user_cache_folder() {
+  // A relative path is to be ignored, says the specification of these variables.
+  const auto folder = [](const char* variable) -> std::optional<std::filesystem::path> {
+    const char* text = std::getenv(variable);
+    if (text == nullptr || *text != '/') return std::nullopt;
+    return text;
+  };
+  if (const auto cache = folder("XDG_CACHE_HOME")) return *cache / "taso";
+  if (const auto home = folder("HOME")) return *home / ".cache" / "taso";
+  return std::nullopt;
+}
+
 std::optional<std::string> trouble_with_data_folder() {
   const char* named = std::getenv("TASO_DATA");
   std::error_code error;

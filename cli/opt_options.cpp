@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/command_line.h"
 #include "cli/ending.h"
 #include "cli/option_values.h"
 #include "ops/onnx/cleanup.h"
@@ -180,18 +181,11 @@ OptCommand parse_opt_command(int argc, const char* const* argv) {
   CLI::App app("Rewrites an ONNX model into a faster one that computes the same.", "taso-opt");
   app.set_help_flag("-h,--help", "Print this and end");
   declare(app, raw, command.options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+  if (auto help = take_apart(app, argc, argv)) {
     command.kind = OptCommand::Kind::help;
-    command.help = app.help();
+    command.help = std::move(*help);
     return command;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
   }
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& value : option->results())
-      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
   command.options.console.program = "taso-opt";
   command.options.console.verbosity = raw.verbose - raw.quiet;
   command.options.console.color = color_named(raw.color);

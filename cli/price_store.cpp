@@ -1,7 +1,6 @@
 #include "cli/price_store.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,13 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path own_file() {
-  const auto folder = [](const char* variable) -> fs::path {
-    const char* text = std::getenv(variable);
-    return text == nullptr || *text != '/' ? fs::path() : fs::path(text);
-  };
-  if (const fs::path cache = folder("XDG_CACHE_HOME"); !cache.empty()) return cache / "taso" / "measured.prices";
-  if (const fs::path home = folder("HOME"); !home.empty()) return home / ".cache" / "taso" / "measured.prices";
-  return {};
+  const auto cache = user_cache_folder();
+  return cache ? *cache / "measured.prices" : fs::path();
 }
 
 PriceDatabase read(const fs::path& file) {
@@ -71,11 +65,7 @@ void PriceStore::save() {
   PriceDatabase kept;
   if (fs::exists(file_)) kept = read(file_);  // another run may have added to it
   kept.merge(news_);
-  const std::string text = kept.text();
-  AtomicFile out(file_);
-  out.write(text.data(), text.size());
-  out.sync();
-  out.rename();
+  write_file(file_, kept.text());
   news_ = {};
   has_news_ = false;
 }

@@ -154,13 +154,6 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
   }
 }
 
-void write(const path& file, const std::string& text) {
-  AtomicFile out(file);
-  out.write(text.data(), text.size());
-  out.sync();
-  out.rename();
-}
-
 }  // namespace
 
 Ending bench(const BenchSettings& settings, Console& console) {
@@ -199,11 +192,11 @@ Ending bench(const BenchSettings& settings, Console& console) {
         if (!one.profile.empty())
           console.say(Level::result, fmt::format("{}\n{}", on_one_line(one.model.string()), profile_of(one)));
       console.say(Level::result, table_of(report));
-      if (settings.json) write(*settings.json, json_of(report));
+      if (settings.json) write_file(*settings.json, json_of(report));
       for (const BenchFigures& one : report.models) agree = agree && one.agrees;
     }
   }
-  if (settings.exported) write(*settings.exported, pricing.store().all().text());
+  if (settings.exported) write_file(*settings.exported, pricing.store().all().text());
   if (!agree) {
     console.error("an output on the GPU is not what the reference computes");
     return Ending::check_failed;

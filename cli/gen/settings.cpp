@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/command_line.h"
 #include "cli/ending.h"
 #include "cli/gen/operator_sets.h"
 #include "cli/option_values.h"
@@ -121,21 +122,14 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
       "taso-gen");
   app.set_help_flag("-h,--help", "Print this and end");
   declare(app, raw, command.settings);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+  if (auto help = take_apart(app, argc, argv)) {
     command.kind = GenCommand::Kind::help;
-    command.help = app.help();
+    command.help = std::move(*help);
     return command;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
   }
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& value : option->results())
-      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
+  for (const CLI::Option* option : app.get_options())
     if (option->get_items_expected_max() == 1 && option->count() > 1)
       throw UsageError(fmt::format("{} is given more than once", option->get_name()));
-  }
   GenSettings& settings = command.settings;
   settings.console.program = "taso-gen";
   settings.console.verbosity = raw.verbose - raw.quiet;

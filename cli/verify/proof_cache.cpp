@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/data_files.h"
 #include "cli/version.h"
 #include "ops/error.h"
 #include "ops/onnx/atomic_file.h"
@@ -84,15 +85,8 @@ class FolderLock {
 }  // namespace
 
 std::optional<std::filesystem::path> default_cache_folder() {
-  // A relative path is to be ignored, says the specification of these variables.
-  const auto folder = [](const char* variable) -> std::optional<std::filesystem::path> {
-    const char* text = std::getenv(variable);
-    if (text == nullptr || *text != '/') return std::nullopt;
-    return text;
-  };
-  if (const auto cache = folder("XDG_CACHE_HOME")) return *cache / "taso" / "proofs";
-  if (const auto home = folder("HOME")) return *home / ".cache" / "taso" / "proofs";
-  return std::nullopt;
+  const auto cache = user_cache_folder();
+  return cache ? std::optional(*cache / "proofs") : std::nullopt;
 }
 
 ProofCache::ProofCache(const std::filesystem::path& folder, const std::string& properties, const VerifyOptions& options)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/command_line.h"
 #include "cli/ending.h"
 #include "cli/option_values.h"
 #include "cli/places.h"
@@ -132,18 +133,11 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
   CLI::App app("Proves or refutes rewrite rules of tensor programs, for all shapes.", "taso-verify");
   app.set_help_flag("-h,--help", "Print this and end");
   declare(app, raw, command.settings);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+  if (auto help = take_apart(app, argc, argv)) {
     command.kind = VerifyCommand::Kind::help;
-    command.help = app.help();
+    command.help = std::move(*help);
     return command;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
   }
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& value : option->results())
-      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
   command.settings.console.program = "taso-verify";
   command.settings.console.verbosity = raw.verbose - raw.quiet;
   command.settings.console.color = color_named(raw.color);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/command_line.h"
 #include "cli/ending.h"
 #include "cli/option_values.h"
 #include "ops/error.h"
@@ -119,18 +120,11 @@ Command parse_command(int argc, const char* const* argv) {
   CLI::App app("Writes the benchmark networks of the field as ONNX models, with seeded parameters.", "taso-networks");
   app.set_help_flag("-h,--help", "Print this and end");
   declare(app, raw);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
+  if (auto help = take_apart(app, argc, argv)) {
     command.kind = Command::Kind::help;
-    command.help = app.help();
+    command.help = std::move(*help);
     return command;
-  } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
   }
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& value : option->results())
-      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
   Console::Options& console = command.settings.console;
   console.program = "taso-networks";
   console.verbosity = raw.verbose - raw.quiet;
