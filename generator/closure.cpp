@@ -57,7 +57,8 @@ class Closure::Match {
       values_[step.node] = id;
       go_on(at + 1);
     } else {
-      if (!owner_.schemas_[id].test(node.schema)) return;
+      // No rule makes more of a bare input.
+      if (owner_.values_[id].size == 0 || !owner_.schemas_[id].test(node.schema)) return;
       values_[step.node] = id;
       const auto entries = owner_.entries_of(id);
       auto entry = std::partition_point(entries.begin(), entries.end(),

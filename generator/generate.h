@@ -15,7 +15,7 @@ namespace taso {
 
 /// Raised with every change that may change what is decided about a candidate: runs that were cut short are taken up
 /// again with the same number only.
-constexpr unsigned generator_revision = 3;
+constexpr unsigned generator_revision = 4;
 
 /// What relu and maxima do beyond polynomials shows in small terms: laws that rest on an order are looked for with so many
 /// operators, whatever is asked for.
