@@ -1,6 +1,11 @@
 #include "cli/price_store.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,6 +29,23 @@ PriceDatabase read(const fs::path& file) {
   const Source source = Source::read(file.string());
   return PriceDatabase::parse(source.text(), source.name());
 }
+
+/// Keeps other processes from saving into a folder at the same time. Where the file system has no locks, nothing is locked.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (folder_ >= 0 && ::flock(folder_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~FolderLock() {
+    if (folder_ >= 0) ::close(folder_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int folder_;
+};
 
 }  // namespace
 
@@ -62,6 +84,7 @@ void PriceStore::save() {
   if (file_.empty()) throw EnvironmentError("there is no place for measured prices: name one by --prices");
   std::error_code error;
   if (file_.has_parent_path()) fs::create_directories(file_.parent_path(), error);
+  const FolderLock lock(file_.has_parent_path() ? file_.parent_path() : fs::path("."));
   PriceDatabase kept;
   if (fs::exists(file_)) kept = read(file_);  // another run may have added to it
   kept.merge(news_);

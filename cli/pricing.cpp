@@ -9,6 +9,7 @@
 #include "cli/progress_line.h"
 #include "cli/table.h"
 #include "cost/plan.h"
+#include "cost/residence.h"
 #include "ops/error.h"
 
 namespace taso {
@@ -45,9 +46,9 @@ void Pricing::measure(const Call& call) {
     times_->learn(call, price_of_impossible);
     return;
   }
-  const RecordedPrice price{found.nanoseconds, found.spread, found.is_settled, found.choice};
+  const RecordedPrice price{found.nanoseconds, found.spread, found.is_settled, found.choice, found.warm_nanoseconds};
   store_.add(machine_, text, price);
-  times_->learn(call, cost_of(price));
+  times_->learn(call, price);
   ++measured_;
 }
 
@@ -78,6 +79,12 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
 }
 
 void Pricing::choose(const ModelView& model, const std::map<std::string, Extents>& shapes) {
+  try {
+    const Graph graph = import_model(model).graph;
+    suit(graph, sizes_from(graph, shapes));
+  } catch (const InputError&) {
+    return;  // there will be no figures either
+  }
   if (machine_.empty() || gpu_) return;
   const auto figures = figures_of(model, shapes, Objective::time, *this);
   const double share = figures && figures->seconds > 0 ? figures->measured / figures->seconds : 0;
@@ -85,6 +92,10 @@ void Pricing::choose(const ModelView& model, const std::map<std::string, Extents
   times_->forget_records();
   why_predicted_ =
       fmt::format("predicted: only {:.0f} % of this model's time was measured on {}", 100 * share, machine_);
+}
+
+void Pricing::suit(const Graph& graph, const DimensionSizes& sizes) {
+  times_->set_warm(stay_in_cache(weight_bytes_of(graph, sizes, times_->precision())));
 }
 
 const KernelPrices& Pricing::of(Objective objective) const {

@@ -34,8 +34,11 @@ class Pricing {
   /// Of time.
   const RecordedPrices& times() const { return *times_; }
   /// Recorded prices count only if they cover nearly all that the model takes: half of them measured and half predicted, two
-  /// graphs could not be compared. To be called once, with the model that is to be optimised.
+  /// graphs could not be compared. To be called once, with the model that is to be optimised; for its kind of prices (see
+  /// `suit`) too.
   void choose(const ModelView& model, const std::map<std::string, Extents>& shapes);
+  /// From now on kernels cost what they do in a network with such weights: whether those come from memory or stay in the cache.
+  void suit(const Graph& graph, const DimensionSizes& sizes);
   Accelerator* gpu() const { return gpu_.get(); }
   PriceStore& store() { return store_; }
   /// How a call was done when it was measured; empty if it was not.

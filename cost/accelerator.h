@@ -12,10 +12,23 @@
 
 namespace taso {
 
+/// What a call finds when it is measured.
+struct Surroundings {
+  /// What ran just before it.
+  enum class Before : std::uint8_t {
+    itself,   ///< the same call: its code and what it reads lie as near as they can
+    writer,   ///< a kernel that has written what it reads, but for weights, on all multiprocessors
+    stranger  ///< such a kernel, with so much code that the call's has to be fetched again
+  };
+  Before before = Before::stranger;
+  bool is_warm = false;  ///< its weights are in the cache, as those of a small network stay there from run to run
+};
+
 struct Measurement {
-  double nanoseconds = 0;  ///< median
-  double spread = 0;       ///< half of the distance between the quartiles, as a part of the median
-  bool is_settled = true;  ///< whether repeated rounds agreed
+  double nanoseconds = 0;       ///< median
+  double warm_nanoseconds = 0;  ///< the same with weights from the cache; 0: nobody has measured that
+  double spread = 0;            ///< half of the distance between the quartiles, as a part of the median
+  bool is_settled = true;       ///< whether repeated rounds agreed
   std::string
       choice;  ///< the way it was done: lowering, then the library's engine or algorithm for each of its launches
   std::string trouble;  ///< why there is no figure; empty if there is one
@@ -69,6 +82,8 @@ class Accelerator {
   virtual std::string device() const = 0;    ///< "NVIDIA H200"
   virtual std::string versions() const = 0;  ///< "driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0"
   virtual Measurement measure(const Call& call) = 0;
+  /// A way that was chosen before, measured once more. Throws EnvironmentError if it cannot be done so.
+  virtual Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) = 0;
   /// All ways that there are, each looked at briefly, in no order of merit: for people who want to see what there is.
   virtual std::vector<Measurement> measure_all(const Call& call) { return {measure(call)}; }
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;

@@ -44,6 +44,10 @@ inline constexpr double step_tf32 = 3.6;
 inline constexpr double step_float32 = 21.0;
 inline constexpr double step_float64 = 24.0;
 
+/// Bytes of the cache. Whose weights take up at most this share of it finds them there in the next run.
+inline constexpr double cache_bytes = 50e6;
+inline constexpr double resident_share = 0.5;
+
 /// How much longer a step of a convolution takes where channels come first.
 inline constexpr double channels_first = 1.9;
 

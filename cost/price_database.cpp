@@ -13,7 +13,7 @@
 namespace taso {
 namespace {
 
-constexpr std::string_view first_line = "taso prices 1";
+constexpr std::string_view first_line = "taso prices 2", older_first_line = "taso prices 1";
 constexpr std::string_view machine_word = "machine ";
 
 std::optional<double> number_of(std::string_view text) {
@@ -44,10 +44,15 @@ std::optional<RecordedPrice> price_of(const std::array<std::string_view, 4>& fie
     price.is_settled = false;
     spread.remove_suffix(1);
   }
-  const auto nanoseconds = number_of(fields[0]), percent = number_of(spread);
+  const std::size_t slash = fields[0].find('/');
+  const bool has_warm = slash != std::string_view::npos;
+  const auto nanoseconds = number_of(fields[0].substr(0, slash)), percent = number_of(spread);
+  const auto warm = has_warm ? number_of(fields[0].substr(slash + 1)) : 0;
   // Beyond what a kernel may cost nothing is believed.
-  if (!nanoseconds || !percent || *nanoseconds * 1e3 > static_cast<double>(highest_kernel_price)) return std::nullopt;
+  constexpr auto most = static_cast<double>(highest_kernel_price) / 1e3;
+  if (!nanoseconds || !percent || !warm || *nanoseconds > most || *warm > most) return std::nullopt;
   price.nanoseconds = *nanoseconds;
+  price.warm_nanoseconds = *warm;
   price.spread = *percent / 100;
   price.choice = fields[2];
   return price;
@@ -66,9 +71,12 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (++number == 1) {
-      if (line != first_line) refuse(fmt::format("a file of prices begins with '{}'", first_line));
+      if (line != first_line && line != older_first_line)
+        refuse(fmt::format("a file of prices begins with '{}'", first_line));
       continue;
     }
+    // What is left of a call that was cut off would be another call.
+    if (end == std::string_view::npos) refuse("the file breaks off in the middle of this line");
     if (line.empty() || line.front() == '#') continue;
     if (line.starts_with(machine_word)) {
       prices = &database.prices_[std::string(line.substr(machine_word.size()))];
@@ -91,8 +99,9 @@ std::string PriceDatabase::text() const {
     if (prices.empty()) continue;
     text += fmt::format("{}{}\n", machine_word, machine);
     for (const auto& [call, price] : prices)
-      text += fmt::format("{:.1f}\t{:.1f}{}\t{}\t{}\n", price.nanoseconds, price.spread * 100,
-                          price.is_settled ? "" : "?", price.choice, call);
+      text += fmt::format("{:.1f}{}\t{:.1f}{}\t{}\t{}\n", price.nanoseconds,
+                          price.warm_nanoseconds > 0 ? fmt::format("/{:.1f}", price.warm_nanoseconds) : "",
+                          price.spread * 100, price.is_settled ? "" : "?", price.choice, call);
   }
   return text;
 }

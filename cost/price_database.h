@@ -1,10 +1,11 @@
 // Prices of kernels that were measured, by machine and by call: a text that can be compared and merged line by line.
 //
-//   taso prices 1
+//   taso prices 2
 //   machine NVIDIA H200, driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0
-//   3412.5<TAB>0.4<TAB>fused: engine 35<TAB>convolution tf32: ...
+//   3412.5/2911.0<TAB>0.4<TAB>fused: engine 35<TAB>convolution tf32: ...
 //
-// Nanoseconds, the spread in percent ("?" behind it where repeated measurements did not agree), how it was done, and the call
+// Nanoseconds with weights from memory and, behind a slash, from the cache, which may be missing and is where "taso prices 1"
+// stands above; the spread in percent ("?" behind it where repeated measurements did not agree), how it was done, and the call
 // (see text_of). Lines are sorted by call.
 #pragma once
 
@@ -17,9 +18,10 @@ namespace taso {
 
 struct RecordedPrice {
   double nanoseconds = 0;
-  double spread = 0;       ///< a part of the median
-  bool is_settled = true;  ///< repeated measurements agreed
-  std::string choice;      ///< the way it was done
+  double spread = 0;            ///< a part of the median
+  bool is_settled = true;       ///< repeated measurements agreed
+  std::string choice;           ///< the way it was done
+  double warm_nanoseconds = 0;  ///< with weights from the cache; 0: nobody has measured that
   bool operator==(const RecordedPrice&) const = default;
 };
 

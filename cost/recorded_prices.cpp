@@ -46,8 +46,9 @@ std::size_t hash_of(const Call& call) {
 
 }  // namespace
 
-Cost cost_of(const RecordedPrice& price) {
-  return std::min(static_cast<Cost>(std::llround(price.nanoseconds * 1e3)), highest_kernel_price);
+Cost cost_of(const RecordedPrice& price, bool is_warm) {
+  const double nanoseconds = is_warm && price.warm_nanoseconds > 0 ? price.warm_nanoseconds : price.nanoseconds;
+  return std::min(static_cast<Cost>(std::llround(nanoseconds * 1e3)), highest_kernel_price);
 }
 
 RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision)
@@ -63,14 +64,14 @@ std::optional<Cost> RecordedPrices::look_up(const Call& call) const {
   };
   {
     const std::shared_lock lock(mutex_);
-    if (const Known* known = find()) return known->cost;
+    if (const Known* known = find()) return known->cost(is_warm_);
   }
   const std::unique_lock lock(mutex_);
-  if (const Known* known = find()) return known->cost;
-  std::optional<Cost> cost;
-  if (const RecordedPrice* recorded = database_->find(machine_, text_of(call))) cost = cost_of(*recorded);
-  known_.emplace(hash, Known{call, cost});
-  return cost;
+  if (const Known* known = find()) return known->cost(is_warm_);
+  Known fresh{call, std::nullopt};
+  if (const RecordedPrice* recorded = database_->find(machine_, text_of(call)))
+    fresh.costs = {cost_of(*recorded), cost_of(*recorded, true)};
+  return known_.emplace(hash, std::move(fresh))->second.cost(is_warm_);
 }
 
 void RecordedPrices::forget_records() {
@@ -79,16 +80,16 @@ void RecordedPrices::forget_records() {
   known_.clear();
 }
 
-void RecordedPrices::learn(const Call& call, Cost cost) {
+void RecordedPrices::learn(const Call& call, const Costs& costs) {
   const std::size_t hash = hash_of(call);
   const std::unique_lock lock(mutex_);
   const auto [first, last] = known_.equal_range(hash);
   for (auto one = first; one != last; ++one)
     if (one->second.call == call) {
-      one->second.cost = cost;
+      one->second.costs = costs;
       return;
     }
-  known_.emplace(hash, Known{call, cost});
+  known_.emplace(hash, Known{call, costs});
 }
 
 std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {

@@ -11,7 +11,8 @@
 
 namespace taso {
 
-Cost cost_of(const RecordedPrice& price);
+/// `is_warm`: with weights from the cache, if that was measured.
+Cost cost_of(const RecordedPrice& price, bool is_warm = false);
 
 class RecordedPrices : public KernelPrices {
  public:
@@ -20,23 +21,35 @@ class RecordedPrices : public KernelPrices {
   Cost noise() const override { return h200_noise; }
   /// From now on nothing counts as measured that was recorded before.
   void forget_records();
+  /// From now on prices are those with weights from the cache, as far as these are known, or no longer. Not while others ask.
+  void set_warm(bool is_warm) { is_warm_ = is_warm; }
+  bool is_warm() const { return is_warm_; }
   /// From now on this is what the call costs. Not while others ask.
-  void learn(const Call& call, Cost cost);
+  void learn(const Call& call, Cost cost) { learn(call, Costs{cost, cost}); }
+  void learn(const Call& call, const RecordedPrice& price) { learn(call, Costs{cost_of(price), cost_of(price, true)}); }
   /// The price if it was measured.
   std::optional<Cost> measured(const GraphView& view, const Kernel& kernel) const;
 
   Precision precision() const { return precision_; }
 
  private:
+  struct Costs {
+    Cost cold = 0, warm = 0;
+  };
   struct Known {
     Call call;
-    std::optional<Cost> cost;
+    std::optional<Costs> costs;
+    std::optional<Cost> cost(bool is_warm) const {
+      return costs ? std::optional(is_warm ? costs->warm : costs->cold) : std::nullopt;
+    }
   };
+  void learn(const Call& call, const Costs& costs);
   std::optional<Cost> look_up(const Call& call) const;
 
   std::shared_ptr<const PriceDatabase> database_;
   std::string machine_;
   Precision precision_;
+  bool is_warm_ = false;
   Roofline roofline_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call: text is slow to make

@@ -23,6 +23,7 @@ std::string operators_of(const Kernel& kernel, const WholeGraph& view) {
 }  // namespace
 
 GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricing_(pricing) {
+  pricing.suit(graph, {});
   pricing.measure_kernels(graph, {});
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
     auto view = std::make_unique<WholeGraph>(graph, DimensionSizes(), layout);

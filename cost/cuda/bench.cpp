@@ -14,6 +14,7 @@ constexpr std::size_t unit = 256;  // what places in the pool are multiples of
 constexpr std::size_t most_weight_bytes = std::size_t{400} << 20;
 constexpr std::size_t most_copies = 41;
 constexpr std::size_t most_kept = 4;
+constexpr std::size_t most_rewritten = std::size_t{16} << 20;  // more would not be found in the cache in any case
 
 std::size_t rounded(std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
@@ -25,10 +26,18 @@ bool wants_positive(const Call& call) {
   });
 }
 
+unsigned count_multiprocessors() {
+  int device = 0, count = 0;
+  require(cudaGetDevice(&device), "the device");
+  require(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "its multiprocessors");
+  return static_cast<unsigned>(std::max(count, 1));
+}
+
 }  // namespace
 
 Bench::Bench(std::size_t cache_bytes)
     : cache_bytes_(cache_bytes),
+      multiprocessors_(count_multiprocessors()),
       stream_(make_stream()),
       begin_(make_event()),
       end_(make_event()),
@@ -60,6 +69,8 @@ void Bench::set_up(const Call& call, std::size_t scratch_bytes, std::size_t work
   agreement_ = reinterpret_cast<Agreement*>(take(sizeof(Agreement)));
   read_.clear();
   copy_distance_.clear();
+  rewritten_ = {};
+  std::size_t left = most_rewritten;
   const bool is_positive = wants_positive(call);
   std::uint64_t seed = 1;
   for (const Call::Operand& operand : call.read) {
@@ -69,6 +80,13 @@ void Bench::set_up(const Call& call, std::size_t scratch_bytes, std::size_t work
     for (std::size_t copy = 0; copy < copies; ++copy)
       fill_randomly(stream_.get(), data + copy * rounded(bytes), bytes, operand.element, is_positive, seed++);
     read_.push_back({data, bytes});
+    if (!operand.is_weight && rewritten_.count < Rewritten::most && left >= unit) {
+      // Of what is large the end was written last.
+      const std::size_t share = std::min(rounded(bytes), left / unit * unit);
+      rewritten_.data[rewritten_.count] = data + rounded(bytes) - share;
+      rewritten_.bytes[rewritten_.count++] = share;
+      left -= share;
+    }
     copy_distance_.push_back(operand.is_weight ? rounded(bytes) : 0);
   }
   const auto results_memory = [&] {
@@ -152,21 +170,45 @@ double Bench::estimate(const PreparedCall& call) {
   return microseconds(begin_, end_);
 }
 
-std::vector<double> Bench::time(const PreparedCall& call, std::size_t repetitions, std::size_t replays) {
+GraphExecution Bench::graph_of(const PreparedCall& call, std::size_t repetitions, const Surroundings& surroundings,
+                               bool with_call) {
   cudaStream_t const stream = stream_.get();
-  const Graph graph = capture(stream, [&] {
-    read_through(stream, flushed_.get(), flushed_.size(), reinterpret_cast<std::byte*>(agreement_));
+  std::byte* const nowhere = reinterpret_cast<std::byte*>(agreement_);
+  const auto before = [&] {
+    if (surroundings.before != Surroundings::Before::itself)
+      rewrite(stream, rewritten_, surroundings.before == Surroundings::Before::stranger, multiprocessors_, nowhere);
+  };
+  const auto repeat = [&](std::size_t count, std::size_t first) {
+    for (std::size_t i = 0; i < count; ++i) {
+      before();
+      if (with_call) call.launch(stream, places(surroundings.is_warm ? 0 : first + i));
+    }
+  };
+  return instantiate(capture(stream, [&] {
+    read_through(stream, flushed_.get(), flushed_.size(), nowhere);
     call.launch(stream, places(0));  // brings what is no weight back into the cache
+    repeat(1, 1);                    // the first of its kind may start otherwise
     require(cudaEventRecordWithFlags(begin_.get(), stream, cudaEventRecordExternal), "an event");
-    for (std::size_t i = 0; i < repetitions; ++i) call.launch(stream, places(i + 1));
+    repeat(repetitions, 2);
     require(cudaEventRecordWithFlags(end_.get(), stream, cudaEventRecordExternal), "an event");
-  });
-  const GraphExecution execution = instantiate(graph);
+  }));
+}
+
+std::vector<double> Bench::time(const PreparedCall& call, std::size_t repetitions, std::size_t replays,
+                                const Surroundings& surroundings) {
+  const bool is_alone = surroundings.before == Surroundings::Before::itself;
+  const GraphExecution execution = graph_of(call, repetitions, surroundings, true);
+  const GraphExecution others = is_alone ? GraphExecution() : graph_of(call, repetitions, surroundings, false);
+  const auto replay = [&](const GraphExecution& graph) {
+    require(cudaGraphLaunch(graph.get(), stream_.get()), "a graph");
+    require(cudaStreamSynchronize(stream_.get()), "a graph of " + call.choice);
+    return microseconds(begin_, end_) / static_cast<double>(repetitions);
+  };
   std::vector<double> times;
   for (std::size_t i = 0; i <= replays; ++i) {
-    require(cudaGraphLaunch(execution.get(), stream), "a graph");
-    require(cudaStreamSynchronize(stream), "a graph of " + call.choice);
-    if (i > 0) times.push_back(microseconds(begin_, end_) / static_cast<double>(repetitions));  // the first warms up
+    double time = replay(execution);
+    if (!is_alone) time -= replay(others);
+    if (i > 0) times.push_back(std::max(time, 0.0));  // the first warms up
   }
   return times;
 }

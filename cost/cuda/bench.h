@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "cost/accelerator.h"
 #include "cost/cuda/device_data.h"
 #include "cost/cuda/handles.h"
 #include "cost/cuda/libraries.h"
@@ -28,8 +29,9 @@ class Bench {
 
   /// Microseconds of one run, roughly.
   double estimate(const PreparedCall& call);
-  /// Microseconds of each of so many replays of a graph, divided by the repetitions in it.
-  std::vector<double> time(const PreparedCall& call, std::size_t repetitions, std::size_t replays);
+  /// Microseconds of each of so many replays of a graph, divided by the repetitions in it. What runs in between is taken off.
+  std::vector<double> time(const PreparedCall& call, std::size_t repetitions, std::size_t replays,
+                           const Surroundings& surroundings);
   /// Lets the clocks rise.
   void wake();
 
@@ -40,8 +42,13 @@ class Bench {
   };
   Places places(std::size_t copy) const;
   std::byte* take(std::size_t bytes);
+  /// A graph that empties the cache, runs the call once, and then so often between the two events, behind what runs before
+  /// it; without the call only that.
+  GraphExecution graph_of(const PreparedCall& call, std::size_t repetitions, const Surroundings& surroundings,
+                          bool with_call);
 
   std::size_t cache_bytes_;
+  unsigned multiprocessors_;
   Stream stream_;
   Event begin_, end_;
   DeviceBuffer flushed_, pool_;
@@ -52,6 +59,7 @@ class Bench {
   std::vector<Memory> read_;  ///< of a weight: the first copy; others follow at the distance below
   std::vector<std::size_t> copy_distance_;
   std::vector<Memory> written_;
+  Rewritten rewritten_;  ///< what is read and no weight
   std::vector<std::vector<Memory>> kept_;
   std::size_t copies_ = 1, kept_count_ = 0;
   std::byte* scratch_ = nullptr;

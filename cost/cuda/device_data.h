@@ -30,4 +30,14 @@ Agreement compare(cudaStream_t stream, const std::byte* data, const std::byte* r
 /// Reads so many bytes that nothing else is left in the cache.
 void read_through(cudaStream_t stream, const std::byte* data, std::size_t bytes, std::byte* nowhere);
 
+/// Bytes that a kernel writes again, as they are.
+struct Rewritten {
+  static constexpr std::size_t most = 12;
+  std::byte* data[most] = {};
+  std::size_t bytes[most] = {};  ///< whole multiples of 16
+  std::size_t count = 0;
+};
+/// Writes them from all multiprocessors. `with_code`: through more code than caches of instructions hold.
+void rewrite(cudaStream_t stream, const Rewritten& what, bool with_code, unsigned multiprocessors, std::byte* nowhere);
+
 }  // namespace taso::cuda

@@ -59,6 +59,9 @@ class CudaAccelerator : public Accelerator {
   }
 
   Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
+  Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {
+    return tuner().measure_choice(call, choice, surroundings);
+  }
   std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
     return std::make_unique<Program>(

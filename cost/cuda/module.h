@@ -8,7 +8,7 @@
 extern "C" {
 
 /// Raised whenever something below changes, or cost/accelerator.h; a program refuses a module that answers another number.
-constexpr std::int32_t taso_cuda_interface = 2;
+constexpr std::int32_t taso_cuda_interface = 3;
 
 /// Versions as the libraries number them themselves; 0 where there is none.
 struct TasoCudaProbe {

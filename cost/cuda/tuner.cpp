@@ -17,6 +17,10 @@ constexpr std::size_t fewest_repetitions = 5, most_repetitions = 40, careful_rep
 constexpr double careful_microseconds = 400;  ///< in one graph
 constexpr std::size_t most_rounds = 4;
 constexpr double settled = 0.03;
+constexpr double least_microseconds = 0.1;  ///< for what is next to nothing beside what runs before it
+
+/// At a first look: what is slow alone is slow in company.
+constexpr Surroundings alone{Surroundings::Before::itself, false};
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -47,6 +51,10 @@ double tolerance(const Call& call) {
     }
   }
   return most;
+}
+
+bool has_weights(const Call& call) {
+  return std::any_of(call.read.begin(), call.read.end(), [](const Call::Operand& one) { return one.is_weight; });
 }
 
 }  // namespace
@@ -97,7 +105,8 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
       }
       const double estimate = bench_.estimate(candidate.call);
       if (best > 0 && estimate > 4 * best + 30) throw EnvironmentError("far slower than others");
-      candidate.microseconds = median(bench_.time(candidate.call, first_repetitions, first_replays));
+      candidate.microseconds =
+          std::max(median(bench_.time(candidate.call, first_repetitions, first_replays, alone)), least_microseconds);
       if (best == 0 || candidate.microseconds < best) best = candidate.microseconds;
     } catch (const EnvironmentError& error) {
       candidate.trouble = error.what();
@@ -118,7 +127,7 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
       candidate.trouble = "its result is not what the others compute";
 }
 
-Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists) {
+Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings) {
   struct Rounds {
     const Candidate* candidate;
     std::size_t repetitions;
@@ -135,7 +144,8 @@ Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists) {
   result.is_settled = false;
   std::size_t best = 0;
   for (std::size_t round = 0; round < most_rounds && !result.is_settled; ++round) {
-    for (Rounds& one : all) one.times.push_back(bench_.time(one.candidate->call, one.repetitions, careful_replays));
+    for (Rounds& one : all)
+      one.times.push_back(bench_.time(one.candidate->call, one.repetitions, careful_replays, surroundings));
     best = 0;
     for (std::size_t i = 1; i < all.size(); ++i)
       if (all[i].last() < all[best].last()) best = i;
@@ -153,7 +163,7 @@ Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists) {
     times.insert(times.end(), before.begin(), before.end());
   }
   std::sort(times.begin(), times.end());
-  const double middle = quantile(times, 0.5);
+  const double middle = std::max(quantile(times, 0.5), least_microseconds);
   result.nanoseconds = middle * 1000;
   result.spread = (quantile(times, 0.75) - quantile(times, 0.25)) / 2 / middle;
   result.choice = all[best].candidate->call.choice;
@@ -179,11 +189,25 @@ Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
     std::stable_sort(finalists.begin(), finalists.end(),
                      [](const Candidate* a, const Candidate* b) { return a->microseconds < b->microseconds; });
     if (finalists.size() > limits_.finalists) finalists.resize(limits_.finalists);
-    return measure_carefully(std::move(finalists));
+    Measurement result = measure_carefully(finalists, Surroundings());
+    std::erase_if(finalists, [&](const Candidate* one) { return one->call.choice != result.choice; });
+    Surroundings warm;
+    warm.is_warm = true;
+    result.warm_nanoseconds = has_weights(call) ? measure_carefully(finalists, warm).nanoseconds : result.nanoseconds;
+    return result;
   } catch (const EnvironmentError& error) {
     none.trouble = error.what();
     return none;
   }
+}
+
+Measurement Tuner::measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) {
+  Candidate candidate{prepare_choice(libraries_, call, {}, choice), 0, 0, ""};
+  bench_.set_up(call, candidate.call.scratch_bytes, candidate.call.workspace_bytes());
+  bench_.run(
+      candidate.call);  // some libraries load their kernels when they are launched first, which a capture forbids
+  candidate.microseconds = std::max(bench_.estimate(candidate.call), least_microseconds);
+  return measure_carefully({&candidate}, surroundings);
 }
 
 std::vector<Measurement> Tuner::measure_all(const Call& call) {

@@ -1,7 +1,8 @@
 // Measures all ways to do a call and takes the fastest that computes what the others do.
 //
 // A call is measured as it runs in a network: many times in one CUDA graph, so that launches cost what they cost there; its
-// weights from memory, for so many others were read since the last time; what it reads and writes else in the cache.
+// weights from memory, for so many others were read since the last time, and the winner once more with weights that are in the
+// cache, for small networks; what it reads and writes else in the cache, where another kernel has just written it.
 #pragma once
 
 #include <memory>
@@ -25,6 +26,7 @@ class Tuner {
   explicit Tuner(Libraries& libraries, TuningLimits limits = {});
 
   Measurement measure(const Call& call, const Alignments& alignments);
+  Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings);
   /// Every way that was tried, in the order in which it was: first looks, at all of them, however long that takes.
   std::vector<Measurement> measure_all(const Call& call);
 
@@ -38,7 +40,7 @@ class Tuner {
   };
   std::vector<Candidate> prepare(const Call& call, const Alignments& alignments, double seconds, std::string& reason);
   void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
-  Measurement measure_carefully(std::vector<const Candidate*> finalists);
+  Measurement measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings);
 
   Libraries& libraries_;
   TuningLimits limits_;

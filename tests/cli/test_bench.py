@@ -1,5 +1,6 @@
 """taso-bench where there may be no GPU: the reference runs, prices move, and mistakes are told."""
 
+import concurrent.futures
 import json
 import os
 import re
@@ -9,7 +10,7 @@ from onnx import TensorProto, helper
 
 from opt_models import floats, model_of, run, save, with_batch_norm, with_identity, with_nothing_to_do
 
-PRICES = "taso prices 1\nmachine {}\n1234.5\t0.5\tfused: engine 3\tconvolution tf32: x\n"
+PRICES = "taso prices 2\nmachine {}\n1234.5/1200.0\t0.5\tfused: engine 3\tconvolution tf32: x\n"
 
 
 @pytest.fixture
@@ -63,13 +64,25 @@ def test_prices_move(taso_bench, tmp_path, home):
     assert kept.read_text() == before
 
 
-@pytest.mark.parametrize("text", ["", "something\n", "taso prices 2\n", "taso prices 1\n1\t1\tx\ty\n",
-                                  "taso prices 1\nmachine M\n1\t1\tx\n", "taso prices 1\nmachine M\n-1\t1\tx\ty\n"])
+@pytest.mark.parametrize("text", ["", "something\n", "taso prices 3\n", "taso prices 1\n1\t1\tx\ty\n",
+                                  "taso prices 1\nmachine M\n1\t1\tx\n", "taso prices 1\nmachine M\n-1\t1\tx\ty\n",
+                                  "taso prices 2\nmachine M\n1\t1\tx\tconvolution tf32: float32[1, 2"])
 def test_bad_prices_are_refused(text, taso_bench, tmp_path, home):
     (tmp_path / "bad.prices").write_text(text)
     done = run(taso_bench, "--import", tmp_path / "bad.prices", **home)
     assert done.code == 3 and re.search(r"bad\.prices:\d+: ", done.err), done
     assert not (tmp_path / "cache/taso/measured.prices").exists()
+
+
+def test_prices_that_are_saved_at_once_are_all_kept(taso_bench, tmp_path, home):
+    count = 12
+    for i in range(count):
+        (tmp_path / f"{i}.prices").write_text(PRICES.format(f"GPU {i}"))
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        runs = [pool.submit(run, taso_bench, "--import", tmp_path / f"{i}.prices", **home) for i in range(count)]
+        assert [one.result().code for one in runs] == [0] * count
+    kept = (tmp_path / "cache/taso/measured.prices").read_text()
+    assert kept.count("machine GPU ") == count, kept
 
 
 def test_damaged_prices_of_ones_own_are_told_with_the_remedy(taso_bench, taso_opt, tmp_path, home):

@@ -27,13 +27,22 @@ TEST_CASE("prices are written as they are read, sorted, machine by machine") {
       "7.5\t1.0\t\tcall a\n";
   const PriceDatabase database = PriceDatabase::parse(text, "p");
   CHECK(database.text() ==
-        "taso prices 1\nmachine A\n7.5\t1.0\t\tcall a\nmachine B\n1.0\t0.0\ttwo: engine 3\tcall a\n"
+        "taso prices 2\nmachine A\n7.5\t1.0\t\tcall a\nmachine B\n1.0\t0.0\ttwo: engine 3\tcall a\n"
         "2.0\t0.5?\tone\tcall b\n");
   CHECK(PriceDatabase::parse(database.text(), "p").text() == database.text());
   REQUIRE(database.find("B", "call b") != nullptr);
   CHECK(*database.find("B", "call b") == RecordedPrice{2, 0.005, false, "one"});
   CHECK(database.find("B", "call c") == nullptr);
   CHECK(database.find("C", "call a") == nullptr);
+}
+
+TEST_CASE("a price with weights from the cache may stand beside the other") {
+  const std::string text = "taso prices 2\nmachine M\n1.0/0.5\t0.0\tone\tcall a\n2.0\t0.0\ttwo\tcall b\n";
+  const PriceDatabase database = PriceDatabase::parse(text, "p");
+  CHECK(database.text() == text);
+  CHECK(cost_of(*database.find("M", "call a")) == 1000);
+  CHECK(cost_of(*database.find("M", "call a"), true) == 500);
+  CHECK(cost_of(*database.find("M", "call b"), true) == 2000);
 }
 
 TEST_CASE("of two databases the second counts where both have a price") {
@@ -50,11 +59,14 @@ TEST_CASE("of two databases the second counts where both have a price") {
 
 TEST_CASE("what is no file of prices is refused, with the line") {
   CHECK(refusal("") == "p:0: the file is empty");
-  CHECK(refusal("prices\n") == "p:1: a file of prices begins with 'taso prices 1'");
+  CHECK(refusal("prices\n") == "p:1: a file of prices begins with 'taso prices 2'");
   CHECK(refusal("taso prices 1\n1.0\t1.0\tx\ty\n") == "p:2: no line has said yet of which machine prices are");
   CHECK(refusal("taso prices 1\nmachine M\n1.0\t1.0\ty\n") ==
         "p:3: a price is nanoseconds, spread, choice and call, with tabs between");
-  for (const char* line : {"x\t1.0\tx\ty", "-1\t1.0\tx\ty", "nan\t1.0\tx\ty", "1e30\t1.0\tx\ty", "1\t\tx\ty"})
+  CHECK(refusal("taso prices 2\nmachine M\n1.0\t1.0\tx\tconvolu") ==
+        "p:3: the file breaks off in the middle of this line");
+  for (const char* line : {"1/\t1.0\tx\ty", "1/-1\t1.0\tx\ty", "1/1e30\t1.0\tx\ty", "x\t1.0\tx\ty", "-1\t1.0\tx\ty",
+                           "nan\t1.0\tx\ty", "1e30\t1.0\tx\ty", "1\t\tx\ty"})
     CHECK(refusal(std::string("taso prices 1\nmachine M\n") + line + "\n") ==
           "p:3: nanoseconds and spread are numbers from 0 on");
 }
@@ -83,5 +95,10 @@ TEST_CASE("what was measured counts, and the roofline for the rest") {
     for (const Plan::Step& step : by_roofline.steps)
       learning.learn(call_of(view, step.kernel, Precision::tf32).call, 1000);
     CHECK(plan(view, learning).cost == static_cast<Cost>(by_roofline.steps.size()) * 1000);
+    for (const Plan::Step& step : by_roofline.steps)
+      learning.learn(call_of(view, step.kernel, Precision::tf32).call, RecordedPrice{3, 0, true, "", 2});
+    CHECK(plan(view, learning).cost == static_cast<Cost>(by_roofline.steps.size()) * 3000);
+    learning.set_warm(true);
+    CHECK(plan(view, learning).cost == static_cast<Cost>(by_roofline.steps.size()) * 2000);
   }
 }
