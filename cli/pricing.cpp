@@ -64,6 +64,7 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
       if (known.insert(text_of(call)).second) missing.push_back(std::move(call));
     }
   }
+  gpu_->expect(missing);
   ProgressLine progress(console_);
   std::size_t done = 0;
   for (const Call& call : missing) {

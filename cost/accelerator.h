@@ -81,6 +81,8 @@ class Accelerator {
   virtual ~Accelerator() = default;
   virtual std::string device() const = 0;    ///< "NVIDIA H200"
   virtual std::string versions() const = 0;  ///< "driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0"
+  /// That these will be measured soon: what can be prepared beside other work, is.
+  virtual void expect(std::span<const Call> calls) { (void)calls; }
   virtual Measurement measure(const Call& call) = 0;
   /// A way that was chosen before, measured once more. Throws EnvironmentError if it cannot be done so.
   virtual Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) = 0;

@@ -83,6 +83,9 @@ struct SourceLaunch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::uint32_t block = 1;
   std::uint32_t shared_bytes = 0;  ///< dynamic
+  std::uint32_t cluster = 1;       ///< blocks that work together; the text says so too
+  /// It may begin before the launch ahead of it has ended, and says itself what it does not wait with.
+  bool begins_early = false;
   std::vector<Argument> arguments;
 };
 

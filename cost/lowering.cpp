@@ -260,6 +260,10 @@ void merge_batches(MatmulLaunch& launch) {
   }
 }
 
+void add_tensor_ways(const Call& call, std::vector<Lowering>& ways) {
+  for (auto& [name, launch] : tensor_product_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
+}
+
 /// The kernel for the rest of the chain, working on the product in scratch memory.
 SourceLaunch rest_of(const Product& product) {
   SourceLaunch launch = element_wise_source(product.rest());
@@ -305,11 +309,13 @@ std::vector<Lowering> lowerings(const Call& call) {
       const std::int64_t channels = call.read[product.main().operands[1]].extents[1];
       if (conv.groups > 1 && channels <= few_channels && conv.strides.size() == 2)
         ways.push_back({"direct", {direct_convolution_source(call)}, 0});
+      add_tensor_ways(call, ways);
       break;
     }
     case Kernel::Kind::matmul: {
       const Product product(call);
       add_ways(product, matmul(call, product), ways);
+      add_tensor_ways(call, ways);
       break;
     }
     case Kernel::Kind::element_wise: ways.push_back({"own", {element_wise_source(call)}, 0}); break;

@@ -76,6 +76,16 @@ std::unique_ptr<Prepared> Libraries::prepare(const Launch& launch, const Alignme
                     launch);
 }
 
+void Libraries::expect(const Call& call, const std::string& choice) {
+  std::vector<SourceLaunch> launches;
+  for (Lowering& lowering : lowerings(call)) {
+    if (!choice.empty() && !choice.starts_with(lowering.name + ": ")) continue;
+    for (Launch& launch : lowering.launches)
+      if (auto* const source = std::get_if<SourceLaunch>(&launch)) launches.push_back(std::move(*source));
+  }
+  sources_->expect(std::move(launches));
+}
+
 std::size_t PreparedCall::workspace_bytes() const {
   std::size_t most = 0;
   for (const auto& launch : launches) most = std::max(most, launch->workspace_bytes());

@@ -58,6 +58,9 @@ class CudaAccelerator : public Accelerator {
     return text;
   }
 
+  void expect(std::span<const Call> calls) override {
+    for (const Call& call : calls) libraries_.expect(call, "");
+  }
   Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
   Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {
     return tuner().measure_choice(call, choice, surroundings);

@@ -20,6 +20,8 @@ struct Places {
   std::vector<std::byte*> read, written;
   std::byte* scratch = nullptr;    ///< of the lowering
   std::byte* workspace = nullptr;  ///< of one launch at a time
+  /// Whether a launch waits for the one ahead of it in its stream alone: then it may begin before that one has ended.
+  bool has_one_before = true;
 
   std::byte* of(const Argument& argument) const {
     switch (argument.place) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -122,12 +123,13 @@ namespace {
 
 class PreparedSource : public Prepared {
  public:
-  PreparedSource(std::shared_ptr<void> loaded, cudaKernel_t kernel, const SourceLaunch& launch)
+  PreparedSource(std::shared_ptr<void> loaded, cudaKernel_t kernel, const SourceLaunch& launch, bool begins_early)
       : loaded_(std::move(loaded)),
         kernel_(kernel),
         grid_(launch.grid[0], launch.grid[1], launch.grid[2]),
         block_(launch.block),
         shared_(launch.shared_bytes),
+        begins_early_(begins_early),
         arguments_(launch.arguments) {}
 
   std::size_t workspace_bytes() const override { return 0; }
@@ -137,8 +139,17 @@ class PreparedSource : public Prepared {
     for (const Argument& argument : arguments_) pointers.push_back(places.of(argument));
     std::vector<void*> parameters;
     for (void*& pointer : pointers) parameters.push_back(&pointer);
-    require(cudaLaunchKernel(reinterpret_cast<const void*>(kernel_), grid_, block_, parameters.data(), shared_, stream),
-            "a kernel");
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid_;
+    config.blockDim = block_;
+    config.dynamicSmemBytes = shared_;
+    config.stream = stream;
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &early;
+    config.numAttrs = begins_early_ && places.has_one_before ? 1 : 0;
+    require(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kernel_), parameters.data()), "a kernel");
   }
 
  private:
@@ -146,10 +157,43 @@ class PreparedSource : public Prepared {
   cudaKernel_t kernel_;
   dim3 grid_, block_;
   std::uint32_t shared_;
+  bool begins_early_;
   std::vector<Argument> arguments_;
 };
 
 }  // namespace
+
+Compilers::Compilers() {
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, 16u);
+  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this](const std::stop_token& stop) { work_on(stop); });
+}
+
+Compilers::~Compilers() {
+  const std::lock_guard lock(mutex_);
+  waiting_.clear();
+}
+
+std::future<std::vector<char>> Compilers::submit(std::function<std::vector<char>()> work) {
+  std::packaged_task<std::vector<char>()> task(std::move(work));
+  std::future<std::vector<char>> result = task.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(task));
+  }
+  changed_.notify_one();
+  return result;
+}
+
+void Compilers::work_on(const std::stop_token& stop) {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait(lock, stop, [this] { return !waiting_.empty(); })) return;
+    std::packaged_task<std::vector<char>()> task = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    task();
+  }
+}
 
 SourceKernels::SourceKernels(int device, int capability)
     : device_(device), capability_(capability), folder_(cache_folder()) {}
@@ -167,12 +211,28 @@ std::vector<char> SourceKernels::compiled(const SourceLaunch& launch) const {
   return code;
 }
 
+void SourceKernels::expect(std::vector<SourceLaunch> launches) {
+  const std::lock_guard lock(mutex_);
+  for (SourceLaunch& launch : launches) {
+    const std::pair key{launch.source, launch.name};
+    if (!loaded_.contains(key) && !expected_.contains(key))
+      expected_[key] = compilers_.submit([this, launch = std::move(launch)] { return compiled(launch); });
+  }
+}
+
 std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<Loaded>& loaded = loaded_[{launch.source, launch.name}];
+  const std::pair key{launch.source, launch.name};
+  std::shared_ptr<Loaded>& loaded = loaded_[key];
   if (!loaded) {
     auto fresh = std::make_shared<Loaded>();
-    fresh->code = compiled(launch);
+    if (const auto expected = expected_.find(key); expected != expected_.end()) {
+      std::future<std::vector<char>> code = std::move(expected->second);
+      expected_.erase(expected);
+      fresh->code = code.get();
+    } else {
+      fresh->code = compiled(launch);
+    }
     require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "a compiled kernel");
     require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
@@ -185,7 +245,14 @@ std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
                                             static_cast<int>(launch.shared_bytes), device_),
             "shared memory for a kernel");
   }
-  return std::make_unique<PreparedSource>(loaded, loaded->kernel, launch);
+  constexpr std::uint32_t usual_cluster = 8;
+  if (launch.cluster > usual_cluster) {
+    require(cudaKernelSetAttributeForDevice(loaded->kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1, device_),
+            "a large cluster for a kernel");
+  }
+  // Before that, GPUs begin a kernel when the one ahead has ended.
+  const bool begins_early = launch.begins_early && capability_ >= 90;
+  return std::make_unique<PreparedSource>(loaded, loaded->kernel, launch, begins_early);
 }
 
 }  // namespace taso::cuda

@@ -1,16 +1,36 @@
 // Kernels of our own: source text, compiled for this GPU when it is needed and kept, in memory and on disk.
 #pragma once
 
+#include <condition_variable>
+#include <deque>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cost/cuda/prepared.h"
 
 namespace taso::cuda {
+
+/// Threads that compile what will be needed, in the order in which it was asked for.
+class Compilers {
+ public:
+  Compilers();
+  ~Compilers();
+  std::future<std::vector<char>> submit(std::function<std::vector<char>()> work);
+
+ private:
+  void work_on(const std::stop_token& stop);
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::packaged_task<std::vector<char>()>> waiting_;
+  std::vector<std::jthread> threads_;  // last: they end before what they use goes
+};
 
 class SourceKernels {
  public:
@@ -20,6 +40,8 @@ class SourceKernels {
 
   /// Throws EnvironmentError with what the compiler says if it does not compile.
   std::unique_ptr<Prepared> prepare(const SourceLaunch& launch);
+  /// Begins to compile what will be prepared, beside other work.
+  void expect(std::vector<SourceLaunch> launches);
   static constexpr const char* identity = "own";  ///< there is one way only
 
  private:
@@ -30,6 +52,8 @@ class SourceKernels {
   std::filesystem::path folder_;  ///< empty: nothing is kept on disk
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Loaded>> loaded_;  ///< by source and name
+  std::map<std::pair<std::string, std::string>, std::future<std::vector<char>>> expected_;
+  Compilers compilers_;
 };
 
 }  // namespace taso::cuda

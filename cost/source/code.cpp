@@ -24,6 +24,13 @@ __device__ inline unsigned short float_to_half(float x) { unsigned short r; asm(
 __device__ inline unsigned short float_to_brain(float x) { unsigned short r; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x)); return r; }
 __device__ inline float brain_to_float(unsigned short x) { return __uint_as_float(static_cast<unsigned>(x) << 16); }
 __device__ inline float infinity() { return __int_as_float(0x7f800000); }
+#if __CUDA_ARCH__ >= 900
+__device__ inline void wait_for_earlier_kernels() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+__device__ inline void let_next_kernel_begin() { asm volatile("griddepcontrol.launch_dependents;"); }
+#else
+__device__ inline void wait_for_earlier_kernels() {}
+__device__ inline void let_next_kernel_begin() {}
+#endif
 __device__ inline float maximum(float a, float b) { float r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 __device__ inline float minimum(float a, float b) { float r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
 #endif
@@ -170,6 +177,19 @@ std::string prelude(Arithmetic arithmetic) {
   text += definitions;
   if (is_integral(arithmetic)) text += integral_definitions;
   return text;
+}
+
+void open_kernel(Code& code, SourceLaunch& launch, const Parameters& parameters) {
+  launch.arguments = parameters.arguments;
+  launch.begins_early = true;
+  const std::string cluster = launch.cluster > 1 ? fmt::format("__cluster_dims__({}, 1, 1) ", launch.cluster) : "";
+  code.open("extern \"C\" __global__ void {}__launch_bounds__({}) {}({})", cluster, launch.block, launch.name,
+            parameters.text);
+}
+
+void write_waiting(Code& code) {
+  code.line("wait_for_earlier_kernels();");
+  code.line("let_next_kernel_begin();");
 }
 
 std::uint32_t grid_of(std::int64_t blocks) {

@@ -63,6 +63,10 @@ struct Parameters {
   std::vector<Argument> arguments;
   void add(const Call& call, bool is_written, std::uint32_t operand);
 };
+/// Opens the kernel that a launch is, on these parameters. The launch may begin before those ahead of it have ended, on a GPU
+/// that can do so: nothing that they write may be read before `write_waiting`, or the lines that it writes.
+void open_kernel(Code& code, SourceLaunch& launch, const Parameters& parameters);
+void write_waiting(Code& code);
 /// So many blocks, at least one; a GPU has an end to that.
 std::uint32_t grid_of(std::int64_t blocks);
 /// The name by which a kernel knows an operand.

@@ -46,7 +46,6 @@ class DirectConvolution {
     parameters.add(call_, false, main_.operands[0]);
     parameters.add(call_, false, main_.operands[1]);
     for (const Access& access : after_.accesses()) parameters.add(call_, access.is_written, access.operand);
-    launch.arguments = parameters.arguments;
     const std::int64_t threads = source::count(axes_);
     std::int64_t block = threads > multiprocessors_ * 1024 ? 256 : threads > multiprocessors_ * 64 ? 128 : 64;
     std::int64_t blocks = (threads + block - 1) / block;
@@ -60,7 +59,8 @@ class DirectConvolution {
     }
     launch.block = static_cast<std::uint32_t>(block);
     launch.grid[0] = grid_of(blocks);
-    code_.open("extern \"C\" __global__ void __launch_bounds__({}) {}({})", block, launch.name, parameters.text);
+    open_kernel(code_, launch, parameters);
+    write_waiting(code_);
     if (is_staged_) {
       write_staging(block);
     } else {

@@ -45,10 +45,10 @@ SourceLaunch element_wise_source(const Call& call, std::int64_t multiprocessors)
   launch.grid[0] = grid_of((threads + block - 1) / block);
   Parameters parameters;
   for (const Access& access : accesses) parameters.add(call, access.is_written, access.operand);
-  launch.arguments = parameters.arguments;
 
   Code code;
-  code.open("extern \"C\" __global__ void __launch_bounds__({}) {}({})", block, launch.name, parameters.text);
+  open_kernel(code, launch, parameters);
+  write_waiting(code);
   code.line("const {0} i = static_cast<{0}>(blockIdx.x) * {1} + threadIdx.x;", index_type(is_wide),
             index(block, is_wide));
   if (threads % block != 0 || threads == 0) code.line("if (i >= {}) return;", index(threads, is_wide));

@@ -57,13 +57,13 @@ class Pooling {
     Parameters parameters;
     parameters.add(call_, false, 0);
     parameters.add(call_, true, 0);
-    launch.arguments = parameters.arguments;
 
     code_.open("__device__ inline int cells_before(int end, int start, int step, int kernel)");
     code_.line("const int cells = end <= start ? 0 : (end - start - 1) / step + 1;");
     code_.line("return cells < kernel ? cells : kernel;");
     code_.close();
-    code_.open("extern \"C\" __global__ void __launch_bounds__({}) {}({})", block, launch.name, parameters.text);
+    open_kernel(code_, launch, parameters);
+    write_waiting(code_);
     code_.line("const {0} i = static_cast<{0}>(blockIdx.x) * {1} + threadIdx.x;", index_type(is_wide_),
                index(block, is_wide_));
     code_.line("if (i >= {}) return;", index(threads, is_wide_));

@@ -57,10 +57,10 @@ class Rows {
     launch.grid[0] = grid_of(ceil_divided(rows_, rows_in_block_));
     Parameters parameters;
     for (const Access& access : accesses_) parameters.add(call_, access.is_written, access.operand);
-    launch.arguments = parameters.arguments;
     write_combination("total", is_integral(arithmetic_) ? "plus(v, {})" : "v + {}");
     write_combination("greatest", "maximum(v, {})");
-    code_.open("extern \"C\" __global__ void __launch_bounds__({}) {}({})", launch.block, launch.name, parameters.text);
+    open_kernel(code_, launch, parameters);
+    write_waiting(code_);
     if (rows_ > 0) write_kernel();
     code_.close();
     launch.source = prelude(arithmetic_) + code_.text();

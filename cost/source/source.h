@@ -11,6 +11,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cost/launch.h"
 
@@ -31,5 +34,11 @@ SourceLaunch copy_source(const Call& call, std::int64_t multiprocessors = usual_
 SourceLaunch gather_source(const Call& call);
 /// A convolution with few channels in each group, and its epilogue.
 SourceLaunch direct_convolution_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+
+/// A convolution or matmul with its epilogue, on tensor cores: ways to cut it up, the most promising first, each with its
+/// name. None if it is none for this kernel: only float32 that may be rounded to TF32, and the 16-bit types; channels last;
+/// one group.
+std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(
+    const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
 }  // namespace taso

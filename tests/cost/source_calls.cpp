@@ -394,4 +394,118 @@ RandomCall random_direct_convolution(Random& random) {
   }
 }
 
+namespace {
+
+/// Channels last, sometimes a part of more channels.
+Strides image_strides(Random& random, const Extents& extents) {
+  Strides strides = packed(extents, Layout::channels_last);
+  if (!random.chance(0.25)) return strides;
+  const std::int64_t more = random.pick(std::vector<std::int64_t>{8, 16, 3});
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    if (i != 1) strides[i] = strides[i] / extents[1] * (extents[1] + more);
+  return strides;
+}
+
+void add_epilogue(Random& random, Builder& builder, std::uint32_t value, const std::vector<std::uint32_t>& later) {
+  for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
+  builder.write(value);
+}
+
+ElementType tensor_type(Random& random) {
+  using enum ElementType;
+  return random.pick(std::vector<ElementType>{float32, float32, float16, bfloat16});
+}
+
+RandomCall random_tensor_convolution(Random& random) {
+  for (;;) {
+    const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
+    Builder builder(random, tensor_type(random));
+    const std::int64_t channels = random.pick(std::vector<std::int64_t>{3, 8, 16, 24, 32, 40, 64, 96});
+    const std::int64_t kernels = random.pick(std::vector<std::int64_t>{1, 7, 16, 20, 32, 48, 64, 66, 130});
+    Extents x{random.between(1, 2), channels}, w{kernels, channels};
+    op::Conv conv;
+    conv.pads.resize(2 * rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      x.push_back(random.between(1, rank == 3 ? 5 : 11));
+      w.push_back(random.pick(std::vector<std::int64_t>{1, 1, 2, 3, 3}));
+      conv.strides.push_back(random.between(1, 2));
+      conv.dilations.push_back(random.chance(0.8) ? 1 : 2);
+      for (const std::size_t side : {i, rank + i})
+        conv.pads[side] = random.chance(0.4) ? 0 : random.between(0, w.back() / 2 + 1);
+    }
+    const Shape shapes[] = {shape_of(x), shape_of(w)};
+    Extents y;
+    try {
+      y = extents_of(infer(conv, shapes)[0]);
+    } catch (const ShapeError&) {
+      continue;
+    }
+    if (elements_of(y) == 0 || elements_of(y) * elements_of(w) / kernels > 2000000) continue;
+    std::vector<std::uint32_t> operands{builder.read(x), builder.read(w)}, later;
+    if (random.chance(0.6)) operands.push_back(builder.read({kernels}));
+    for (std::size_t i = random.below(3); i > 0; --i)
+      later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
+    Call& call = builder.made.call;
+    call.read[0].strides = image_strides(random, x);
+    call.read[1].strides = packed(w, Layout::channels_last);
+    call.read[1].is_weight = random.chance(0.8);
+    for (const std::uint32_t operand : later)
+      if (call.read[operand].extents == y) call.read[operand].strides = image_strides(random, y);
+    add_epilogue(random, builder, builder.step(conv, operands), later);
+    if (random.chance(0.8)) call.written[0].strides = image_strides(random, y);
+    call.kind = Kernel::Kind::convolution;
+    return builder.made;
+  }
+}
+
+RandomCall random_tensor_matmul(Random& random) {
+  for (;;) {
+    Builder builder(random, tensor_type(random));
+    static const std::vector<std::int64_t> sizes{1, 3, 8, 16, 17, 40, 64, 72, 128}, depths{8, 16, 32, 64, 72, 200};
+    const std::int64_t rows = random.pick(sizes), columns = random.pick(sizes), depth = random.pick(depths);
+    Extents batch(random.below(3));
+    for (std::int64_t& extent : batch) extent = random.between(1, 3);
+    Extents a = batch, b = random.chance(0.5) ? Extents{} : random_broadcast(random, batch), y = batch;
+    a.insert(a.end(), {rows, depth});
+    b.insert(b.end(), {depth, columns});
+    y.insert(y.end(), {rows, columns});
+    if (elements_of(y) * depth > 2000000) continue;
+    std::vector<std::uint32_t> operands{builder.read(a), builder.read(b)}, later;
+    for (std::size_t i = random.below(3); i > 0; --i)
+      later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
+    Call& call = builder.made.call;
+    // A row is sometimes a part of a longer one; the right factor is sometimes seen the other way round.
+    const auto pitched = [&](const Extents& extents, bool is_turned) {
+      Extents turned = extents;
+      if (is_turned) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+      if (random.chance(0.3)) turned.back() += random.pick(std::vector<std::int64_t>{8, 64, 3});
+      Strides strides = packed(turned, Layout::channels_first);
+      if (is_turned) std::swap(strides[turned.size() - 1], strides[turned.size() - 2]);
+      return strides;
+    };
+    call.read[0].strides = pitched(a, false);
+    call.read[1].strides = pitched(b, random.chance(0.4));
+    call.read[1].is_weight = random.chance(0.6);
+    std::uint32_t value = builder.step(op::MatMul{}, operands);
+    for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
+    if (y.size() > 2 && random.chance(0.3)) {
+      op::Transpose turn;
+      for (std::size_t i = 0; i < y.size(); ++i) turn.permutation.push_back(static_cast<std::int64_t>(i));
+      random.shuffle(turn.permutation);
+      value = builder.step(turn, {value});
+    }
+    builder.write(value);
+    call.kind = Kernel::Kind::matmul;
+    return builder.made;
+  }
+}
+
+}  // namespace
+
+RandomCall random_tensor_product(Random& random) {
+  RandomCall made = random.chance(0.5) ? random_tensor_convolution(random) : random_tensor_matmul(random);
+  if (made.call.read[0].element == ElementType::float32) made.call.precision = Precision::tf32;
+  return made;
+}
+
 }  // namespace taso

@@ -38,8 +38,8 @@ HostKernels::HostKernels(const std::vector<SourceLaunch>& launches) {
     for (std::size_t i = 0; i < launches.size(); ++i) {
       file << text_of(launches[i], i);
       file << fmt::format(
-          "extern \"C\" void run_{0}(void** arguments, const unsigned* grid, unsigned block) {{\n"
-          "  run_kernel<&k{0}::{1}_{0}>(&k{0}::{1}_{0}, arguments, grid, block, {2});\n}}\n",
+          "extern \"C\" void run_{0}(void** arguments, const unsigned* grid, unsigned block, unsigned cluster) {{\n"
+          "  run_kernel<&k{0}::{1}_{0}>(&k{0}::{1}_{0}, arguments, grid, block, cluster, {2});\n}}\n",
           i, launches[i].name, waits(launches[i]));
     }
   }
@@ -63,10 +63,10 @@ HostKernels::HostKernels(const std::vector<SourceLaunch>& launches) {
 HostKernels::~HostKernels() { dlclose(library_); }
 
 void HostKernels::run(std::size_t kernel, const SourceLaunch& launch, std::vector<void*> arguments) const {
-  using Function = void (*)(void**, const unsigned*, unsigned);
+  using Function = void (*)(void**, const unsigned*, unsigned, unsigned);
   const auto function = reinterpret_cast<Function>(dlsym(library_, fmt::format("run_{}", kernel).c_str()));
   check(function != nullptr, "every kernel is in the library");
-  function(arguments.data(), launch.grid.data(), launch.block);
+  function(arguments.data(), launch.grid.data(), launch.block, launch.cluster);
 }
 
 DeviceCompiler::DeviceCompiler() {
@@ -87,8 +87,8 @@ std::string DeviceCompiler::complaints(const std::string& source) const {
   check(create && compile && log_size && log && destroy, "NVRTC has the functions that it is documented to have");
   Program program = nullptr;
   if (create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) return "no program could be made";
-  const char* const options[] = {"--gpu-architecture=sm_90", "--disable-warnings"};
-  const int status = compile(program, 2, options);
+  const char* const options[] = {"--gpu-architecture=sm_90", "--disable-warnings", "--std=c++17"};
+  const int status = compile(program, 3, options);
   std::size_t size = 0;
   log_size(program, &size);
   std::string said(size, '\0');

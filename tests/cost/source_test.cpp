@@ -46,6 +46,24 @@ TEST_CASE("kernels for direct convolutions compute what they mean") {
   check_kind(random_direct_convolution, direct_convolution_source);
 }
 
+TEST_CASE("kernels for products on tensor cores compute what they mean") {
+  std::vector<CheckedCall> calls;
+  std::size_t none = 0;
+  for (std::size_t seed = 0; seed < calls_of_each_kind(); ++seed) {
+    Random random(seed + 1);
+    const RandomCall made = random_tensor_product(random);
+    // For a small GPU a tile's depth stays whole; for a large one it is cut.
+    const auto ways = tensor_product_sources(made.call, seed % 3 == 0 ? 4 : usual_multiprocessors);
+    if (ways.empty()) {
+      ++none;
+      continue;
+    }
+    calls.push_back({made.call, made.is_positive, ways[random.below(ways.size())].second});
+  }
+  CHECK(none < calls_of_each_kind() / 2);  // odd ones, that are not for it
+  check_kernels(calls);
+}
+
 TEST_CASE("kernels count further than 32 bits, where they have to") {
   using enum ElementType;
   const auto operand = [](Extents extents, Layout layout) {

@@ -1,0 +1,306 @@
+// The parts of a product's kernel on tensor cores that are the same for all (tensor_product.cpp writes the rest around them).
+// What only a GPU can do is a function of its own here; where the text is compiled for a CPU, tests bring their own.
+#pragma once
+
+#include <string_view>
+
+namespace taso::source {
+
+/// What the hardware does. Shared memory is known by its address, `word`, also that of another block of the cluster.
+inline constexpr std::string_view tensor_instructions = R"(
+typedef unsigned word;
+#ifdef __CUDACC_RTC__
+#if __CUDA_ARCH__ < 900
+#error "clusters of blocks are needed"
+#endif
+extern __shared__ __align__(128) unsigned char shared_memory[];
+__device__ __forceinline__ word shared_begin() { return static_cast<word>(__cvta_generic_to_shared(shared_memory)); }
+__device__ __forceinline__ void copy_16(word to, const void* from, int bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
+}
+__device__ __forceinline__ void copy_4(word to, const void* from, int bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes));
+}
+__device__ __forceinline__ void end_of_copies() { asm volatile("cp.async.commit_group;"); }
+template <int most>
+__device__ __forceinline__ void wait_for_copies() { asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory"); }
+__device__ __forceinline__ void fetch(word (&to)[4], word from) {
+  asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from) : "memory");
+}
+__device__ __forceinline__ void fetch(float (&to)[4], word from) {
+  asm volatile("ld.shared.v4.f32 {%0,%1,%2,%3}, [%4];"
+               : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3]) : "r"(from) : "memory");
+}
+/// The same address in another block of the cluster.
+__device__ __forceinline__ word in_block(word at, int rank) {
+  word other;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(other) : "r"(at), "r"(rank));
+  return other;
+}
+__device__ __forceinline__ void give(word to, float first, float second) {
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1,%2};" ::"r"(to), "f"(first), "f"(second) : "memory");
+}
+__device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+template <class T>
+struct Instruction;
+template <>
+struct Instruction<float> {
+  static __device__ __forceinline__ void multiply(float (&c)[4], word a0, word a1, word a2, word a3, word b0, word b1) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  }
+};
+template <>
+struct Instruction<f16> {
+  static __device__ __forceinline__ void multiply(float (&c)[4], word a0, word a1, word a2, word a3, word b0, word b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  }
+};
+template <>
+struct Instruction<bf16> {
+  static __device__ __forceinline__ void multiply(float (&c)[4], word a0, word a1, word a2, word a3, word b0, word b1) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  }
+};
+__device__ __forceinline__ word bits(float x) { return __float_as_uint(x); }
+__device__ __forceinline__ float from_bits(word x) { return __uint_as_float(x); }
+__device__ __forceinline__ word low_halves(word a, word b) { return __byte_perm(a, b, 0x5410); }
+__device__ __forceinline__ word high_halves(word a, word b) { return __byte_perm(a, b, 0x7632); }
+#endif
+)";
+
+/// Sizes that follow from those of the call and of the tile: `in_chunk` elements in 16 bytes, a product of `rows` × `columns`
+/// with so much `depth`, cut into tiles, and each tile's depth among `split` blocks.
+inline constexpr std::string_view tensor_sizes = R"(
+constexpr int chunks = 8, slab = chunks * in_chunk, slabs = (depth + slab - 1) / slab;
+constexpr int threads = 32 * warps_down * warps_across;
+constexpr int warp_rows = tile_rows / warps_down, warp_columns = tile_columns / warps_across;
+constexpr int parts_down = warp_rows / 16, parts_across = warp_columns / 8;
+constexpr int left_bytes = tile_rows * 128, stage_bytes = left_bytes + tile_columns * 128;
+constexpr int rows_at_once = threads / chunks;
+constexpr int pitch = tile_columns + 8, own_rows = tile_rows / split;
+constexpr int units = own_rows * tile_columns / 4, units_each = (units + threads - 1) / threads;
+constexpr int tiles_down = (rows + tile_rows - 1) / tile_rows;
+/// Where a chunk of a row lies, so that neither those who copy nor those who fetch meet in a bank.
+__device__ inline word place(int row, int chunk) { return static_cast<word>(row * 128 + (chunk ^ (row % 2 * 4)) * 16); }
+/// The same for the right factor where columns lie side by side: a slab is then as many rows as it is deep.
+__device__ inline word turned_place(int k, int chunk) {
+  return static_cast<word>(k * (tile_columns / in_chunk * 16) + (chunk ^ (k / in_chunk % 4 * 2)) * 16);
+}
+/// To the nearest number with ten bits behind the point; the hardware leaves the others out. Close to the middle between two
+/// it may be the wrong one of both; no-numbers and infinities stay what they are, which adding to the bits would not do.
+__device__ inline word rounded(word x) { return bits(from_bits(x) * 1.000336914f); }
+)";
+
+/// From the begin of the kernel to the sums of a block. `left` and `right` are the factors, `row_at` and `depth_at` are
+/// written for the call.
+inline constexpr std::string_view tensor_sums = R"(
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32, g = lane / 4, t = lane % 4;
+  const int rank = static_cast<int>(blockIdx.x) % split, tile = static_cast<int>(blockIdx.x) / split;
+  const int first_row = tile % tiles_down * tile_rows, first_column = tile / tiles_down * tile_columns;
+  const int begin = rank * slabs / split, end = (rank + 1) * slabs / split;
+  const word memory = shared_begin();
+  if (split > 1) cluster_arrive();
+  const int chunk = thread % chunks, row = thread / chunks;
+  constexpr int left_rows = (tile_rows + rows_at_once - 1) / rows_at_once;
+  constexpr int right_rows = (tile_columns + rows_at_once - 1) / rows_at_once;
+  Row from[left_rows];
+#pragma unroll
+  for (int i = 0; i < left_rows; ++i) from[i] = row_at(first_row + row + i * rows_at_once);
+
+  const auto copy_right = [&](int s, int stage) {
+    const word to = memory + static_cast<word>(stage * stage_bytes + left_bytes);
+    if (are_columns_neighbours) {
+      constexpr int in_row = tile_columns / in_chunk, all = slab * in_row;
+#pragma unroll
+      for (int i = 0; i < (all + threads - 1) / threads; ++i) {
+        const int u = i * threads + thread, k = u / in_row, c = u % in_row;
+        if (all % threads != 0 && u >= all) break;
+        const int d = s * slab + k, n = first_column + c * in_chunk;
+        const bool is_inside = d < depth && n < columns;
+        copy_16(to + turned_place(k, c), right + (is_inside ? d * right_pitch + n : 0), is_inside ? 16 : 0);
+      }
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < right_rows; ++i) {
+      const int r = row + i * rows_at_once, n = first_column + r, d = s * slab + chunk * in_chunk;
+      if (tile_columns % rows_at_once != 0 && r >= tile_columns) break;
+      if (are_chunks_whole) {
+        const bool is_inside = n < columns && d < depth;
+        copy_16(to + place(r, chunk), right + (is_inside ? n * right_pitch + d : 0), is_inside ? 16 : 0);
+      } else {
+#pragma unroll
+        for (int e = 0; e < in_chunk; ++e) {
+          const bool is_inside = n < columns && d + e < depth;
+          copy_4(to + place(r, chunk) + e * 4, right + (is_inside ? n * right_pitch + d + e : 0), is_inside ? 4 : 0);
+        }
+      }
+    }
+  };
+  const auto copy_left = [&](int s, int stage) {
+    const word to = memory + static_cast<word>(stage * stage_bytes);
+    if (are_chunks_whole) {
+      const Depth d = depth_at(s * slab + chunk * in_chunk);
+#pragma unroll
+      for (int i = 0; i < left_rows; ++i) {
+        const int r = row + i * rows_at_once;
+        if (tile_rows % rows_at_once != 0 && r >= tile_rows) break;
+        const bool is_inside = meet(from[i], d);
+        copy_16(to + place(r, chunk), left + (is_inside ? from[i].at + d.at : 0), is_inside ? 16 : 0);
+      }
+      return;
+    }
+#pragma unroll
+    for (int e = 0; e < in_chunk; ++e) {
+      const Depth d = depth_at(s * slab + chunk * in_chunk + e);
+#pragma unroll
+      for (int i = 0; i < left_rows; ++i) {
+        const int r = row + i * rows_at_once;
+        if (tile_rows % rows_at_once != 0 && r >= tile_rows) break;
+        const bool is_inside = meet(from[i], d);
+        copy_4(to + place(r, chunk) + e * 4, left + (is_inside ? from[i].at + d.at : 0), is_inside ? 4 : 0);
+      }
+    }
+  };
+  if (is_right_weight) {  // does not depend on what ran before
+#pragma unroll
+    for (int s = 0; s < stages - 1; ++s)
+      if (begin + s < end) copy_right(begin + s, s);
+  }
+  wait_for_earlier_kernels();
+  let_next_kernel_begin();
+#pragma unroll
+  for (int s = 0; s < stages - 1; ++s) {
+    if (begin + s < end) {
+      if (!is_right_weight) copy_right(begin + s, s);
+      copy_left(begin + s, s);
+    }
+    end_of_copies();
+  }
+  float sums[parts_down][parts_across][4];
+#pragma unroll
+  for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+    for (int j = 0; j < parts_across; ++j)
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums[i][j][e] = 0;
+  const int warp_row = warp % warps_down * warp_rows, warp_column = warp / warps_down * warp_columns;
+  int stage = 0;
+  for (int s = begin; s < end; ++s) {
+    wait_for_copies<stages - 2>();
+    __syncthreads();
+    const int next = s + stages - 1, next_stage = stage == 0 ? stages - 1 : stage - 1;
+    if (next < end) {
+      copy_right(next, next_stage);
+      copy_left(next, next_stage);
+    }
+    end_of_copies();
+    const word a_at = memory + static_cast<word>(stage * stage_bytes), b_at = a_at + left_bytes;
+    // Which column of the depth stands where in a fragment does not matter as long as it is the same for both factors: a
+    // thread takes what lies side by side.
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      word a[parts_down][2][4], b[parts_across][4];
+#pragma unroll
+      for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) fetch(a[i][e], a_at + place(warp_row + i * 16 + e * 8 + g, half * 4 + t));
+      if (!are_columns_neighbours) {
+#pragma unroll
+        for (int j = 0; j < parts_across; ++j) fetch(b[j], b_at + place(warp_column + j * 8 + g, half * 4 + t));
+      } else if (in_chunk == 4) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+#pragma unroll
+          for (int j = 0; j < parts_across; j += 4) {
+            word v[4];
+            fetch(v, b_at + turned_place(half * 16 + t * 4 + e, warp_column / 4 + j * 2 + g));
+#pragma unroll
+            for (int f = 0; f < 4; ++f) b[j + f][e] = v[f];
+          }
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+#pragma unroll
+          for (int j = 0; j < parts_across; j += 8) {
+            word v[4], w[4];
+            fetch(v, b_at + turned_place(half * 32 + t * 8 + 2 * e, warp_column / 8 + j + g));
+            fetch(w, b_at + turned_place(half * 32 + t * 8 + 2 * e + 1, warp_column / 8 + j + g));
+#pragma unroll
+            for (int f = 0; f < 4; ++f) {
+              b[j + 2 * f][e] = low_halves(v[f], w[f]);
+              b[j + 2 * f + 1][e] = high_halves(v[f], w[f]);
+            }
+          }
+      }
+      if (in_chunk == 4) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+#pragma unroll
+          for (int i = 0; i < parts_down; ++i) {
+            a[i][0][e] = rounded(a[i][0][e]);
+            a[i][1][e] = rounded(a[i][1][e]);
+          }
+#pragma unroll
+          for (int j = 0; j < parts_across; ++j) b[j][e] = rounded(b[j][e]);
+        }
+      }
+#pragma unroll
+      for (int q = 0; q < 4; q += 2)
+#pragma unroll
+        for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+          for (int j = 0; j < parts_across; ++j)
+            Instruction<element>::multiply(sums[i][j], a[i][0][q], a[i][1][q], a[i][0][q + 1], a[i][1][q + 1], b[j][q],
+                                           b[j][q + 1]);
+    }
+    stage = stage + 1 == stages ? 0 : stage + 1;
+  }
+
+  // Each block of the cluster adds up a part of the tile's rows: the others write into its memory, behind what is copied.
+  const word slots = memory + stages * stage_bytes;
+  if (split > 1) cluster_wait();  // for all to have begun
+#pragma unroll
+  for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int r = warp_row + i * 16 + e * 8 + g;
+      word to = slots + static_cast<word>((rank * own_rows + r % own_rows) * pitch * 4);
+      if (split > 1) to = in_block(to, r / own_rows);
+#pragma unroll
+      for (int j = 0; j < parts_across; ++j) {
+        if (!are_columns_neighbours) {
+          give(to + static_cast<word>(warp_column + j * 8 + 2 * t) * 4, sums[i][j][2 * e], sums[i][j][2 * e + 1]);
+        } else if (j % 2 == 0) {
+          // Two parts have neighbouring columns of the two that a thread holds.
+          constexpr int many = in_chunk;
+          const int c = warp_column + j / many * many * 8 + 2 * t * many + j % many;
+          give(to + static_cast<word>(c) * 4, sums[i][j][2 * e], sums[i][j + 1][2 * e]);
+          give(to + static_cast<word>(c + many) * 4, sums[i][j][2 * e + 1], sums[i][j + 1][2 * e + 1]);
+        }
+      }
+    }
+  if (split > 1) cluster_arrive();
+)";
+
+/// Adds up what the blocks of the cluster have for four neighbouring elements.
+inline constexpr std::string_view tensor_total = R"(
+    float total[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int p = 0; p < split; ++p) {
+      float part[4];
+      fetch(part, slots + static_cast<word>(((p * own_rows + r) * pitch + c) * 4));
+#pragma unroll
+      for (int e = 0; e < 4; ++e) total[e] += part[e];
+    }
+)";
+
+}  // namespace taso::source
