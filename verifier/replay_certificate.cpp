@@ -10,6 +10,7 @@
 #include "ops/onnx/import.h"
 #include "verifier/replay.h"
 #include "verifier/same_graph.h"
+#include "verifier/written_nodes.h"
 
 namespace taso {
 namespace {
@@ -30,6 +31,8 @@ class CertificateReplay {
   CertificateVerdict run() {
     if (const std::string part = frame_difference(before_, after_); !part.empty())
       return refuse(fmt::format("the models differ in {}", part));
+    if (std::string trouble = trouble_with_new_nodes(before_, after_); !trouble.empty())
+      return refuse(std::move(trouble));
     if (const std::string reason = clean(); !reason.empty()) return refuse(reason);
     const Imported imported = import_model(edit_.view());
     Replay replay(imported.graph);

@@ -117,6 +117,46 @@ def test_a_weight_that_was_changed_is_named(taso_verify, certified):
     assert f"'{weight.name}' of the output: its numbers are others" in done.err, done
 
 
+def forge_output(folder, change):
+    """Another output, with a certificate that is about it."""
+    model = onnx.load(folder / "out.onnx")
+    change(model)
+    onnx.save(model, folder / "out.onnx")
+    certificate = json.loads((folder / "out.onnx.cert").read_text())
+    certificate["output"] = hash_of(folder / "out.onnx")
+    (folder / "out.onnx.cert").write_text(json.dumps(certificate))
+
+
+def test_attributes_that_onnx_does_not_know_are_rejected(taso_verify, certified):
+    def change(model):
+        split = next(node for node in model.graph.node if node.op_type == "Split")
+        split.attribute.append(helper.make_attribute("note", 1))
+
+    forge_output(certified, change)
+    done = verify(taso_verify, certified)
+    assert done.code == 5 and "('Split') with an attribute 'note' that ONNX does not know" in done.err, done
+
+
+def test_pads_are_listed_or_found_not_both(taso_opt, taso_verify, source_folder, tmp_path):
+    shutil.copy(source_folder / "examples/small_convnet.onnx", tmp_path / "model.onnx")
+    done = run(taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", "--budget", "50")
+    assert done.code == 0, done
+    assert verify(taso_verify, tmp_path, rules=None).code == 0
+
+    def change(model):
+        """As it was, to a reader who lets auto_pad count."""
+        for node in model.graph.node:
+            given = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+            if node.op_type == "Conv" and given["pads"] == [1, 1, 1, 1] and given["strides"] == [1, 1]:
+                node.attribute.append(helper.make_attribute("auto_pad", "SAME_UPPER"))
+                return
+        raise AssertionError("no convolution with a margin")
+
+    forge_output(tmp_path, change)
+    done = verify(taso_verify, tmp_path, rules=None)
+    assert done.code == 5 and "('Conv') with pads beside auto_pad" in done.err, done
+
+
 def test_the_step_that_is_wrong_is_named(taso_verify, certified):
     certificate = json.loads((certified / "out.onnx.cert").read_text())
     certificate["steps"][1]["inputs"]["y"] += 1

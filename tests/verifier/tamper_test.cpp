@@ -42,6 +42,7 @@ class Tampering {
         {"another weight", &Tampering::another_weight},
         {"another node", &Tampering::another_node},
         {"another attribute", &Tampering::another_attribute},
+        {"an attribute made up", &Tampering::unknown_attribute},
         {"another operand", &Tampering::another_operand},
         {"another output", &Tampering::another_output},
     };
@@ -224,6 +225,15 @@ class Tampering {
     }
     return false;
   }
+  bool unknown_attribute() {
+    onnx::NodeProto* changed = node();
+    if (changed == nullptr) return false;
+    onnx::AttributeProto& added = *changed->add_attribute();
+    added.set_name(random_.chance(0.5) ? "consumed_inputs" : "strides_of_mine");
+    added.set_type(onnx::AttributeProto::INTS);
+    added.add_ints(1);
+    return true;
+  }
   bool another_operand() {
     onnx::NodeProto* changed = node();
     if (changed == nullptr || changed->input_size() < 1 || graph().input_size() == 0) return false;
@@ -289,7 +299,7 @@ TEST_CASE("two thousand certificates that were tampered with are rejected") {
     INFO(what << " " << count);
     CHECK(count > 10);
   }
-  CHECK(done.size() == 24);
+  CHECK(done.size() == 25);
 }
 
 TEST_CASE("damaged certificates are refused, not misunderstood") {
