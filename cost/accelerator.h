@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cost/launch.h"
+#include "cost/schedule.h"
 
 namespace taso {
 
@@ -42,7 +43,7 @@ struct Binding {
   std::int64_t offset = 0;  ///< in bytes, from its begin
 };
 
-/// A program for a device: what runs, in which order, on which memory.
+/// A program for a device: what runs, when, on which memory.
 struct DeviceSteps {
   struct Step {
     Call call;           ///< with `host`: only its operands count
@@ -52,10 +53,21 @@ struct DeviceSteps {
     std::function<void(std::span<const std::span<const std::byte>> read, std::span<const std::span<std::byte>> written)>
         host;
   };
-  std::vector<Step> steps;
+  std::vector<Step> steps;  ///< in an order in which they can be done one after the other
+  /// Other ways to run them, side by side where they can be; the memory is laid out so that each of them is right. Tasks are
+  /// steps, what the host does is a barrier.
+  std::vector<Schedule> schedules;
   std::int64_t arena_bytes = 0;
   std::vector<std::byte> weights;
   std::vector<std::int64_t> input_bytes, output_bytes;
+};
+
+/// What a program found out about running steps side by side, in microseconds of a whole run.
+struct LanesFound {
+  std::uint32_t lanes = 1;  ///< with which it runs now
+  double time = 0;          ///< so
+  double alone = 0;         ///< one after the other; 0 if nothing was compared
+  std::string others;       ///< what else was tried, for people
 };
 
 class DeviceProgram {
@@ -65,11 +77,12 @@ class DeviceProgram {
   virtual std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>> inputs) = 0;
   /// Microseconds of each of so many runs, one after the other, without the copies of inputs and outputs.
   virtual std::vector<double> time(std::size_t runs) = 0;
-  /// Microseconds of each step, in its place among the others (median of some runs).
+  /// Microseconds of each step, in its place among the others, one after the other (median of some runs).
   virtual std::vector<double> profile() = 0;
   virtual std::size_t launches() const = 0;
   virtual std::int64_t device_bytes() const = 0;
   virtual const std::vector<std::string>& choices() const = 0;  ///< of each step, as it runs
+  virtual LanesFound lanes() const { return {}; }
 };
 
 struct DeviceState {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "cost/hazards.h"
+#include "cost/share.h"
 #include "ops/error.h"
 #include "ops/interpreter.h"
 
@@ -49,14 +51,15 @@ class Maker {
   Maker(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision)
       : view_(view), graph_(graph), plan_(plan), precision_(precision) {}
 
-  Execution make() {
+  Execution make(std::uint32_t most_lanes) {
     need_known_sizes();
     index_places();
     bind_borders();
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) add(i);
     copy_outputs();
+    schedule(most_lanes);
+    lay_out_arena();
     lay_out_weights();
-    steps_.arena_bytes = plan_.arena_bytes;
     execution_.steps = std::move(steps_);
     return std::move(execution_);
   }
@@ -126,11 +129,12 @@ class Maker {
     return is_output_in_copy(value) ? copy_[place(value)] : place_[place(value)];
   }
 
+  /// In the arena by buffers, until it is laid out.
   Binding in_buffer(PlanValue value, const Plan::Place& found) const {
     const std::int64_t offset = stored_offset(value, found.offset);
     if (const std::uint32_t output = output_of_buffer_[found.buffer]; output != no_output)
       return {Binding::Place::output, output, offset};
-    return {Binding::Place::arena, 0, plan_.buffers[found.buffer].offset + offset};
+    return {Binding::Place::arena, static_cast<std::uint32_t>(found.buffer), offset};
   }
 
   /// Of what a kernel reads or writes. A view of an input has no place of its own: it lies in the input.
@@ -246,6 +250,51 @@ class Maker {
     }
   }
 
+  void schedule(std::uint32_t most_lanes) {
+    const std::vector<std::vector<std::uint32_t>> needs = needs_of(steps_.steps);
+    for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
+      Task task{price_of_copy, 1, static_cast<bool>(steps_.steps[i].host), needs[i]};
+      if (i < execution_.plan_steps.size()) {
+        const Plan::Step& step = plan_.steps[execution_.plan_steps[i]];
+        task.cost = step.price;
+        task.share = share_of(step.kernel, step.price);
+      }
+      execution_.tasks.push_back(std::move(task));
+    }
+    if (most_lanes > 1) steps_.schedules = schedules(execution_.tasks, most_lanes);
+  }
+
+  /// No two buffers share memory unless all who use the one are done before anybody uses the other, in each way to run the steps.
+  void lay_out_arena() {
+    std::vector<Buffer> buffers = plan_.buffers;
+    std::vector<std::vector<std::uint32_t>> users(buffers.size());
+    for (std::uint32_t i = 0; i < steps_.steps.size(); ++i)
+      for (const auto* list : {&steps_.steps[i].read, &steps_.steps[i].written})
+        for (const Binding& binding : *list)
+          if (binding.place == Binding::Place::arena) users[binding.index].push_back(i);
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      if (users[i].empty()) buffers[i].size = 0;    // it is an output, or nothing
+    std::vector<std::vector<StepOrder::Use>> uses;  // in each way, of each buffer
+    const auto add_order = [&](const Schedule& way) {
+      const StepOrder order(execution_.tasks, way);
+      uses.emplace_back();
+      for (const std::vector<std::uint32_t>& list : users) uses.back().push_back(order.use_by(list));
+    };
+    add_order(one_after_the_other(execution_.tasks));
+    for (const Schedule& way : steps_.schedules) add_order(way);
+    steps_.arena_bytes = lay_out(buffers, [&](std::size_t a, std::size_t b) {
+      if (users[a].empty() || users[b].empty()) return false;
+      return std::any_of(uses.begin(), uses.end(), [&](const std::vector<StepOrder::Use>& use) {
+        return !use[a].is_before(use[b]) && !use[b].is_before(use[a]);
+      });
+    });
+    for (DeviceSteps::Step& step : steps_.steps)
+      for (auto* list : {&step.read, &step.written})
+        for (Binding& binding : *list)
+          if (binding.place == Binding::Place::arena)
+            binding = {Binding::Place::arena, 0, buffers[binding.index].offset + binding.offset};
+  }
+
   void lay_out_weights() {
     steps_.weights.resize(static_cast<std::size_t>(weight_bytes_));
     std::vector<Value> values;
@@ -263,6 +312,7 @@ class Maker {
   }
 
   static constexpr std::uint32_t no_output = static_cast<std::uint32_t>(-1);
+  static constexpr Cost price_of_copy = 2'000'000;  // of an output, which no plan has
   const WholeGraph& view_;
   const Graph& graph_;
   const Plan& plan_;
@@ -278,8 +328,9 @@ class Maker {
 
 }  // namespace
 
-Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision) {
-  return Maker(view, graph, plan, precision).make();
+Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
+                         std::uint32_t most_lanes) {
+  return Maker(view, graph, plan, precision).make(most_lanes);
 }
 
 std::vector<std::byte> to_device(const Array& array, Precision precision) {

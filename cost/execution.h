@@ -6,16 +6,22 @@
 
 namespace taso {
 
+/// More kernels than this side by side gain little: even the smallest fill some of the GPU.
+inline constexpr std::uint32_t usual_lanes = 8;
+
 struct Execution {
   DeviceSteps steps;
+  std::vector<Task> tasks;  ///< the steps, as their schedules have them
   std::vector<std::size_t>
       plan_steps;                    ///< which step of the plan each of them is; copies of outputs at the end have none
   std::vector<std::string> on_host;  ///< the kinds of operators that have no kernel, each once
 };
 
 /// All sizes must be known. Reads the weights, and computes what depends on them alone. Throws InputError where something
-/// cannot be run: a size that is not known, an operator that the interpreter does not have.
-Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision);
+/// cannot be run: a size that is not known, an operator that the interpreter does not have. With at most so many lanes, in
+/// which steps may run side by side.
+Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
+                         std::uint32_t most_lanes = usual_lanes);
 
 /// An input or output as the device has it, and back. The element type is the one stored; bytes are row by row.
 std::vector<std::byte> to_device(const Array& array, Precision precision);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace taso {
@@ -18,5 +19,8 @@ inline constexpr std::int64_t buffer_alignment = 256;
 /// Gives every buffer its offset, so that no two that are needed in one step overlap, and returns the size of the arena.
 /// The largest first, each into the smallest gap that holds it.
 std::int64_t lay_out(std::vector<Buffer>& buffers);
+/// The same where it is not a matter of the first and last step which buffers, by their indices, are needed together.
+std::int64_t lay_out(std::vector<Buffer>& buffers,
+                     const std::function<bool(std::size_t, std::size_t)>& are_needed_together);
 
 }  // namespace taso

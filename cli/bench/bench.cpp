@@ -117,7 +117,7 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
     turns.push_back(ready.back().get());
     if (settings.record) continue;
     if (interrupted()) return;
-    ready.back()->prepare();
+    ready.back()->prepare(settings.lanes);
     BenchFigures& figures = report.models.emplace_back();
     figures.model = loaded.file;
     figures.examples = examples_of(loaded);

@@ -21,6 +21,17 @@ std::string time_text(double microseconds) {
   return microseconds < 10'000 ? fmt::format("{:.1f} µs", microseconds) : fmt::format("{:.2f} ms", microseconds / 1e3);
 }
 
+/// What running kernels side by side brought.
+std::string lanes_text(const BenchFigures& one) {
+  const std::string name = on_one_line(one.model.filename().string());
+  const std::string alone =
+      fmt::format("{} (predicted {})", time_text(one.lanes.alone), time_text(one.predicted_alone));
+  if (one.lanes.lanes == 1)
+    return fmt::format("{}: one kernel after the other, {}; {}\n", name, alone, one.lanes.others);
+  return fmt::format("{}: lanes: {}, {} (predicted {}) against {} one after the other; {}\n", name, one.lanes.lanes,
+                     time_text(one.lanes.time), time_text(one.predicted.value_or(0)), alone, one.lanes.others);
+}
+
 }  // namespace
 
 double quantile(std::vector<double> numbers, double share) {
@@ -73,6 +84,8 @@ std::string table_of(const BenchReport& report) {
         on_one_line(report.models[0].model.filename().string()), ratio.value, ratio.low, ratio.high, verdict);
   }
   for (const BenchFigures& one : report.models)
+    if (one.lanes.alone > 0) text += lanes_text(one);
+  for (const BenchFigures& one : report.models)
     if (!one.on_host.empty())
       text += fmt::format("{}: without a kernel, so on the host: {}\n", on_one_line(one.model.filename().string()),
                           fmt::join(one.on_host, ", "));
@@ -101,7 +114,8 @@ std::string profile_of(const BenchFigures& figures) {
     predicted += kernel.predicted;
     measured += kernel.measured;
   }
-  table.rows.push_back({fmt::format("{:.2f}", predicted), fmt::format("{:.2f}", measured), "sum, in µs", ""});
+  table.rows.push_back(
+      {fmt::format("{:.2f}", predicted), fmt::format("{:.2f}", measured), "sum, in µs, one after the other", ""});
   std::string text = table.text();
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -127,6 +141,12 @@ std::string json_of(const BenchReport& report) {
                              {"runs", one.microseconds.size()}};
     model["examples"] = one.examples;
     if (one.predicted) model["predicted_microseconds"] = *one.predicted;
+    if (one.lanes.alone > 0)
+      model["lanes"] = {{"lanes", one.lanes.lanes},
+                        {"microseconds", one.lanes.time},
+                        {"one_after_the_other", one.lanes.alone},
+                        {"predicted_one_after_the_other", one.predicted_alone},
+                        {"tried", one.lanes.others}};
     model["measured_share"] = one.measured_share;
     model["kernels"] = one.kernels;
     model["device_bytes"] = one.device_bytes;

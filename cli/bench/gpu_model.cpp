@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "cli/interrupt.h"
-#include "cost/execution.h"
 
 namespace taso {
 namespace {
@@ -34,8 +33,9 @@ GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricin
   }
 }
 
-void GpuModel::prepare() {
-  Execution execution = make_execution(*view_, graph_, plan_, pricing_.times().precision());
+void GpuModel::prepare(std::uint32_t most_lanes) {
+  Execution execution = make_execution(*view_, graph_, plan_, pricing_.times().precision(), most_lanes);
+  for (const Schedule& schedule : execution.steps.schedules) predicted_[schedule.lanes] = schedule.predicted;
   on_host_ = execution.on_host;
   plan_steps_ = execution.plan_steps;
   arena_bytes_ = execution.steps.arena_bytes;
@@ -45,7 +45,11 @@ void GpuModel::prepare() {
 }
 
 void GpuModel::describe(BenchFigures& figures) const {
-  figures.predicted = static_cast<double>(plan_.cost) * 1e-6;
+  figures.predicted_alone = static_cast<double>(plan_.cost) * 1e-6;
+  figures.predicted = figures.predicted_alone;
+  figures.lanes = program_->lanes();
+  if (const auto found = predicted_.find(figures.lanes.lanes); found != predicted_.end())
+    figures.predicted = static_cast<double>(found->second) * 1e-6;
   Cost measured = 0;
   for (const Plan::Step& step : plan_.steps)
     if (pricing_.times().measured(*view_, step.kernel)) measured += step.price;

@@ -1,12 +1,14 @@
 // A graph on a GPU: its best plan by prices that are measured there, run as it was priced.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/bench/figures.h"
 #include "cli/pricing.h"
+#include "cost/execution.h"
 #include "cost/plan.h"
 #include "ops/random.h"
 
@@ -17,7 +19,8 @@ class GpuModel {
   /// Chooses the plan, for which kernels are measured. Both must outlive it; the pricing has a GPU.
   GpuModel(const Graph& graph, Pricing& pricing);
   /// Puts it on the GPU; to be done before all that follows. Throws InputError where something cannot be run.
-  void prepare();
+  /// Kernels run side by side in at most so many lanes, where that is faster.
+  void prepare(std::uint32_t most_lanes = usual_lanes);
 
   /// What is known of it without running it.
   void describe(BenchFigures& figures) const;
@@ -35,6 +38,7 @@ class GpuModel {
   std::vector<std::string> on_host_;
   std::vector<std::size_t> plan_steps_;
   std::int64_t arena_bytes_ = 0;
+  std::map<std::uint32_t, Cost> predicted_;  ///< of schedules, by lanes
 };
 
 /// To and fro between the models, so that a machine that gets warmer or slower in the meantime does so for all. As many runs

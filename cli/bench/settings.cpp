@@ -16,7 +16,7 @@ namespace {
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::vector<std::string> models, shapes;
-  std::string device, precision, batch, runs, seed, jobs, prices, exported, imported, json, log_file, color;
+  std::string device, precision, batch, runs, lanes, seed, jobs, prices, exported, imported, json, log_file, color;
   bool no_check = false, version = false;
   int verbose = 0, quiet = 0;
 };
@@ -37,6 +37,9 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   one("--runs", raw.runs, fmt::format("How often each model runs ({}; fewer on a CPU)", settings.runs), "N", running);
+  one("--lanes", raw.lanes,
+      fmt::format("At most so many kernels run side by side on a GPU ({}); 1: one after the other", settings.lanes),
+      "N", running);
   one("--seed", raw.seed, "Of the random inputs (0)", "N", running);
   one("--jobs", raw.jobs, "Threads of the CPU; 0, the default, means one for each processor", "N", running);
   app.add_flag("--no-check", raw.no_check, "Do not compare the GPU's outputs with those of the CPU");
@@ -72,6 +75,7 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   if (!raw.batch.empty()) settings.batch = static_cast<std::int64_t>(whole_number("--batch", raw.batch, 1'000'000, 1));
   for (const std::string& text : raw.shapes) settings.shapes.push_back(parse_input_shape(text));
   if (!raw.runs.empty()) settings.runs = static_cast<std::size_t>(whole_number("--runs", raw.runs, 1'000'000, 1));
+  if (!raw.lanes.empty()) settings.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, 64, 1));
   if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
   if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   settings.check = !raw.no_check;

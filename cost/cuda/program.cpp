@@ -16,6 +16,8 @@ namespace taso::cuda {
 namespace {
 
 constexpr std::size_t warm_up_runs = 3, profiled_runs = 21;
+/// Lanes must be faster by this, or steps run one after the other.
+constexpr double least_gain = 0.99;
 
 double median(std::vector<double> numbers) {
   const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
@@ -50,6 +52,20 @@ bool is_well_placed(const Binding& binding, const Call::Operand& operand) {
   return alignment(binding) % source::alignment_of(operand) == 0;
 }
 
+/// All steps in their order, in one lane.
+Schedule in_sequence(std::size_t steps) {
+  Schedule schedule;
+  for (std::size_t i = 0; i < steps; ++i) schedule.steps.push_back({static_cast<std::uint32_t>(i), 0, {}});
+  return schedule;
+}
+
+/// An event that only says that something is done.
+Event make_mark() {
+  cudaEvent_t event = nullptr;
+  require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
+  return Event(event);
+}
+
 std::size_t kernels_in(const Graph& graph) {
   std::size_t nodes = 0;
   require(cudaGraphGetNodes(graph.get(), nullptr, &nodes), "a graph's nodes");
@@ -71,22 +87,15 @@ Program::Program(Libraries& libraries, const std::function<Tuner&()>& tuner, Dev
   allocate();
   choose(tuner);
   place_steps();
+  make_lanes();
   fill_inputs();
   // Once without a graph: some libraries load their kernels when they are launched first, which a capture forbids.
   for (std::size_t i = 0; i < calls_.size(); ++i)
-    if (!steps_.steps[i].host) launch(i);
+    if (!steps_.steps[i].host) launch(i, 0);
   wait();
-  segments_ = segments({});
-  for (std::size_t first = 0; first < calls_.size();) {
-    std::size_t end = first;
-    while (end < calls_.size() && !steps_.steps[end].host) ++end;
-    if (end > first) {
-      launches_ += kernels_in(capture(stream_.get(), [&] {
-        for (std::size_t i = first; i < end; ++i) launch(i);
-      }));
-    }
-    first = end + 1;
-  }
+  alone_ = way(in_sequence(calls_.size()), {});
+  for (const Segment& segment : alone_) launches_ += segment.kernels;
+  choose_way();
 }
 
 void Program::allocate() {
@@ -112,13 +121,21 @@ std::byte* Program::address(const Binding& binding) const {
   }
 }
 
-void Program::launch(std::size_t step) const {
-  for (const Moved& one : moved_[step])
-    require(cudaMemcpyAsync(one.copy, one.home, one.bytes, cudaMemcpyDeviceToDevice, stream_.get()), "a copy");
-  calls_[step].launch(stream_.get(), places_[step]);
+void Program::launch(std::size_t step, std::size_t lane) const {
+  cudaStream_t const stream = stream_of(lane);
+  Places places = places_[step];
+  places.scratch = lanes_[lane].scratch.get();
+  places.workspace = lanes_[lane].workspace.get();
+  for (const Moved& one : moved_[step]) {
+    std::byte* const copy = lanes_[lane].moved.get() + one.offset;
+    (one.is_written ? places.written : places.read)[one.operand] = copy;
+    require(cudaMemcpyAsync(copy, one.home, one.bytes, cudaMemcpyDeviceToDevice, stream), "a copy");
+  }
+  calls_[step].launch(stream, places);
   for (const Moved& one : moved_[step])
     if (one.is_written)
-      require(cudaMemcpyAsync(one.home, one.copy, one.bytes, cudaMemcpyDeviceToDevice, stream_.get()), "a copy");
+      require(cudaMemcpyAsync(one.home, places.written[one.operand], one.bytes, cudaMemcpyDeviceToDevice, stream),
+              "a copy");
 }
 
 void Program::choose(const std::function<Tuner&()>& tuner) {
@@ -160,14 +177,6 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
 }
 
 void Program::place_steps() {
-  std::size_t scratch = 1, workspace = 1;
-  for (const PreparedCall& call : calls_) {
-    scratch = std::max(scratch, call.scratch_bytes);
-    workspace = std::max(workspace, call.workspace_bytes());
-  }
-  scratch_ = DeviceBuffer(scratch);
-  workspace_ = DeviceBuffer(workspace);
-  std::size_t most_moved = 1;
   for (const DeviceSteps::Step& step : steps_.steps) {
     Places where;
     std::vector<Moved> moved;
@@ -178,27 +187,50 @@ void Program::place_steps() {
       for (std::size_t i = 0; i < bindings.size(); ++i) {
         list.push_back(address(bindings[i]));
         if (step.host || is_well_placed(bindings[i], operands[i]) || span_bytes(operands[i]) == 0) continue;
-        // Where the copies begin is not known yet: offsets first.
-        moved.push_back({list.back(), reinterpret_cast<std::byte*>(taken), span_bytes(operands[i]), is_written, i});
+        moved.push_back({list.back(), taken, span_bytes(operands[i]), is_written, i});
         taken += (span_bytes(operands[i]) + 255) / 256 * 256;
       }
       return list;
     };
     where.read = placed(step.read, step.call.read, false);
     where.written = placed(step.written, step.call.written, true);
-    where.scratch = scratch_.get();
-    where.workspace = workspace_.get();
-    most_moved = std::max(most_moved, taken);
     places_.push_back(std::move(where));
     moved_.push_back(std::move(moved));
   }
-  moved_memory_ = DeviceBuffer(most_moved);
-  for (std::size_t step = 0; step < moved_.size(); ++step) {
-    for (Moved& one : moved_[step]) {
-      one.copy = moved_memory_.get() + reinterpret_cast<std::size_t>(one.copy);
-      (one.is_written ? places_[step].written : places_[step].read)[one.operand] = one.copy;
+}
+
+/// What is copied back where it belongs takes what lies between its elements with it, which may be another step's.
+bool Program::can_run_side_by_side() const {
+  for (std::size_t step = 0; step < moved_.size(); ++step)
+    for (const Moved& one : moved_[step]) {
+      if (!one.is_written) continue;
+      const Call::Operand& operand = steps_.steps[step].call.written[one.operand];
+      if (one.bytes != element_count(operand) * size_of(operand.element)) return false;
     }
-  }
+  return true;
+}
+
+void Program::make_lanes() {
+  if (!can_run_side_by_side()) steps_.schedules.clear();
+  struct Needed {
+    std::size_t scratch = 1, workspace = 1, moved = 1;
+  };
+  std::vector<Needed> needed(1);
+  const auto need = [&](const Schedule& schedule) {
+    needed.resize(std::max<std::size_t>(needed.size(), schedule.lanes));
+    for (const Schedule::Step& step : schedule.steps) {
+      Needed& lane = needed.at(step.lane);
+      const PreparedCall& call = calls_.at(step.task);
+      lane.scratch = std::max(lane.scratch, call.scratch_bytes);
+      lane.workspace = std::max(lane.workspace, call.workspace_bytes());
+      for (const Moved& one : moved_[step.task]) lane.moved = std::max(lane.moved, one.offset + one.bytes);
+    }
+  };
+  need(in_sequence(calls_.size()));
+  for (const Schedule& schedule : steps_.schedules) need(schedule);
+  for (std::size_t i = 0; i < needed.size(); ++i)
+    lanes_.push_back({i == 0 ? Stream() : make_stream(), DeviceBuffer(needed[i].scratch),
+                      DeviceBuffer(needed[i].workspace), DeviceBuffer(needed[i].moved)});
 }
 
 /// So that times are never those of zeros.
@@ -213,34 +245,120 @@ void Program::fill_inputs() {
   wait();
 }
 
-std::vector<Program::Segment> Program::segments(const std::vector<Event>& events) const {
-  std::vector<Segment> list;
-  const auto record = [&](std::size_t event) {
+Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t end,
+                        const std::vector<Event>& events) const {
+  const auto record = [&](std::size_t event, cudaStream_t stream) {
     if (!events.empty())
-      require(cudaEventRecordWithFlags(events[event].get(), stream_.get(), cudaEventRecordExternal), "an event");
+      require(cudaEventRecordWithFlags(events[event].get(), stream, cudaEventRecordExternal), "an event");
   };
-  for (std::size_t first = 0; first < calls_.size();) {
+  // Events that somebody waits for leave no trace in the graph but edges. Those of a step, and of the ends of lanes.
+  std::vector<Event> done(calls_.size()), ends;
+  for (std::size_t at = first; at < end; ++at)
+    for (const std::uint32_t other : schedule.steps[at].after)
+      if (!done.at(other)) done[other] = make_mark();
+  for (std::uint32_t lane = 0; lane < schedule.lanes; ++lane) ends.push_back(make_mark());
+  return capture(stream_.get(), [&] {
+    // The other streams take part in the capture from where they wait for something of it; and must come back into the first.
+    std::vector<bool> takes_part(schedule.lanes, false);
+    takes_part[0] = true;
+    require(cudaEventRecord(ends[0].get(), stream_.get()), "the begin of lanes");
+    for (std::size_t at = first; at < end; ++at) {
+      const Schedule::Step& step = schedule.steps[at];
+      cudaStream_t const stream = stream_of(step.lane);
+      if (!takes_part.at(step.lane)) {
+        require(cudaStreamWaitEvent(stream, ends[0].get(), 0), "the begin of a lane");
+        takes_part[step.lane] = true;
+      }
+      for (const std::uint32_t other : step.after)
+        require(cudaStreamWaitEvent(stream, done[other].get(), 0), "waiting for a lane");
+      record(2 * step.task, stream);
+      launch(step.task, step.lane);
+      record(2 * step.task + 1, stream);
+      if (done[step.task]) require(cudaEventRecord(done[step.task].get(), stream), "a step that others wait for");
+    }
+    for (std::uint32_t lane = 1; lane < schedule.lanes; ++lane) {
+      if (!takes_part[lane]) continue;
+      require(cudaEventRecord(ends[lane].get(), stream_of(lane)), "the end of a lane");
+      require(cudaStreamWaitEvent(stream_.get(), ends[lane].get(), 0), "the end of a lane");
+    }
+  });
+}
+
+Program::Way Program::way(const Schedule& schedule, const std::vector<Event>& events) const {
+  Way list;
+  const auto is_host = [&](std::size_t at) { return static_cast<bool>(steps_.steps[schedule.steps[at].task].host); };
+  for (std::size_t first = 0; first < schedule.steps.size();) {
     Segment segment;
-    segment.first = first;
-    segment.end = first + 1;
-    segment.is_host = static_cast<bool>(steps_.steps[first].host);
+    segment.step = schedule.steps[first].task;
+    segment.is_host = is_host(first);
+    std::size_t end = first + 1;
     if (!segment.is_host) {
-      while (segment.end < calls_.size() && !steps_.steps[segment.end].host) ++segment.end;
-      const Graph graph = capture(stream_.get(), [&] {
-        for (std::size_t i = segment.first; i < segment.end; ++i) {
-          record(2 * i);
-          launch(i);
-          record(2 * i + 1);
-        }
-      });
+      while (end < schedule.steps.size() && !is_host(end)) ++end;
+      const Graph graph = captured(schedule, first, end, events);
+      segment.kernels = kernels_in(graph);
       segment.graph = instantiate(graph);
       require(cudaGraphUpload(segment.graph.get(), stream_.get()), "a graph");
     }
-    first = segment.end;
+    first = end;
     list.push_back(std::move(segment));
   }
   wait();
   return list;
+}
+
+/// Tries all schedules. They must compute the same, to the last bit, if one after the other that is always the same.
+void Program::choose_way() {
+  found_ = {};
+  if (steps_.schedules.empty()) return;
+  const auto compute = [&](const Way& one) {
+    for (const DeviceBuffer& output : outputs_)
+      require(cudaMemsetAsync(output.get(), 0xff, output.size(), stream_.get()), "an output");
+    enqueue(one);
+    return outputs();
+  };
+  const std::vector<std::vector<std::byte>> expected = compute(alone_);
+  const bool is_repeatable = compute(alone_) == expected;
+  std::vector<Way> ways;
+  std::vector<std::uint32_t> lanes;
+  const auto say = [&](std::uint32_t count, const std::string& what) {
+    found_.others += fmt::format("{}{} lanes: {}", found_.others.empty() ? "" : ", ", count, what);
+  };
+  for (const Schedule& schedule : steps_.schedules) {
+    try {
+      Way one = way(schedule, {});
+      if (compute(one) != expected && is_repeatable) {
+        say(schedule.lanes, "other results");
+        continue;
+      }
+      ways.push_back(std::move(one));
+      lanes.push_back(schedule.lanes);
+    } catch (const EnvironmentError& error) {
+      say(schedule.lanes, error.what());
+    }
+  }
+  // As many runs as take some milliseconds; all in turn, so that what changes meanwhile does so for all.
+  const double once = median(timed(alone_, 3));
+  const bool is_slow = once > 20'000;
+  const auto runs = static_cast<std::size_t>(std::clamp(2'000 / std::max(once, 1.0), 3.0, 30.0));
+  std::vector<std::vector<double>> times(ways.size());
+  std::vector<double> alone;
+  for (int round = 0; round < (is_slow ? 1 : 5); ++round) {
+    alone.push_back(median(timed(alone_, runs)));
+    for (std::size_t i = 0; i < ways.size(); ++i) times[i].push_back(median(timed(ways[i], runs)));
+  }
+  found_.alone = found_.time = median(alone);
+  std::size_t best = ways.size();
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const double time = median(times[i]);
+    say(lanes[i], fmt::format("{:.1f}", time));
+    if (time > found_.alone * least_gain || (best < ways.size() && time >= found_.time)) continue;
+    best = i;
+    found_.time = time;
+    found_.lanes = lanes[i];
+  }
+  if (best < ways.size()) beside_ = std::move(ways[best]);
+  ways.clear();
+  lanes_.resize(found_.lanes);  // nobody needs the others' memory
 }
 
 void Program::wait() const { require(cudaStreamSynchronize(stream_.get()), "a program"); }
@@ -283,10 +401,10 @@ void Program::run_on_host(std::size_t index) const {
   wait();
 }
 
-void Program::enqueue(const std::vector<Segment>& segments) const {
-  for (const Segment& segment : segments) {
+void Program::enqueue(const Way& way) const {
+  for (const Segment& segment : way) {
     if (segment.is_host) {
-      run_on_host(segment.first);
+      run_on_host(segment.step);
     } else {
       require(cudaGraphLaunch(segment.graph.get(), stream_.get()), "a graph");
     }
@@ -303,7 +421,11 @@ std::vector<std::vector<std::byte>> Program::run(std::span<const std::span<const
         cudaMemcpyAsync(inputs_[i].get(), inputs[i].data(), inputs[i].size(), cudaMemcpyHostToDevice, stream_.get()),
         "an input");
   }
-  enqueue(segments_);
+  enqueue(beside_.empty() ? alone_ : beside_);
+  return outputs();
+}
+
+std::vector<std::vector<std::byte>> Program::outputs() const {
   std::vector<std::vector<std::byte>> results;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     std::vector<std::byte> result(static_cast<std::size_t>(steps_.output_bytes[i]));
@@ -316,8 +438,10 @@ std::vector<std::vector<std::byte>> Program::run(std::span<const std::span<const
   return results;
 }
 
-std::vector<double> Program::time(std::size_t runs) {
-  for (std::size_t i = 0; i < warm_up_runs; ++i) enqueue(segments_);
+std::vector<double> Program::time(std::size_t runs) { return timed(beside_.empty() ? alone_ : beside_, runs); }
+
+std::vector<double> Program::timed(const Way& way, std::size_t runs) const {
+  for (std::size_t i = 0; i < warm_up_runs; ++i) enqueue(way);
   std::vector<Event> begins, ends;
   for (std::size_t i = 0; i < runs; ++i) {
     begins.push_back(make_event());
@@ -325,7 +449,7 @@ std::vector<double> Program::time(std::size_t runs) {
   }
   for (std::size_t i = 0; i < runs; ++i) {
     require(cudaEventRecord(begins[i].get(), stream_.get()), "an event");
-    enqueue(segments_);
+    enqueue(way);
     require(cudaEventRecord(ends[i].get(), stream_.get()), "an event");
   }
   wait();
@@ -338,7 +462,7 @@ std::vector<double> Program::profile() {
   // Events in the graphs take time of their own. What they add is spread evenly, so that the steps add up to a whole run.
   std::vector<Event> events;
   for (std::size_t i = 0; i < 2 * calls_.size(); ++i) events.push_back(make_event());
-  const std::vector<Segment> with_events = segments(events);
+  const Way with_events = way(in_sequence(calls_.size()), events);
   std::vector<std::vector<double>> samples(calls_.size());
   for (std::size_t run = 0; run < profiled_runs; ++run) {
     for (const Segment& segment : with_events) {
@@ -348,9 +472,9 @@ std::vector<double> Program::profile() {
       }
       wait();
       const auto begin = std::chrono::steady_clock::now();
-      run_on_host(segment.first);
+      run_on_host(segment.step);
       const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - begin;
-      samples[segment.first].push_back(spent.count());
+      samples[segment.step].push_back(spent.count());
     }
     wait();
     if (run == 0) continue;  // warms up
@@ -367,7 +491,7 @@ std::vector<double> Program::profile() {
     if (!is_host) ++device_steps;
   }
   if (device_steps == 0) return medians;
-  const double whole = median(time(profiled_runs)) - on_host;
+  const double whole = median(timed(alone_, profiled_runs)) - on_host;
   const double extra = (on_device - whole) / static_cast<double>(device_steps);
   for (std::size_t i = 0; i < calls_.size(); ++i)
     if (!steps_.steps[i].host) medians[i] = std::max(medians[i] - extra, 0.0);
@@ -375,7 +499,8 @@ std::vector<double> Program::profile() {
 }
 
 std::int64_t Program::device_bytes() const {
-  std::size_t bytes = arena_.size() + weights_.size() + scratch_.size() + workspace_.size() + moved_memory_.size();
+  std::size_t bytes = arena_.size() + weights_.size();
+  for (const Lane& lane : lanes_) bytes += lane.scratch.size() + lane.workspace.size() + lane.moved.size();
   for (const auto* list : {&inputs_, &outputs_})
     for (const DeviceBuffer& buffer : *list) bytes += buffer.size();
   return static_cast<std::int64_t>(bytes);

@@ -117,7 +117,9 @@ void run_on_host(const Call& call, const std::vector<const std::byte*>& read, co
 }
 
 std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
-                                                const std::vector<std::vector<std::byte>>& inputs) {
+                                                const std::vector<std::vector<std::byte>>& inputs,
+                                                const std::vector<std::uint32_t>& order) {
+  check(order.empty() || order.size() == steps.steps.size(), "an order of all steps");
   std::vector<std::vector<std::byte>> outputs;
   for (const std::int64_t bytes : steps.output_bytes) outputs.emplace_back(static_cast<std::size_t>(bytes));
   std::vector<std::byte> arena(static_cast<std::size_t>(steps.arena_bytes), std::byte{0xA5});
@@ -130,7 +132,8 @@ std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
           "a step stays within its memory");
     return const_cast<std::byte*>(memory->data()) + binding.offset;
   };
-  for (const DeviceSteps::Step& step : steps.steps) {
+  for (std::size_t at = 0; at < steps.steps.size(); ++at) {
+    const DeviceSteps::Step& step = steps.steps[order.empty() ? at : order[at]];
     check(step.read.size() == step.call.read.size() && step.written.size() == step.call.written.size(),
           "every operand is bound");
     std::vector<const std::byte*> read;

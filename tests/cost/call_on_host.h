@@ -10,9 +10,10 @@ namespace taso {
 void run_on_host(const Call& call, const std::vector<const std::byte*>& read, const std::vector<std::byte*>& written,
                  bool in_its_type = false);
 
-/// A whole program, step by step, on memory as a device has it.
+/// A whole program, step by step, on memory as a device has it; in another order than the steps', if one is given.
 std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
-                                                const std::vector<std::vector<std::byte>>& inputs);
+                                                const std::vector<std::vector<std::byte>>& inputs,
+                                                const std::vector<std::uint32_t>& order = {});
 
 /// The bytes from the first to the last element.
 std::int64_t span_bytes(const Call::Operand& operand);

@@ -1,8 +1,11 @@
 // Plans, made ready for a device and run step by step on memory as it would have it, compute what their graphs mean.
 #include "cost/execution.h"
 
+#include <bitset>
+#include <map>
 #include <set>
 
+#include "cost/hazards.h"
 #include "cost/roofline.h"
 #include "ops/graph_text.h"
 #include "ops/interpreter.h"
@@ -28,7 +31,74 @@ bool is_near(const Array& a, const Array& b, double tolerance) {
   return error <= tolerance * tolerance * norm;
 }
 
-void check_execution(const Graph& graph, Random& random, Precision precision, double tolerance) {
+constexpr std::size_t most_steps = 128;
+using Steps = std::bitset<most_steps>;
+
+/// That of steps that may run at the same time none writes what another reads or writes: byte by byte.
+void check_hazards(const DeviceSteps& steps, const std::vector<Task>& tasks, const Schedule& schedule) {
+  REQUIRE(steps.steps.size() <= most_steps);
+  const StepOrder order(tasks, schedule);
+  std::map<std::pair<Binding::Place, std::uint32_t>, std::vector<std::pair<Steps, Steps>>> memories;  // read, written
+  for (std::uint32_t i = 0; i < steps.steps.size(); ++i)
+    for (const Access& access : accesses_of(steps.steps[i])) {
+      auto& bytes = memories[{access.place, access.index}];
+      const Footprint& what = access.what;
+      std::vector<std::int64_t> places{what.offset};
+      for (std::size_t axis = 0; axis < what.extents.size(); ++axis) {
+        std::vector<std::int64_t> more;
+        for (const std::int64_t at : places)
+          for (std::int64_t k = 0; k < what.extents[axis]; ++k) more.push_back(at + k * what.strides[axis] * what.size);
+        places = std::move(more);
+      }
+      for (const std::int64_t at : places) {
+        if (bytes.size() < static_cast<std::size_t>(at + what.size))
+          bytes.resize(static_cast<std::size_t>(at + what.size));
+        for (std::int64_t k = 0; k < what.size; ++k) {
+          auto& [read, written] = bytes[static_cast<std::size_t>(at + k)];
+          (access.is_write ? written : read).set(i);
+        }
+      }
+    }
+  const auto are_ordered = [&](const Steps& read, const Steps& written) {
+    for (std::uint32_t i = 0; i < steps.steps.size(); ++i)
+      for (std::uint32_t k = 0; written[i] && k < steps.steps.size(); ++k)
+        if (i != k && (read[k] || written[k]) && !order.precedes(i, k) && !order.precedes(k, i)) return false;
+    return true;
+  };
+  for (const auto& [place, bytes] : memories) {
+    const std::pair<Steps, Steps>* last = nullptr;  // neighbours mostly have the same users
+    for (const auto& users : bytes) {
+      if (last != nullptr && *last == users) continue;
+      last = &users;
+      REQUIRE(are_ordered(users.first, users.second));
+    }
+  }
+}
+
+/// Any order in which the lanes' steps may happen to run.
+std::vector<std::uint32_t> some_order(Random& random, const std::vector<Task>& tasks, const Schedule& schedule) {
+  const StepOrder order(tasks, schedule);
+  std::vector<std::uint32_t> left(tasks.size()), result;
+  for (std::uint32_t i = 0; i < left.size(); ++i) left[i] = i;
+  while (!left.empty()) {
+    random.shuffle(left);
+    const auto next = std::find_if(left.begin(), left.end(), [&](std::uint32_t task) {
+      return std::none_of(left.begin(), left.end(), [&](std::uint32_t other) { return order.precedes(other, task); });
+    });
+    REQUIRE(next != left.end());
+    result.push_back(*next);
+    left.erase(next);
+  }
+  return result;
+}
+
+struct Counts {
+  std::size_t plans = 0, schedules = 0;
+  std::int64_t planned_bytes = 0, arena_bytes = 0;
+};
+
+void check_execution(const Graph& graph, Random& random, Precision precision, double tolerance,
+                     Counts* counts = nullptr) {
   std::vector<Array> inputs;
   for (const Value& input : graph.inputs)
     inputs.push_back(random_array(random, input.type().element, *static_extents(input.shape())));
@@ -49,6 +119,18 @@ void check_execution(const Graph& graph, Random& random, Precision precision, do
     INFO(text_of(graph) << "\n" << text_of(laid, view));
     const auto outputs = run_on_host(execution.steps, bytes);
     REQUIRE(outputs.size() == expected.size());
+    for (const Schedule& schedule : execution.steps.schedules) {
+      check_hazards(execution.steps, execution.tasks, schedule);
+      // To the last bit: the same steps on the same numbers.
+      for (int round = 0; round < 3; ++round)
+        REQUIRE(run_on_host(execution.steps, bytes, some_order(random, execution.tasks, schedule)) == outputs);
+    }
+    if (counts != nullptr) {
+      ++counts->plans;
+      counts->schedules += execution.steps.schedules.size();
+      counts->planned_bytes += laid.arena_bytes;
+      counts->arena_bytes += execution.steps.arena_bytes;
+    }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       INFO(text_of(graph) << "\n"
                           << text_of(laid, view) << "output " << i << (layout == Layout::channels_last ? " last" : ""));
@@ -122,13 +204,16 @@ TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
   }
 }
 
-TEST_CASE("what runs on a device computes what the graph means, in either layout") {
+TEST_CASE("what runs on a device computes what the graph means, in either layout, and side by side") {
+  Counts counts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Random random(seed);
     INFO("seed " << seed);
     const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 40);
-    check_execution(graph, random, Precision::fp32, 1e-4);
+    check_execution(graph, random, Precision::fp32, 1e-4, &counts);
   }
+  CHECK(counts.schedules > counts.plans);
+  CHECK(counts.arena_bytes < 2 * counts.planned_bytes);
 }
 
 TEST_CASE("graphs over all operators run step by step") {

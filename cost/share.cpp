@@ -1,0 +1,31 @@
+#include "cost/share.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cost/h200.h"
+
+namespace taso {
+namespace {
+
+/// Threads that a multiprocessor has at a time, and bytes that one thread of a kernel that only moves them takes care of.
+constexpr double threads = 2048, bytes_of_thread = 32;
+
+}  // namespace
+
+double share_of(const Kernel& kernel, Cost price) {
+  double share = 0;
+  if (kernel.depth > 0) {
+    const double tiles =
+        kernel.batches * std::ceil(kernel.rows / h200::tile_rows) * std::ceil(kernel.columns / h200::tile_columns);
+    share = tiles / h200::multiprocessors;
+  } else {
+    share = (kernel.bytes + kernel.weight_bytes) / bytes_of_thread / threads / h200::multiprocessors;
+  }
+  const double nanoseconds = std::max(static_cast<double>(price) * 1e-3, 1.0);
+  const double bandwidth =
+      (kernel.weight_bytes / h200::weight_bandwidth + kernel.bytes / h200::activation_bandwidth) / nanoseconds;
+  return std::clamp(std::max(share, bandwidth), 1 / h200::multiprocessors, 1.0);
+}
+
+}  // namespace taso

@@ -1,0 +1,233 @@
+// Schedules: everybody waits for what he needs, nobody is told to wait twice, and what runs side by side takes less time.
+#include "cost/schedule.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "cost/footprint.h"
+#include "ops/random.h"
+#include "tests/catch.h"
+
+using namespace taso;
+
+namespace {
+
+constexpr Cost microsecond = 1'000'000;
+
+std::vector<Task> random_tasks(Random& random) {
+  std::vector<Task> tasks(random.below(40));
+  const double density = random.unit();
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].cost = random.chance(0.1) ? 0 : random.between(1, 20) * microsecond;
+    tasks[i].share = random.unit();
+    tasks[i].is_barrier = random.chance(0.03);
+    for (std::uint32_t need = 0; need < i; ++need)
+      if (random.chance(density / (1 + 0.2 * i))) tasks[i].needs.push_back(need);
+  }
+  return tasks;
+}
+
+/// Which steps are done before which, by following every path.
+std::vector<std::vector<bool>> paths(const std::vector<Task>& tasks, const Schedule& schedule) {
+  std::vector<std::vector<bool>> before(tasks.size(), std::vector<bool>(tasks.size(), false));
+  for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+    const Schedule::Step& step = schedule.steps[i];
+    const auto follow = [&](std::uint32_t other) {
+      before[step.task][other] = true;
+      for (std::size_t k = 0; k < tasks.size(); ++k)
+        if (before[other][k]) before[step.task][k] = true;
+    };
+    for (const std::uint32_t other : step.after) follow(other);
+    for (std::size_t j = 0; j < i; ++j) {
+      const Schedule::Step& other = schedule.steps[j];
+      if (other.lane == step.lane || tasks[other.task].is_barrier || tasks[step.task].is_barrier) follow(other.task);
+    }
+  }
+  return before;
+}
+
+Cost longest_path(const std::vector<Task>& tasks) {
+  std::vector<Cost> ends(tasks.size(), 0);
+  Cost longest = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (const std::uint32_t need : tasks[i].needs) ends[i] = std::max(ends[i], ends[need]);
+    ends[i] += tasks[i].cost;
+    longest = std::max(longest, ends[i]);
+  }
+  return longest;
+}
+
+Cost sum_of(const std::vector<Task>& tasks) {
+  return std::accumulate(tasks.begin(), tasks.end(), Cost{0},
+                         [](Cost sum, const Task& task) { return sum + task.cost; });
+}
+
+}  // namespace
+
+TEST_CASE("in lanes, everybody waits for what he needs, and is told so once") {
+  Random random(5);
+  std::size_t beside = 0, waits = 0;
+  for (int round = 0; round < 400; ++round) {
+    const std::vector<Task> tasks = random_tasks(random);
+    const ScheduleOptions options{static_cast<std::uint32_t>(1 + random.below(8)),
+                                  static_cast<Cost>(random.below(4)) * microsecond};
+    Schedule schedule = in_lanes(tasks, options);
+    CHECK(schedule.lanes >= 1);
+    CHECK(schedule.lanes <= options.lanes);
+    std::vector<std::size_t> times(tasks.size(), 0);
+    for (const Schedule::Step& step : schedule.steps) ++times[step.task];
+    CHECK(std::all_of(times.begin(), times.end(), [](std::size_t n) { return n == 1; }));
+
+    const std::vector<std::vector<bool>> before = paths(tasks, schedule);
+    const StepOrder order(tasks, schedule);
+    for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+      for (const std::uint32_t need : tasks[i].needs) REQUIRE(before[i][need]);
+      for (std::uint32_t k = 0; k < tasks.size(); ++k) {
+        REQUIRE(order.precedes(k, i) == before[i][k]);
+        if (i != k && !before[i][k] && !before[k][i]) ++beside;
+      }
+    }
+    // Without any single wait, something would not be certain.
+    for (Schedule::Step& step : schedule.steps) {
+      for (std::size_t i = 0; i < step.after.size(); ++i) {
+        ++waits;
+        const std::uint32_t other = step.after[i];
+        step.after.erase(step.after.begin() + static_cast<std::ptrdiff_t>(i));
+        REQUIRE_FALSE(paths(tasks, schedule)[step.task][other]);
+        step.after.insert(step.after.begin() + static_cast<std::ptrdiff_t>(i), other);
+      }
+    }
+    CHECK(play(tasks, schedule) == schedule.predicted);
+    CHECK(schedule.predicted >= longest_path(tasks) - 100);
+  }
+  CHECK(beside > 1000);
+  CHECK(waits > 1000);
+}
+
+TEST_CASE("something is used before something else if all who use it are done") {
+  Random random(8);
+  std::size_t found = 0;
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<Task> tasks = random_tasks(random);
+    if (tasks.empty()) continue;
+    const Schedule schedule = in_lanes(tasks, {4, 0});
+    const StepOrder order(tasks, schedule);
+    for (int pair = 0; pair < 40; ++pair) {
+      const auto some = [&] {
+        std::vector<std::uint32_t> list;
+        const std::size_t count = 1 + random.below(3);
+        for (std::size_t i = 0; i < count; ++i) list.push_back(static_cast<std::uint32_t>(random.below(tasks.size())));
+        return list;
+      };
+      const std::vector<std::uint32_t> a = some(), b = some();
+      const bool expected = std::all_of(a.begin(), a.end(), [&](std::uint32_t i) {
+        return std::all_of(b.begin(), b.end(), [&](std::uint32_t k) { return order.precedes(i, k); });
+      });
+      CHECK(order.use_by(a).is_before(order.use_by(b)) == expected);
+      if (expected) ++found;
+    }
+  }
+  CHECK(found > 200);
+}
+
+TEST_CASE("one after the other takes what all take together") {
+  Random random(2);
+  for (int round = 0; round < 50; ++round) {
+    const std::vector<Task> tasks = random_tasks(random);
+    const Schedule schedule = one_after_the_other(tasks);
+    CHECK(schedule.lanes == 1);
+    CHECK(schedule.predicted == sum_of(tasks));
+    CHECK(std::abs(play(tasks, schedule) - schedule.predicted) <= 1);
+    CHECK(std::abs(in_lanes(tasks, {1, 0}).predicted - schedule.predicted) <= 1);
+  }
+}
+
+TEST_CASE("small kernels gain by running side by side, those that fill the GPU do not, nor does a chain") {
+  std::vector<Task> tasks(8, {10 * microsecond, 0.1, false, {}});
+  std::vector<Schedule> found = schedules(tasks, 8);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found.front().lanes == 8);
+  CHECK(found.front().predicted == 10 * microsecond);
+  found = schedules(tasks, 2);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().predicted == 40 * microsecond);
+
+  for (std::uint32_t i = 1; i < tasks.size(); ++i) tasks[i].needs = {i - 1};
+  CHECK(schedules(tasks, 8).empty());
+
+  // Launches overlap, the work does not.
+  tasks.assign(8, {10 * microsecond, 1, false, {}});
+  for (const Schedule& one : schedules(tasks, 8)) CHECK(one.predicted >= 72 * microsecond);
+}
+
+TEST_CASE("a fork that is not worth waiting for is none") {
+  // A long way, with a short side way to each of its steps.
+  std::vector<Task> tasks;
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    tasks.push_back({microsecond / 2, 0.1, false, {}});
+    tasks.push_back({microsecond / 2, 0.1, false, {}});
+    if (i > 0) tasks[2 * i].needs = tasks[2 * i + 1].needs = {2 * i - 2, 2 * i - 1};
+  }
+  CHECK(schedules(tasks, 4).empty());
+}
+
+TEST_CASE("four branches between a fork and a join") {
+  std::vector<Task> tasks{{5 * microsecond, 0.5, false, {}}};
+  for (std::uint32_t branch = 0; branch < 4; ++branch)
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      const auto at = static_cast<std::uint32_t>(tasks.size());
+      tasks.push_back({5 * microsecond, 0.2, false, {i == 0 ? 0 : at - 1}});
+    }
+  tasks.push_back({5 * microsecond, 0.5, false, {3, 6, 9, 12}});
+  const Schedule schedule = in_lanes(tasks, {4, 0});
+  CHECK(schedule.lanes == 4);
+  std::size_t waits = 0;
+  for (const Schedule::Step& step : schedule.steps) waits += step.after.size();
+  CHECK(waits == 6);  // three forks, three joins
+  CHECK(schedule.predicted == 27 * microsecond);
+}
+
+TEST_CASE("tensors of one memory overlap, or are seen not to") {
+  Random random(4);
+  std::size_t apart = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const auto some = [&] {
+      Footprint one;
+      one.size = random.chance(0.5) ? 4 : 2;
+      one.offset = random.between(0, 40) * one.size;
+      for (std::size_t axis = random.below(4); axis > 0; --axis) {
+        one.extents.push_back(random.between(random.chance(0.02) ? 0 : 1, 4));
+        one.strides.push_back(random.chance(0.5) ? random.between(0, 20) : std::int64_t{1} << random.below(6));
+      }
+      return one;
+    };
+    const auto bytes = [](const Footprint& one) {
+      std::vector<std::int64_t> list{one.offset};
+      for (std::size_t axis = 0; axis < one.extents.size(); ++axis) {
+        std::vector<std::int64_t> longer;
+        for (const std::int64_t at : list)
+          for (std::int64_t i = 0; i < one.extents[axis]; ++i) longer.push_back(at + i * one.strides[axis] * one.size);
+        list = std::move(longer);
+      }
+      std::vector<std::int64_t> all;
+      for (const std::int64_t at : list)
+        for (std::int64_t i = 0; i < one.size; ++i) all.push_back(at + i);
+      std::sort(all.begin(), all.end());
+      return all;
+    };
+    const Footprint a = some(), b = some();
+    const std::vector<std::int64_t> of_a = bytes(a), of_b = bytes(b);
+    std::vector<std::int64_t> common;
+    std::set_intersection(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), std::back_inserter(common));
+    if (!common.empty()) {
+      REQUIRE(may_overlap(a, b));
+      REQUIRE(may_overlap(b, a));
+    }
+    if (!may_overlap(a, b)) ++apart;
+  }
+  CHECK(apart > 500);
+  // Channels of two tensors side by side, and examples of two tensors one after the other.
+  CHECK_FALSE(may_overlap({0, 4, {2, 3, 5, 5}, {200, 1, 40, 8}}, {12, 4, {2, 5, 5, 5}, {200, 1, 40, 8}}));
+  CHECK(may_overlap({0, 4, {2, 4, 5, 5}, {200, 1, 40, 8}}, {12, 4, {2, 5, 5, 5}, {200, 1, 40, 8}}));
+  CHECK_FALSE(may_overlap({0, 4, {2, 3, 5, 5}, {200, 25, 5, 1}}, {300, 4, {2, 5, 5, 5}, {200, 25, 5, 1}}));
+}
