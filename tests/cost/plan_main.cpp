@@ -1,11 +1,17 @@
-// cost_plan [--kernels] [--fp32] [--as-it-is] MODEL...: what our plans of models are expected to take on the H200, one line
-// a model, or one line a kernel. Models are cleaned up first, as taso-opt does.
+// cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--prices FILE] MODEL...: what our plans of models are expected to
+// take on the H200, one line a model, or one line a kernel; with lanes, what running side by side is expected to bring. Models
+// are cleaned up first, as taso-opt does.
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "cost/execution.h"
 #include "cost/plan.h"
+#include "cost/recorded_prices.h"
 #include "cost/roofline.h"
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/import.h"
@@ -15,9 +21,32 @@ using namespace taso;
 namespace {
 
 struct Settings {
-  bool kernels = false, as_it_is = false;
+  bool kernels = false, as_it_is = false, lanes = false;
   Precision precision = Precision::tf32;
+  std::string prices;
 };
+
+std::unique_ptr<KernelPrices> prices_of(const Settings& settings) {
+  if (settings.prices.empty()) return std::make_unique<Roofline>(settings.precision);
+  std::ifstream file(settings.prices);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto database = std::make_shared<PriceDatabase>(PriceDatabase::parse(text, settings.prices));
+  const std::vector<std::string> machines = database->machines();
+  return std::make_unique<RecordedPrices>(database, machines.empty() ? "" : machines.front(), settings.precision);
+}
+
+void print_lanes(const WholeGraph& view, const Graph& graph, const Plan& laid, const Settings& settings) {
+  const Execution execution = make_execution(view, graph, laid, settings.precision);
+  const Execution alone = make_execution(view, graph, laid, settings.precision, 1);
+  for (const Schedule& schedule : execution.steps.schedules) {
+    std::size_t waits = 0;
+    for (const Schedule::Step& step : schedule.steps) waits += step.after.size();
+    fmt::print("  {} lanes: {:.3f} ms, {} waits\n", schedule.lanes, static_cast<double>(schedule.predicted) * 1e-9,
+               waits);
+  }
+  fmt::print("  {:.1f} MB, {:.1f} MB one after the other\n", static_cast<double>(execution.steps.arena_bytes) * 1e-6,
+             static_cast<double>(alone.steps.arena_bytes) * 1e-6);
+}
 
 void print_plan(const std::string& path, const Settings& settings) {
   Model model = Model::load(path);
@@ -25,7 +54,8 @@ void print_plan(const std::string& path, const Settings& settings) {
   GraphEdit edit(model);
   if (!settings.as_it_is) clean_up(edit);
   const Imported imported = import_model(edit.view());
-  const Roofline prices(settings.precision);
+  const std::unique_ptr<KernelPrices> known = prices_of(settings);
+  const KernelPrices& prices = *known;
   const WholeGraph view(imported.graph, {}, best_plan(imported.graph, prices).layout);
   const Plan laid = plan(view, prices);
   if (settings.kernels) fmt::print("{}", text_of(laid, view));
@@ -37,6 +67,7 @@ void print_plan(const std::string& path, const Settings& settings) {
              static_cast<double>(laid.cost) * 1e-9, view.nodes(), laid.launches(),
              static_cast<double>(laid.arena_bytes) * 1e-6, laid.layout == Layout::channels_last ? "last" : "first",
              counts);
+  if (settings.lanes) print_lanes(view, imported.graph, laid, settings);
 }
 
 }  // namespace
@@ -49,6 +80,10 @@ int main(int argc, char** argv) {
       settings.kernels = true;
     else if (argument == "--as-it-is")
       settings.as_it_is = true;
+    else if (argument == "--lanes")
+      settings.lanes = true;
+    else if (argument == "--prices" && i + 1 < argc)
+      settings.prices = argv[++i];
     else if (argument == "--fp32")
       settings.precision = Precision::fp32;
     else
