@@ -101,6 +101,8 @@ class Accelerator {
   virtual Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) = 0;
   /// All ways that there are, each looked at briefly, in no order of merit: for people who want to see what there is.
   virtual std::vector<Measurement> measure_all(const Call& call) { return {measure(call)}; }
+  /// Choices that can be run, the most promising first, at most so many; none of them is measured.
+  virtual std::vector<std::string> ways(const Call& call, std::size_t most) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   virtual DeviceState state() const = 0;
 };

@@ -128,6 +128,13 @@ std::vector<std::string> PriceDatabase::machines() const {
   return names;
 }
 
+std::vector<std::string> PriceDatabase::calls(const std::string& machine) const {
+  std::vector<std::string> texts;
+  if (const auto prices = prices_.find(machine); prices != prices_.end())
+    for (const auto& [call, price] : prices->second) texts.push_back(call);
+  return texts;
+}
+
 std::size_t PriceDatabase::size(const std::string& machine) const {
   const auto prices = prices_.find(machine);
   return prices == prices_.end() ? 0 : prices->second.size();

@@ -39,6 +39,7 @@ class PriceDatabase {
 
   std::vector<std::string> machines() const;
   std::size_t size(const std::string& machine) const;
+  std::vector<std::string> calls(const std::string& machine) const;  ///< sorted
 
  private:
   std::map<std::string, std::map<std::string, RecordedPrice>> prices_;  // by machine and call

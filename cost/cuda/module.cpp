@@ -6,6 +6,7 @@
 
 #include <cstdio>
 
+#include "cost/cuda/candidates.h"
 #include "cost/cuda/handles.h"
 #include "cost/cuda/layout.h"
 #include "cost/cuda/libraries.h"
@@ -66,6 +67,16 @@ class CudaAccelerator : public Accelerator {
     return tuner().measure_choice(call, choice, surroundings);
   }
   std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
+  std::vector<std::string> ways(const Call& call, std::size_t most) override {
+    Candidates candidates(libraries_, call, {});
+    std::vector<std::string> choices;
+    while (choices.size() < most) {
+      const std::optional<PreparedCall> next = candidates.next();
+      if (!next) break;
+      choices.push_back(next->choice);
+    }
+    return choices;
+  }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
     return std::make_unique<Program>(
         libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
