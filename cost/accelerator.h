@@ -21,7 +21,7 @@ struct Surroundings {
     writer,   ///< a kernel that has written what it reads, but for weights, on all multiprocessors
     stranger  ///< such a kernel, with so much code that the call's has to be fetched again
   };
-  Before before = Before::stranger;
+  Before before = Before::writer;
   bool is_warm = false;  ///< its weights are in the cache, as those of a small network stay there from run to run
 };
 

@@ -22,7 +22,7 @@ struct Tile {
   std::int64_t rows = 0, columns = 0, warps_down = 1, warps_across = 1, stages = 4, split = 1;
   std::int64_t threads() const { return 32 * warps_down * warps_across; }
   /// What is copied ahead, and what the blocks of a cluster write.
-  std::int64_t shared_bytes() const { return stages * (rows + columns) * 128 + rows * (columns + 8) * 4; }
+  std::int64_t shared_bytes() const { return stages * (rows + columns) * 128 + rows * (columns + 8) * 4 + 16; }
   std::string name() const { return fmt::format("tensor {}x{} split {} stages {}", rows, columns, split, stages); }
 };
 
@@ -302,6 +302,16 @@ class TensorProduct {
     }
     code.line("return row;");
     code.close();
+    // Where a slab lies within one place of the window, all places come one after the other: they read much the same.
+    std::int64_t windows = 1;
+    for (std::size_t a = 0; a < rank; ++a) windows *= operand(1).extents[2 + a];
+    if (windows > 1 && operand(0).extents[1] % (8 * in_chunk()) != 0) windows = 1;
+    code.line("constexpr int windows = {};", windows);
+    if (windows > 1)
+      code.line("__device__ inline int depth_of(int s) {{ return s % {} * {} + s / {} * slab; }}", windows,
+                operand(0).extents[1], windows);
+    else
+      code.line("__device__ inline int depth_of(int s) {{ return s * slab; }}");
     code.open("__device__ inline Depth depth_at(int k)");
     code.line("Depth d;");
     code.line("d.is_inside = k < depth;");
@@ -405,8 +415,10 @@ class TensorProduct {
       code.close();
       code.close();
     }
-    code.line("if (split > 1) cluster_wait();");
-    code.line("else __syncthreads();");
+    code.open("if (split > 1)");
+    code.line("wait_for_count(count);");
+    code.line("cluster_arrive();");
+    code.close();
     open_unit();
     code.add(tensor_total);
     const Access& store = accesses[store_];
@@ -431,6 +443,7 @@ class TensorProduct {
     if (moves(store)) code.line("store({}, results);", to);
     code.close();
     code.close();
+    code.line("if (split > 1) cluster_wait();  // until what was sent from here has arrived");
     after_ = nullptr;
   }
 

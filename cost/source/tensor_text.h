@@ -18,6 +18,10 @@ __device__ __forceinline__ word shared_begin() { return static_cast<word>(__cvta
 __device__ __forceinline__ void copy_16(word to, const void* from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
 }
+/// By way of the nearer cache, for what is read again soon.
+__device__ __forceinline__ void copy_16_near(word to, const void* from, int bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes));
+}
 __device__ __forceinline__ void copy_4(word to, const void* from, int bytes) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes));
 }
@@ -38,8 +42,27 @@ __device__ __forceinline__ word in_block(word at, int rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(other) : "r"(at), "r"(rank));
   return other;
 }
-__device__ __forceinline__ void give(word to, float first, float second) {
-  asm volatile("st.shared::cluster.v2.f32 [%0], {%1,%2};" ::"r"(to), "f"(first), "f"(second) : "memory");
+__device__ __forceinline__ void keep(word to, float first, float second) {
+  asm volatile("st.shared.v2.f32 [%0], {%1,%2};" ::"r"(to), "f"(first), "f"(second) : "memory");
+}
+/// A count of bytes that other blocks send; `at` is where it lies. Once made, the cluster has to meet before one is used.
+__device__ __forceinline__ void make_count(word at, int bytes) {
+  asm volatile("mbarrier.init.shared.b64 [%0], 1;\n"
+               "fence.mbarrier_init.release.cluster;\n"
+               "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
+}
+/// What this block has written can be sent from here on, once its threads have met.
+__device__ __forceinline__ void before_sending() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/// Sends bytes to an address of another block, where they are counted at `count`.
+__device__ __forceinline__ void send(word to, word from, int bytes, word count) {
+  asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "r"(from), "r"(bytes), "r"(count) : "memory");
+}
+__device__ __forceinline__ void wait_for_count(word at) {
+  word is_complete = 0;
+  while (is_complete == 0)
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0;\n"
+                 "selp.u32 %0, 1, 0, p;\n}" : "=r"(is_complete) : "r"(at) : "memory");
 }
 __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
@@ -87,6 +110,8 @@ constexpr int left_bytes = tile_rows * 128, stage_bytes = left_bytes + tile_colu
 constexpr int rows_at_once = threads / chunks;
 constexpr int pitch = tile_columns + 8, own_rows = tile_rows / split;
 constexpr int units = own_rows * tile_columns / 4, units_each = (units + threads - 1) / threads;
+constexpr int slots_at = stages * stage_bytes, count_at = slots_at + tile_rows * pitch * 4;
+constexpr int part_bytes = own_rows * pitch * 4;
 constexpr int tiles_down = (rows + tile_rows - 1) / tile_rows;
 /// Where a chunk of a row lies, so that neither those who copy nor those who fetch meet in a bank.
 __device__ inline word place(int row, int chunk) { return static_cast<word>(row * 128 + (chunk ^ (row % 2 * 4)) * 16); }
@@ -106,8 +131,11 @@ inline constexpr std::string_view tensor_sums = R"(
   const int rank = static_cast<int>(blockIdx.x) % split, tile = static_cast<int>(blockIdx.x) / split;
   const int first_row = tile % tiles_down * tile_rows, first_column = tile / tiles_down * tile_columns;
   const int begin = rank * slabs / split, end = (rank + 1) * slabs / split;
-  const word memory = shared_begin();
-  if (split > 1) cluster_arrive();
+  const word memory = shared_begin(), slots = memory + slots_at, count = memory + count_at;
+  if (split > 1) {
+    if (thread == 0) make_count(count, split * part_bytes);
+    cluster_arrive();
+  }
   const int chunk = thread % chunks, row = thread / chunks;
   constexpr int left_rows = (tile_rows + rows_at_once - 1) / rows_at_once;
   constexpr int right_rows = (tile_columns + rows_at_once - 1) / rows_at_once;
@@ -123,7 +151,7 @@ inline constexpr std::string_view tensor_sums = R"(
       for (int i = 0; i < (all + threads - 1) / threads; ++i) {
         const int u = i * threads + thread, k = u / in_row, c = u % in_row;
         if (all % threads != 0 && u >= all) break;
-        const int d = s * slab + k, n = first_column + c * in_chunk;
+        const int d = depth_of(s) + k, n = first_column + c * in_chunk;
         const bool is_inside = d < depth && n < columns;
         copy_16(to + turned_place(k, c), right + (is_inside ? d * right_pitch + n : 0), is_inside ? 16 : 0);
       }
@@ -131,7 +159,7 @@ inline constexpr std::string_view tensor_sums = R"(
     }
 #pragma unroll
     for (int i = 0; i < right_rows; ++i) {
-      const int r = row + i * rows_at_once, n = first_column + r, d = s * slab + chunk * in_chunk;
+      const int r = row + i * rows_at_once, n = first_column + r, d = depth_of(s) + chunk * in_chunk;
       if (tile_columns % rows_at_once != 0 && r >= tile_columns) break;
       if (are_chunks_whole) {
         const bool is_inside = n < columns && d < depth;
@@ -148,19 +176,21 @@ inline constexpr std::string_view tensor_sums = R"(
   const auto copy_left = [&](int s, int stage) {
     const word to = memory + static_cast<word>(stage * stage_bytes);
     if (are_chunks_whole) {
-      const Depth d = depth_at(s * slab + chunk * in_chunk);
+      const Depth d = depth_at(depth_of(s) + chunk * in_chunk);
 #pragma unroll
       for (int i = 0; i < left_rows; ++i) {
         const int r = row + i * rows_at_once;
         if (tile_rows % rows_at_once != 0 && r >= tile_rows) break;
         const bool is_inside = meet(from[i], d);
-        copy_16(to + place(r, chunk), left + (is_inside ? from[i].at + d.at : 0), is_inside ? 16 : 0);
+        const element* const source = left + (is_inside ? from[i].at + d.at : 0);
+        if (windows > 1) copy_16_near(to + place(r, chunk), source, is_inside ? 16 : 0);
+        else copy_16(to + place(r, chunk), source, is_inside ? 16 : 0);
       }
       return;
     }
 #pragma unroll
     for (int e = 0; e < in_chunk; ++e) {
-      const Depth d = depth_at(s * slab + chunk * in_chunk + e);
+      const Depth d = depth_at(depth_of(s) + chunk * in_chunk + e);
 #pragma unroll
       for (int i = 0; i < left_rows; ++i) {
         const int r = row + i * rows_at_once;
@@ -265,30 +295,38 @@ inline constexpr std::string_view tensor_sums = R"(
     stage = stage + 1 == stages ? 0 : stage + 1;
   }
 
-  // Each block of the cluster adds up a part of the tile's rows: the others write into its memory, behind what is copied.
-  const word slots = memory + stages * stage_bytes;
-  if (split > 1) cluster_wait();  // for all to have begun
+  // Each block of the cluster adds up a part of the tile's rows. What a block has is written where copies came before, and
+  // from there sent to the others, behind theirs.
+  const word kept = split > 1 ? memory : slots;
+  if (split > 1) {
+    wait_for_copies<0>();
+    __syncthreads();
+  }
 #pragma unroll
   for (int i = 0; i < parts_down; ++i)
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      const int r = warp_row + i * 16 + e * 8 + g;
-      word to = slots + static_cast<word>((rank * own_rows + r % own_rows) * pitch * 4);
-      if (split > 1) to = in_block(to, r / own_rows);
+      const word to = kept + static_cast<word>((warp_row + i * 16 + e * 8 + g) * pitch * 4);
 #pragma unroll
       for (int j = 0; j < parts_across; ++j) {
         if (!are_columns_neighbours) {
-          give(to + static_cast<word>(warp_column + j * 8 + 2 * t) * 4, sums[i][j][2 * e], sums[i][j][2 * e + 1]);
+          keep(to + static_cast<word>(warp_column + j * 8 + 2 * t) * 4, sums[i][j][2 * e], sums[i][j][2 * e + 1]);
         } else if (j % 2 == 0) {
           // Two parts have neighbouring columns of the two that a thread holds.
           constexpr int many = in_chunk;
           const int c = warp_column + j / many * many * 8 + 2 * t * many + j % many;
-          give(to + static_cast<word>(c) * 4, sums[i][j][2 * e], sums[i][j + 1][2 * e]);
-          give(to + static_cast<word>(c + many) * 4, sums[i][j][2 * e + 1], sums[i][j + 1][2 * e + 1]);
+          keep(to + static_cast<word>(c) * 4, sums[i][j][2 * e], sums[i][j + 1][2 * e]);
+          keep(to + static_cast<word>(c + many) * 4, sums[i][j][2 * e + 1], sums[i][j + 1][2 * e + 1]);
         }
       }
     }
-  if (split > 1) cluster_arrive();
+  if (split > 1) {
+    before_sending();
+    cluster_wait();  // for all to have begun
+  }
+  __syncthreads();
+  if (split > 1 && thread < split)
+    send(in_block(slots + rank * part_bytes, thread), kept + thread * part_bytes, part_bytes, in_block(count, thread));
 )";
 
 /// Adds up what the blocks of the cluster have for four neighbouring elements.
