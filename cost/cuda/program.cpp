@@ -91,7 +91,7 @@ Program::Program(Libraries& libraries, const std::function<Tuner&()>& tuner, Dev
   fill_inputs();
   // Once without a graph: some libraries load their kernels when they are launched first, which a capture forbids.
   for (std::size_t i = 0; i < calls_.size(); ++i)
-    if (!steps_.steps[i].host) launch(i, 0);
+    if (!steps_.steps[i].host) launch(i, 0, false);
   wait();
   alone_ = way(in_sequence(calls_.size()), {});
   for (const Segment& segment : alone_) launches_ += segment.kernels;
@@ -121,7 +121,7 @@ std::byte* Program::address(const Binding& binding) const {
   }
 }
 
-void Program::launch(std::size_t step, std::size_t lane) const {
+void Program::launch(std::size_t step, std::size_t lane, bool has_one_before) const {
   cudaStream_t const stream = stream_of(lane);
   Places places = places_[step];
   places.scratch = lanes_[lane].scratch.get();
@@ -131,7 +131,11 @@ void Program::launch(std::size_t step, std::size_t lane) const {
     (one.is_written ? places.written : places.read)[one.operand] = copy;
     require(cudaMemcpyAsync(copy, one.home, one.bytes, cudaMemcpyDeviceToDevice, stream), "a copy");
   }
-  calls_[step].launch(stream, places);
+  places.has_one_before = has_one_before && moved_[step].empty();
+  for (const auto& one : calls_[step].launches) {
+    one->launch(stream, places);
+    places.has_one_before = true;
+  }
   for (const Moved& one : moved_[step])
     if (one.is_written)
       require(cudaMemcpyAsync(one.home, places.written[one.operand], one.bytes, cudaMemcpyDeviceToDevice, stream),
@@ -261,6 +265,7 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
     // The other streams take part in the capture from where they wait for something of it; and must come back into the first.
     std::vector<bool> takes_part(schedule.lanes, false);
     takes_part[0] = true;
+    std::vector<bool> has_kernel(schedule.lanes, false);  // at its end
     require(cudaEventRecord(ends[0].get(), stream_.get()), "the begin of lanes");
     for (std::size_t at = first; at < end; ++at) {
       const Schedule::Step& step = schedule.steps[at];
@@ -272,7 +277,9 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
       for (const std::uint32_t other : step.after)
         require(cudaStreamWaitEvent(stream, done[other].get(), 0), "waiting for a lane");
       record(2 * step.task, stream);
-      launch(step.task, step.lane);
+      // What waits for others, or for an event, does not begin early.
+      launch(step.task, step.lane, has_kernel[step.lane] && step.after.empty() && events.empty());
+      has_kernel[step.lane] = moved_[step.task].empty();
       record(2 * step.task + 1, stream);
       if (done[step.task]) require(cudaEventRecord(done[step.task].get(), stream), "a step that others wait for");
     }

@@ -52,7 +52,8 @@ class Program : public DeviceProgram {
   };
   std::byte* address(const Binding& binding) const;
   cudaStream_t stream_of(std::size_t lane) const { return lane == 0 ? stream_.get() : lanes_[lane].stream.get(); }
-  void launch(std::size_t step, std::size_t lane) const;
+  /// Whether it follows the lane's last kernel and waits for nothing else, see Places.
+  void launch(std::size_t step, std::size_t lane, bool has_one_before) const;
   void allocate();
   void choose(const std::function<Tuner&()>& tuner);
   void place_steps();
