@@ -23,6 +23,9 @@ inline constexpr double least_copy = 2000;
 /// What we have no kernel for is done on the host, with the copies that this takes.
 inline constexpr double least_opaque = 20000;
 
+/// What a run of a whole CUDA graph takes besides its kernels: between 2560 and 2790 in four networks.
+inline constexpr double least_run = 2700;
+
 // Bytes a nanosecond. The memory's peak is 4800; five sixths of that is what kernels reach. Weights come from there.
 // Activations have just been written and mostly still lie in the cache of 50 MB, which is somewhat faster.
 inline constexpr double weight_bandwidth = 4000;

@@ -42,6 +42,9 @@ class Tuner {
   void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
   Measurement measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings);
 
+  /// As it runs in networks, large ones and small ones.
+  Measurement measure_in_network(const Call& call, std::vector<const Candidate*> finalists);
+
   Libraries& libraries_;
   TuningLimits limits_;
   Bench bench_;
