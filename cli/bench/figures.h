@@ -16,13 +16,14 @@ struct BenchFigures {
   std::filesystem::path model;
   std::vector<double> microseconds;  ///< of every run
   std::int64_t examples = 1;         ///< in a run: the first dimension of the first input
-  std::optional<double> predicted;   ///< microseconds: for its lanes, or as the plan's kernels add up
-  double predicted_alone = 0;        ///< as they add up, one after the other
-  LanesFound lanes;                  ///< how it runs on a GPU
-  double measured_share = 0;         ///< how much of that comes from measured kernels
-  std::size_t kernels = 0;           ///< launched in a run
-  std::int64_t device_bytes = 0;     ///< all memory that it holds
-  std::int64_t arena_bytes = 0;      ///< of activations
+  std::optional<double>
+      predicted;  ///< microseconds: for its lanes, or as the plan's kernels add up; with what a run takes besides
+  double predicted_alone = 0;     ///< as they add up, one after the other
+  LanesFound lanes;               ///< how it runs on a GPU
+  double measured_share = 0;      ///< how much of that comes from measured kernels
+  std::size_t kernels = 0;        ///< launched in a run
+  std::int64_t device_bytes = 0;  ///< all memory that it holds
+  std::int64_t arena_bytes = 0;   ///< of activations
   std::string layout;
   std::vector<std::string> on_host;  ///< operators without a kernel
   std::optional<double> error;       ///< the largest relative distance of an output from the reference
