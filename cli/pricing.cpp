@@ -1,6 +1,8 @@
 #include "cli/pricing.h"
 
-#include <set>
+#include <algorithm>
+#include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -8,7 +10,6 @@
 #include "cli/interrupt.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
-#include "cost/plan.h"
 #include "cost/residence.h"
 #include "ops/error.h"
 
@@ -54,29 +55,52 @@ void Pricing::measure(const Call& call) {
 
 std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& sizes) {
   if (!gpu_) return 0;
-  std::vector<Call> missing;
-  std::set<std::string> known;
-  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    const WholeGraph view(graph, sizes, layout);
-    for (const Plan::Step& step : plan(view, *times_).steps) {
-      if (!can_be_called(view, step.kernel, times_->precision()) || times_->measured(view, step.kernel)) continue;
-      Call call = call_of(view, step.kernel, times_->precision()).call;
-      if (known.insert(text_of(call)).second) missing.push_back(std::move(call));
-    }
-  }
-  gpu_->expect(missing);
   ProgressLine progress(console_);
   std::size_t done = 0;
-  for (const Call& call : missing) {
-    if (interrupted()) break;
-    progress.show(
-        [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(missing.size())); });
-    measure(call);
-    ++done;
+  std::optional<Cost> best;
+  // The more promising layout first: of the other one no more is measured than it takes to see that it is the slower one.
+  const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
+  std::array<const WholeGraph*, 2> views{&last, &first};
+  if (plan(first, *times_).cost < plan(last, *times_).cost) std::swap(views[0], views[1]);
+  for (const WholeGraph* const view : views) {
+    for (std::size_t left = std::numeric_limits<std::size_t>::max(); !interrupted();) {
+      const Plan laid = plan(*view, *times_);
+      const std::vector<Call> missing = unmeasured(*view, laid);
+      if (missing.empty()) {
+        best = std::min(best.value_or(laid.cost), laid.cost);
+        break;
+      }
+      if ((best && laid.cost > *best) || missing.size() >= left) break;
+      left = missing.size();
+      const std::size_t count = best ? std::min<std::size_t>(missing.size(), 8) : missing.size();
+      gpu_->expect({missing.data(), count});
+      for (std::size_t i = 0; i < count && !interrupted(); ++i) {
+        progress.show([&] { return fmt::format("measuring: {} of {} kernels", with_commas(i), with_commas(count)); });
+        measure(missing[i]);
+        ++done;
+      }
+    }
   }
   console_.draw({});
   store_.save();
   return done;
+}
+
+/// Calls of a plan that have no price yet, those first that are expected to take most of the time.
+std::vector<Call> Pricing::unmeasured(const GraphView& view, const Plan& laid) const {
+  std::map<std::string, std::pair<Cost, Call>> found;
+  for (const Plan::Step& step : laid.steps) {
+    if (!can_be_called(view, step.kernel, times_->precision()) || times_->measured(view, step.kernel)) continue;
+    Call call = call_of(view, step.kernel, times_->precision()).call;
+    const auto [place, is_new] = found.try_emplace(text_of(call), 0, std::move(call));
+    place->second.first += step.price;
+  }
+  std::vector<std::pair<Cost, Call>> list;
+  for (auto& [text, one] : found) list.push_back(std::move(one));
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Call> calls;
+  for (auto& [cost, call] : list) calls.push_back(std::move(call));
+  return calls;
 }
 
 void Pricing::choose(const ModelView& model, const std::map<std::string, Extents>& shapes) {

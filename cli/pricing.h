@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/console.h"
 #include "cli/objective.h"
 #include "cli/price_store.h"
 #include "cost/accelerator.h"
 #include "cost/kernel.h"
+#include "cost/plan.h"
 #include "cost/recorded_prices.h"
 #include "ops/onnx/import.h"
 
@@ -53,6 +55,7 @@ class Pricing {
 
  private:
   void measure(const Call& call);
+  std::vector<Call> unmeasured(const GraphView& view, const Plan& laid) const;
 
   Console& console_;
   PriceStore store_;
