@@ -6,8 +6,25 @@
 
 namespace taso::cuda {
 
+namespace {
+
+/// Where a kernel of ours does the call as well, libraries have little to offer beyond what they think best themselves.
+constexpr std::size_t most_beside_own = 16;
+
+bool is_own(const Lowering& lowering) {
+  return std::all_of(lowering.launches.begin(), lowering.launches.end(),
+                     [](const Launch& launch) { return std::holds_alternative<SourceLaunch>(launch); });
+}
+
+}  // namespace
+
 Candidates::Candidates(Libraries& libraries, const Call& call, const Alignments& alignments) {
-  for (Lowering& lowering : lowerings(call)) {
+  std::vector<Lowering> all = lowerings(call);
+  constexpr int with_clusters = 90;  // which kernels of ours for products need
+  const bool has_own = libraries.capability() >= with_clusters && std::any_of(all.begin(), all.end(), is_own);
+  for (Lowering& lowering : all) {
+    // In two launches what one can do, that is for where nobody can.
+    if (has_own && lowering.launches.size() > 1) continue;
     Way way;
     bool is_possible = !lowering.launches.empty();
     for (const Launch& launch : lowering.launches) {
@@ -19,6 +36,7 @@ Candidates::Candidates(Libraries& libraries, const Call& call, const Alignments&
       } catch (const EnvironmentError& error) {
         reason = error.what();
       }
+      if (has_own && options.size() > most_beside_own) options.erase(options.begin() + most_beside_own, options.end());
       if (options.empty()) {
         is_possible = false;
         reason_ += (reason_.empty() ? "" : "; ") + lowering.name + ": " + reason;
@@ -65,6 +83,7 @@ std::optional<PreparedCall> Candidates::made(Way& way, std::size_t launch, std::
     identities.push_back(way.options[i][*pick].alternative.identity);
   }
   call.choice = choice_of(way.lowering.name, identities);
+  call.is_own = is_own(way.lowering);
   return call;
 }
 

@@ -25,7 +25,8 @@ Libraries::Libraries(int device) {
   require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "its capability");
   require(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "its cache");
   cache_bytes_ = static_cast<std::size_t>(std::max(bytes, 0));
-  sources_ = std::make_unique<SourceKernels>(device, major * 10 + minor);
+  capability_ = major * 10 + minor;
+  sources_ = std::make_unique<SourceKernels>(device, capability_);
 }
 
 CudnnEngines& Libraries::cudnn() {

@@ -23,12 +23,14 @@ class Libraries {
   /// Begins to compile kernels of our own that the call may need, or the choice alone if there is one.
   void expect(const Call& call, const std::string& choice);
 
+  int capability() const { return capability_; }  ///< 90 for 9.0
   std::size_t cache_bytes() const { return cache_bytes_; }
 
  private:
   CudnnEngines& cudnn();
   CublasMatmul& cublas();
 
+  int capability_ = 0;
   std::size_t cache_bytes_ = 0;
   std::unique_ptr<SourceKernels> sources_;
   // Made when they are needed first, for that takes a while.
@@ -41,6 +43,7 @@ struct PreparedCall {
   std::string choice;
   std::vector<std::shared_ptr<Prepared>> launches;
   std::size_t scratch_bytes = 0;
+  bool is_own = false;  ///< without a library
 
   std::size_t workspace_bytes() const;
   void launch(cudaStream_t stream, const Places& places) const;

@@ -116,10 +116,11 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
       candidate.trouble = error.what();
     }
   }
-  // Most of them are right; the earliest group counts where that does not decide.
+  // Most of them are right; the earliest group counts where that does not decide. Kernels of ours that differ in how they cut
+  // the work have but one voice, and where libraries have results, theirs count.
   std::map<std::size_t, std::size_t> members;
   for (const Candidate& candidate : candidates)
-    if (candidate.microseconds > 0) ++members[candidate.group];
+    if (candidate.microseconds > 0) members[candidate.group] += candidate.call.is_own ? 1 : candidates.size();
   std::size_t right = 0, most = 0;
   for (const auto& [group, count] : members) {
     if (count <= most) continue;
