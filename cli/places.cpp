@@ -2,7 +2,6 @@
 
 #include <string>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -29,25 +28,35 @@ path data_file_of(const path& output) { return followed(output).string() + ".dat
 
 path certificate_file_of(const path& output) { return output.string() + ".cert"; }
 
-void check_places(const OptOptions& options) {
-  std::vector<std::pair<std::string, path>> written;
-  if (!options.dry_run) written.emplace_back("the output", options.output);
-  if (options.report) written.emplace_back("the report", *options.report);
-  if (options.console.log_file) written.emplace_back("the log", *options.console.log_file);
-  if (!options.dry_run) written.emplace_back("the weights of the output", data_file_of(options.output));
-  if (!options.dry_run && options.certificate)
-    written.emplace_back("the certificate", certificate_file_of(options.output));
+void check_apart(const std::vector<Place>& read, const std::vector<Place>& written) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto& [what, file] = written[i];
-    if (is_same_file(file, options.input)) {
-      if (what != "the output") throw UsageError(fmt::format("{} {} is the model itself", what, file.string()));
-      if (!options.force)
-        throw UsageError(fmt::format("the output {} is the input; --force replaces it", file.string()));
-    }
+    for (const Place& other : read)
+      if (is_same_file(file, other.file))
+        throw UsageError(fmt::format("{} {} would replace {}", what, on_one_line(file.string()), other.what));
     for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(file, written[j].second))
-        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
+      if (is_same_file(file, written[j].file))
+        throw UsageError(fmt::format("{} and {} are both {}", written[j].what, what, on_one_line(file.string())));
   }
+}
+
+void check_places(const OptOptions& options) {
+  std::vector<Place> read, written;
+  if (!options.dry_run && is_same_file(options.output, options.input)) {
+    if (!options.force)
+      throw UsageError(
+          fmt::format("the output {} is the input; --force replaces it", on_one_line(options.output.string())));
+  } else {
+    read.push_back({"the model", options.input});
+  }
+  if (!options.dry_run) written.push_back({"the output", options.output});
+  if (options.report) written.push_back({"the report", *options.report});
+  if (options.console.log_file) written.push_back({"the log", *options.console.log_file});
+  if (!options.dry_run) written.push_back({"the weights of the output", data_file_of(options.output)});
+  if (!options.dry_run && options.certificate)
+    written.push_back({"the certificate", certificate_file_of(options.output)});
+  if (options.pricing.file) written.push_back({"the file of --prices", *options.pricing.file});
+  check_apart(read, written);
 }
 
 void check_weights_are_kept(const OptOptions& options, Model& model) {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "cli/opt_options.h"
 #include "ops/onnx/model.h"
@@ -16,6 +18,15 @@ std::filesystem::path certificate_file_of(const std::filesystem::path& output);
 
 /// By name or by inode; neither has to exist.
 bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
+/// A file that a run reads or writes, with what it is to the user.
+struct Place {
+  std::string what;
+  std::filesystem::path file;
+};
+
+/// Nothing that is written may replace something that is read, or something else that is written. Throws UsageError.
+void check_apart(const std::vector<Place>& read, const std::vector<Place>& written);
 
 /// Looks at names and inodes only; nothing has to be read or opened yet. Throws UsageError.
 void check_places(const OptOptions& options);

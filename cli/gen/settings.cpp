@@ -151,26 +151,19 @@ std::filesystem::path part_of(const std::filesystem::path& complete) {
 }
 
 void check_places(const GenSettings& settings) {
-  std::vector<std::pair<std::string, std::filesystem::path>> read, written;
-  read = {{"the properties", properties_path(settings.properties)},
-          {"the operator sets", operator_sets_path(settings.operator_sets)}};
-  written.emplace_back("the output", settings.output);
-  written.emplace_back("the output of an interrupted run", part_of(settings.output));
-  written.emplace_back("the checkpoint", settings.checkpoint);
-  if (settings.report) written.emplace_back("the report", *settings.report);
+  const std::vector<Place> read = {{"the properties", properties_path(settings.properties)},
+                                   {"the operator sets", operator_sets_path(settings.operator_sets)}};
+  std::vector<Place> written;
+  written.push_back({"the output", settings.output});
+  written.push_back({"the output of an interrupted run", part_of(settings.output)});
+  written.push_back({"the checkpoint", settings.checkpoint});
+  if (settings.report) written.push_back({"the report", *settings.report});
   if (settings.rejected) {
-    written.emplace_back("the file of rejected candidates", *settings.rejected);
-    written.emplace_back("the rejected candidates of an interrupted run", part_of(*settings.rejected));
+    written.push_back({"the file of rejected candidates", *settings.rejected});
+    written.push_back({"the rejected candidates of an interrupted run", part_of(*settings.rejected)});
   }
-  if (settings.console.log_file) written.emplace_back("the log", *settings.console.log_file);
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    const auto& [what, file] = written[i];
-    for (const auto& [other, name] : read)
-      if (is_same_file(file, name)) throw UsageError(fmt::format("{} {} would replace {}", what, file.string(), other));
-    for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(file, written[j].second))
-        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
-  }
+  if (settings.console.log_file) written.push_back({"the log", *settings.console.log_file});
+  check_apart(read, written);
 }
 
 }  // namespace taso

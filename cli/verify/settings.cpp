@@ -152,24 +152,17 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
 }
 
 void check_places(const VerifySettings& settings) {
-  std::vector<std::pair<std::string, std::filesystem::path>> read, written;
-  if (settings.certificate) read.emplace_back("the certificate", *settings.certificate);
-  for (const auto& file : settings.rules) read.emplace_back("the rule file", file);
+  std::vector<Place> read, written;
+  if (settings.certificate) read.push_back({"the certificate", *settings.certificate});
+  for (const auto& file : settings.rules) read.push_back({"the rule file", file});
   for (const auto& file : settings.files)
-    if (file != "-") read.emplace_back(settings.certificate ? "the model" : "the rule file", file);
-  if (settings.properties) read.emplace_back("the properties", *settings.properties);
-  if (settings.report) written.emplace_back("the report", *settings.report);
-  if (settings.junit) written.emplace_back("the JUnit report", *settings.junit);
-  if (settings.record) written.emplace_back("the record", *settings.record);
-  if (settings.console.log_file) written.emplace_back("the log", *settings.console.log_file);
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    const auto& [what, file] = written[i];
-    for (const auto& [other, name] : read)
-      if (is_same_file(file, name)) throw UsageError(fmt::format("{} {} is {} itself", what, file.string(), other));
-    for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(file, written[j].second))
-        throw UsageError(fmt::format("{} and {} are both {}", written[j].first, what, file.string()));
-  }
+    if (file != "-") read.push_back({settings.certificate ? "the model" : "the rule file", file});
+  if (settings.properties) read.push_back({"the properties", *settings.properties});
+  if (settings.report) written.push_back({"the report", *settings.report});
+  if (settings.junit) written.push_back({"the JUnit report", *settings.junit});
+  if (settings.record) written.push_back({"the record", *settings.record});
+  if (settings.console.log_file) written.push_back({"the log", *settings.console.log_file});
+  check_apart(read, written);
 }
 
 }  // namespace taso

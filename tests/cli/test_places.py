@@ -51,7 +51,7 @@ def test_reports_and_logs_never_replace_the_model(taso_opt, model, tmp_path):
     before = model.read_bytes()
     out = tmp_path / "out.onnx"
     for arguments in (["--report", model], ["--log-file", model], ["--report", out], ["--log-file", out],
-                      ["--report", f"{out}.data"],
+                      ["--report", f"{out}.data"], ["--prices", model], ["--prices", out],
                       ["--report", tmp_path / "r", "--log-file", tmp_path / "r"]):
         done = run(taso_opt, model, "-o", out, "--force", *arguments)
         assert done.code == 2, (arguments, done)
