@@ -35,16 +35,22 @@ struct LoadedModel {
   std::vector<Array> inputs;
 };
 
-/// The shapes that were asked for, and the batch where it was.
+/// The shapes that were asked for, and the batch where it was. Throws UsageError where the batch says nothing of any input.
 std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& settings) {
   std::vector<InputShape> shapes = settings.shapes;
   if (!settings.batch) return shapes;
   const std::vector<std::string> names = real_inputs(model.proto());
+  bool has_an_effect = false, is_contradicted = false;
   for (const auto& input : model.proto().graph().input()) {
     if (std::find(names.begin(), names.end(), input.name()) == names.end()) continue;
-    if (std::any_of(shapes.begin(), shapes.end(),
-                    [&](const InputShape& shape) { return !shape.input || *shape.input == input.name(); }))
+    const auto given = std::find_if(settings.shapes.begin(), settings.shapes.end(), [&](const InputShape& shape) {
+      return !shape.input || *shape.input == input.name();
+    });
+    if (given != settings.shapes.end()) {
+      is_contradicted = is_contradicted || given->extents.empty() || given->extents.front() != *settings.batch;
       continue;
+    }
+    has_an_effect = true;
     const auto& dims = input.type().tensor_type().shape().dim();
     Extents extents;
     for (int i = 0; i < dims.size(); ++i) extents.push_back(i == 0 ? *settings.batch : dims[i].dim_value());
@@ -52,6 +58,8 @@ std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& sett
     if (!extents.empty() && std::find(extents.begin(), extents.end(), 0) == extents.end())
       shapes.push_back({input.name(), extents});
   }
+  if (is_contradicted && !has_an_effect)
+    throw UsageError(fmt::format("--batch {}: --test-input-shape says otherwise of every input", *settings.batch));
   return shapes;
 }
 
@@ -79,6 +87,17 @@ LoadedModel load(const path& file, const BenchSettings& settings) {
     loaded.inputs.push_back(random_input(random, input.type().element, *extents));
   }
   return loaded;
+}
+
+/// Whether both take inputs of the same types and shapes, under whatever names.
+bool have_alike_inputs(const LoadedModel& first, const LoadedModel& second) {
+  const auto types = [](const LoadedModel& model) {
+    std::vector<std::pair<ElementType, Extents>> list;
+    for (const Array& input : model.inputs) list.emplace_back(input.type(), input.extents());
+    std::sort(list.begin(), list.end());
+    return list;
+  };
+  return types(first) == types(second);
 }
 
 std::int64_t examples_of(const LoadedModel& loaded) {
@@ -121,15 +140,17 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
     BenchFigures& figures = report.models.emplace_back();
     figures.model = loaded.file;
     figures.examples = examples_of(loaded);
+    figures.has_inputs_of_first = have_alike_inputs(models.front(), loaded);
     ready.back()->describe(figures);
     const std::vector<Array> outputs = ready.back()->run(loaded.inputs);
     if (settings.check) compare_with_reference(figures, outputs, loaded, settings);
   }
   if (settings.record) return;
-  const auto times = time_in_turn(turns, settings.runs);
+  if (interrupted()) return;
+  const auto times = time_in_turn(turns, settings.runs.value_or(runs_on_gpu));
   for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
   report.state = gpu.state();
-  if (!settings.profile) return;
+  if (!settings.profile || interrupted()) return;
   for (std::size_t i = 0; i < ready.size(); ++i) report.models[i].profile = ready[i]->profile();
 }
 
@@ -139,10 +160,11 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
     report.models.emplace_back();
     report.models.back().model = loaded.file;
     report.models.back().examples = examples_of(loaded);
+    report.models.back().has_inputs_of_first = have_alike_inputs(models.front(), loaded);
   }
-  constexpr std::size_t most_rounds = 3;
-  const std::size_t rounds = std::min<std::size_t>(most_rounds, (settings.runs + 1) / 2);
+  const std::size_t rounds = (settings.runs.value_or(runs_on_cpu) + 1) / 2;
   const auto take = [&](std::size_t i) {
+    if (interrupted()) return;
     const auto start = std::chrono::steady_clock::now();
     reference_of(models[i], settings);
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
@@ -186,8 +208,11 @@ Ending bench(const BenchSettings& settings, Console& console) {
       if (!trouble.empty()) console.say(Level::result, fmt::format("no GPU can be used: {}", trouble));
       run_on_cpu(models, settings, report);
     }
-    if (interrupted()) return Ending::interrupted;
-    if (!settings.record) {
+    // What ran until an interrupt is told as well, but not what never did.
+    report.is_complete = !interrupted();
+    std::erase_if(report.models, [](const BenchFigures& one) { return one.microseconds.empty(); });
+    if (!settings.record && report.models.empty()) console.error("interrupted before any model had run");
+    if (!settings.record && !report.models.empty()) {
       for (const BenchFigures& one : report.models)
         if (!one.profile.empty())
           console.say(Level::result, fmt::format("{}\n{}", on_one_line(one.model.string()), profile_of(one)));
@@ -201,7 +226,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
     console.error("an output on the GPU is not what the reference computes");
     return Ending::check_failed;
   }
-  return Ending::done;
+  return interrupted() ? Ending::interrupted : Ending::done;
 }
 
 }  // namespace taso

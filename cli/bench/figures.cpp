@@ -82,6 +82,10 @@ std::string table_of(const BenchReport& report) {
     text += fmt::format(
         "{} against {}: {:.3f}x ({:.3f} to {:.3f}), {}\n", on_one_line(report.models[i].model.filename().string()),
         on_one_line(report.models[0].model.filename().string()), ratio.value, ratio.low, ratio.high, verdict);
+    if (!report.models[i].has_inputs_of_first)
+      text += fmt::format("{} takes other inputs than {}: they do not do the same work\n",
+                          on_one_line(report.models[i].model.filename().string()),
+                          on_one_line(report.models[0].model.filename().string()));
   }
   for (const BenchFigures& one : report.models)
     if (one.lanes.alone > 0) text += lanes_text(one);
@@ -97,6 +101,11 @@ std::string table_of(const BenchReport& report) {
       text += fmt::format("; {:.0f} W, {:.0f} °C, {:.0f} MHz", report.state.watts, report.state.celsius,
                           report.state.megahertz);
     text += "\n";
+  }
+  if (!report.is_complete) {
+    std::size_t least = report.models.empty() ? 0 : report.models.front().microseconds.size();
+    for (const BenchFigures& one : report.models) least = std::min(least, one.microseconds.size());
+    text += fmt::format("interrupted: of each model {} {} or more\n", least, least == 1 ? "run" : "runs");
   }
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -128,6 +137,7 @@ std::string json_of(const BenchReport& report) {
   json["device"] = report.device;
   json["versions"] = report.versions;
   json["precision"] = name_of(report.precision);
+  json["complete"] = report.is_complete;
   json["state"] = {
       {"watts", report.state.watts}, {"celsius", report.state.celsius}, {"megahertz", report.state.megahertz}};
   json["models"] = Json::array();
@@ -157,6 +167,7 @@ std::string json_of(const BenchReport& report) {
     if (i > 0) {
       const Ratio ratio = ratio_of(report.models[0].microseconds, one.microseconds);
       model["speed_against_first"] = {{"ratio", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
+      model["has_inputs_of_first"] = one.has_inputs_of_first;
     }
     for (const BenchFigures::Kernel& kernel : one.profile)
       model["profile"].push_back({{"operators", kernel.operators},

@@ -16,6 +16,7 @@ struct BenchFigures {
   std::filesystem::path model;
   std::vector<double> microseconds;  ///< of every run
   std::int64_t examples = 1;         ///< in a run: the first dimension of the first input
+  bool has_inputs_of_first = true;   ///< takes what the first model takes
   std::optional<double>
       predicted;  ///< microseconds: for its lanes, or as the plan's kernels add up; with what a run takes besides
   double predicted_alone = 0;     ///< as they add up, one after the other
@@ -40,6 +41,7 @@ struct BenchReport {
   Precision precision = Precision::tf32;
   std::vector<BenchFigures> models;
   DeviceState state;
+  bool is_complete = true;  ///< not interrupted
 };
 
 /// The value below which a share of the numbers lies.

@@ -29,14 +29,16 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   one("--device", raw.device, "cuda, cpu, or auto: a GPU if there is one", "NAME", running);
   one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is computed on a GPU (tf32)", "NAME",
       running);
-  one("--batch", raw.batch, "The first dimension of every input, if the model leaves it open or it may be changed", "N",
+  one("--batch", raw.batch,
+      "The first dimension of every input of which no --test-input-shape speaks, if it is open or may be changed", "N",
       running);
   app.add_option("--test-input-shape", raw.shapes, "Shape of an input, for what the model leaves open; may be repeated")
       ->type_name("NAME:1,3,224,224")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  one("--runs", raw.runs, fmt::format("How often each model runs ({}; fewer on a CPU)", settings.runs), "N", running);
+  one("--runs", raw.runs, fmt::format("How often each model runs ({}; {} on a CPU)", runs_on_gpu, runs_on_cpu), "N",
+      running);
   one("--lanes", raw.lanes,
       fmt::format("At most so many kernels run side by side on a GPU ({}); 1: one after the other", settings.lanes),
       "N", running);
@@ -91,20 +93,14 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   if (settings.record && settings.models.empty()) throw UsageError("--record: no model is given");
   if (settings.record && settings.device == BenchSettings::Device::cpu)
     throw UsageError("--record: prices are measured on a GPU, not on the CPU");
-  // Nothing that is written may replace something that is read, or something else that is written.
-  std::vector<std::pair<std::string, std::filesystem::path>> read, written;
-  for (const auto& model : settings.models) read.emplace_back("the model", model);
-  if (settings.imported) read.emplace_back("--import", *settings.imported);
-  for (const auto& [name, place] :
-       {std::pair("--export", settings.exported), std::pair("--json", settings.json),
-        std::pair("--log-file", settings.console.log_file), std::pair("--prices", settings.prices)}) {
-    if (!place) continue;
-    for (const auto* others : {&read, &written})
-      for (const auto& [other, path] : *others)
-        if (is_same_file(path, *place))
-          throw UsageError(fmt::format("{} and {} are one file: {}", other, name, on_one_line(place->string())));
-    written.emplace_back(name, *place);
-  }
+  std::vector<Place> read, written;
+  for (const auto& model : settings.models) read.push_back({"the model", model});
+  if (settings.imported) read.push_back({"the file of --import", *settings.imported});
+  if (settings.exported) written.push_back({"the file of --export", *settings.exported});
+  if (settings.json) written.push_back({"the figures", *settings.json});
+  if (settings.console.log_file) written.push_back({"the log", *settings.console.log_file});
+  if (settings.prices) written.push_back({"the file of --prices", *settings.prices});
+  check_apart(read, written);
 }
 
 }  // namespace

@@ -13,15 +13,18 @@
 
 namespace taso {
 
+/// How often a model runs if nobody says.
+constexpr std::size_t runs_on_gpu = 200, runs_on_cpu = 6;
+
 struct BenchSettings {
   enum class Device { automatic, cuda, cpu };
   std::vector<std::filesystem::path> models;
   Device device = Device::automatic;
   Precision precision = Precision::tf32;
   std::optional<std::int64_t> batch;
-  std::vector<InputShape> shapes;  ///< of inputs, for what the models leave open
-  std::size_t runs = 200;          ///< of each model
-  std::uint32_t lanes = 8;         ///< in which kernels may run side by side on a GPU
+  std::vector<InputShape> shapes;   ///< of inputs, for what the models leave open
+  std::optional<std::size_t> runs;  ///< of each model
+  std::uint32_t lanes = 8;          ///< in which kernels may run side by side on a GPU
   std::uint64_t seed = 0;
   unsigned jobs = 0;
   bool check = true;     ///< whether outputs agree with the reference on the CPU

@@ -4,6 +4,9 @@ import concurrent.futures
 import json
 import os
 import re
+import signal
+import subprocess
+import time
 
 import pytest
 from onnx import TensorProto, helper
@@ -44,6 +47,63 @@ def test_open_dimensions_are_asked_for(taso_bench, tmp_path, home):
         done = run(taso_bench, "--device", "cpu", model, *given, "--json", tmp_path / "figures.json", **home)
         assert done.code == 0, done
         assert json.loads((tmp_path / "figures.json").read_text())["models"][0]["examples"] == 3
+
+
+def with_two_inputs():
+    nodes = [helper.make_node("Add", ["x", "b"], ["y"])]
+    return model_of(nodes, [floats("x", ["N", 4]), floats("b", [1, 4])], [floats("y", ["N", 4])])
+
+
+def test_a_batch_that_says_nothing_is_refused(taso_bench, tmp_path, home):
+    def examples(model, *arguments):
+        done = run(taso_bench, "--device", "cpu", model, *arguments, "--json", tmp_path / "figures.json", **home)
+        assert done.code in (0, 2), done
+        if done.code == 2:
+            assert "--test-input-shape says otherwise of every input" in done.err, done
+            return None
+        return json.loads((tmp_path / "figures.json").read_text())["models"][0]["examples"]
+
+    one, two = save(with_identity(), tmp_path / "one.onnx"), save(with_two_inputs(), tmp_path / "two.onnx")
+    assert examples(one, "--batch", "3", "--test-input-shape", "x:2,4") is None
+    assert examples(one, "--batch", "3", "--test-input-shape", "2,4") is None
+    assert examples(one, "--batch", "3", "--test-input-shape", "x:3,4") == 3
+    # One input has a shape of its own, the batch is the other's.
+    assert examples(two, "--batch", "3", "--test-input-shape", "b:1,4") == 3
+
+
+def test_models_that_do_not_do_the_same_work_are_told_apart(taso_bench, tmp_path, home):
+    same, large, small = (save(model_of([helper.make_node("Relu", [name], ["y"])], [floats(name, [size])],
+                                        [floats("y", [size])]), tmp_path / f"{name}{size}.onnx")
+                          for name, size in (("x", 8), ("x", 9), ("a", 8)))
+    done = run(taso_bench, "--device", "cpu", same, large, small, "--json", tmp_path / "figures.json", **home)
+    assert done.code == 0 and "x9.onnx takes other inputs than x8.onnx" in done.err, done
+    assert "a8.onnx takes" not in done.err
+    report = json.loads((tmp_path / "figures.json").read_text())
+    assert [one.get("has_inputs_of_first") for one in report["models"]] == [None, False, True]
+
+
+@pytest.mark.parametrize("asked, done", [((), 6), (("--runs", "1"), 2), (("--runs", "20"), 20)])
+def test_models_run_as_often_as_was_asked(asked, done, taso_bench, tmp_path, home):
+    model = save(with_nothing_to_do(), tmp_path / "model.onnx")
+    assert run(taso_bench, "--device", "cpu", model, *asked, "--json", tmp_path / "f.json", **home).code == 0
+    report = json.loads((tmp_path / "f.json").read_text())
+    assert report["complete"] and report["models"][0]["microseconds"]["runs"] == done
+
+
+def test_what_ran_until_an_interrupt_is_told(taso_bench, source_folder, tmp_path, home):
+    model = source_folder / "examples/small_convnet.onnx"
+    command = [taso_bench, model, model, "--device", "cpu", "--runs", "1000000", "--json", tmp_path / "figures.json"]
+    for seconds in (1, 5, 25):  # how long it takes until something has run
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **home)
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=120)[1]
+        if "interrupted before" not in text and process.returncode == 130:
+            break
+    assert process.returncode == 130 and "\ninterrupted: of each model " in text, text
+    assert "small_convnet.onnx against small_convnet.onnx: " in text
+    report = json.loads((tmp_path / "figures.json").read_text())
+    assert not report["complete"] and all(one["microseconds"]["runs"] > 0 for one in report["models"])
 
 
 def test_prices_move(taso_bench, tmp_path, home):
@@ -104,8 +164,8 @@ def test_usage(taso_bench, tmp_path, home):
             ((model, "--precision", "fp8"), "not 'fp8'"),
             ((model, "--batch", "0"), "--batch"),
             ((model, "--runs", "x"), "--runs"),
-            ((model, "--json", model), "are one file"),
-            ((model, "--export", tmp_path / "a", "--prices", tmp_path / "a"), "are one file"),
+            ((model, "--json", model), "would replace the model"),
+            ((model, "--export", tmp_path / "a", "--prices", tmp_path / "a"), "are both"),
     ]:
         done = run(taso_bench, *arguments, **home)
         assert done.code == 2 and message in done.err, (arguments, done)
