@@ -16,7 +16,7 @@ double Figures::of(Objective objective) const {
   return 0;
 }
 
-Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective, const Pricing& pricing) {
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricing& pricing) {
   std::optional<Figures> best;
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
     const WholeGraph view(graph, sizes, layout);
@@ -32,16 +32,16 @@ Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective ob
       figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
       if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
     }
-    if (!best || figures.of(objective) < best->of(objective)) best = figures;
+    if (!best || figures.seconds < best->seconds) best = figures;
   }
   return *best;
 }
 
 std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
-                                  Objective objective, const Pricing& pricing) {
+                                  const Pricing& pricing) {
   try {
     const Graph graph = import_model(view).graph;
-    return figures_of(graph, sizes_from(graph, shapes), objective, pricing);
+    return figures_of(graph, sizes_from(graph, shapes), pricing);
   } catch (const InputError&) {
     return std::nullopt;
   }

@@ -15,7 +15,7 @@
 namespace taso {
 
 struct Figures {
-  Layout layout = Layout::channels_first;  ///< in which it costs least
+  Layout layout = Layout::channels_first;  ///< in which it is fastest
   double seconds = 0;                      ///< predicted
   double measured = 0;                     ///< the seconds among them of kernels that were measured
   std::size_t launches = 0;
@@ -27,11 +27,11 @@ struct Figures {
   double of(Objective objective) const;
 };
 
-/// In the layout that suits the objective best.
-Figures figures_of(const Graph& graph, const DimensionSizes& sizes, Objective objective, const Pricing& pricing);
+/// Of the plan that is run: the fastest, whatever is looked for, in the better of both layouts.
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricing& pricing);
 /// Nothing if the model cannot be imported.
 std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
-                                  Objective objective, const Pricing& pricing);
+                                  const Pricing& pricing);
 
 /// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
 DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);

@@ -130,9 +130,7 @@ class Optimiser {
     for (const auto& [name, data] : checking.data) shapes_[name] = data.extents();
   }
 
-  std::optional<Figures> figures_of(const ModelView& view) const {
-    return taso::figures_of(view, shapes_, options_.objective, pricing_);
-  }
+  std::optional<Figures> figures_of(const ModelView& view) const { return taso::figures_of(view, shapes_, pricing_); }
 
   /// From here on it is known what there is to compare with: clean-ups are no gain, for whoever runs a model does them first.
   void clean() {

@@ -111,7 +111,7 @@ void Pricing::choose(const ModelView& model, const std::map<std::string, Extents
     return;  // there will be no figures either
   }
   if (machine_.empty() || gpu_) return;
-  const auto figures = figures_of(model, shapes, Objective::time, *this);
+  const auto figures = figures_of(model, shapes, *this);
   const double share = figures && figures->seconds > 0 ? figures->measured / figures->seconds : 0;
   if (share >= least_share) return;
   times_->forget_records();

@@ -77,6 +77,20 @@ std::vector<Row> figure_rows(const Figures& before, const Figures& after) {
           {"of it measured", share(before), share(after)}};
 }
 
+/// The time of kernels that nobody has measured, in the new model beyond the old, may be all that was gained.
+std::string warning_of(const Summary& summary) {
+  if (!summary.search || !summary.search->changed() || summary.search->objective != Objective::time) return "";
+  if (!summary.before.figures || !summary.after.figures || summary.confirmed) return "";
+  const Figures &before = *summary.before.figures, &after = *summary.after.figures;
+  const double gain = before.seconds - after.seconds;
+  const double guessed = (after.seconds - after.measured) - (before.seconds - before.measured);
+  if (gain <= 0 || guessed <= gain / 2) return "";
+  return fmt::format(
+      "the gain of {} rests on {} of kernels that nobody has measured: run it before you believe it, or measure by "
+      "--device cuda\n",
+      text_of_seconds(gain), text_of_seconds(guessed));
+}
+
 std::string nothing_found(const SearchSummary& search) {
   return search.objective == Objective::time ? "no faster graph found" : "no better graph found";
 }
@@ -165,6 +179,7 @@ std::string table_of(const Summary& summary) {
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
   if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
   if (summary.search) text += lines_of(*summary.search);
+  text += warning_of(summary);
   if (summary.confirmed)
     text += fmt::format("on the GPU: {:.3f} times as fast ({:.3f} to {:.3f})\n", summary.confirmed->value,
                         summary.confirmed->low, summary.confirmed->high);

@@ -86,6 +86,36 @@ TEST_CASE("the closing table says what the models are expected to cost") {
   CHECK_THAT(table, Catch::Contains("time: load 0.12 s, check 61.00 s\n"));
 }
 
+TEST_CASE("a gain that rests on kernels that nobody has measured is told as such") {
+  Summary summary = sample();
+  summary.search.emplace();
+  summary.search->applied = {{"shared-input", 1, 1e-5}};
+  const auto tells = [&](double before, double measured_before, double after, double measured_after) {
+    summary.before.figures = Figures{.seconds = before * 1e-6, .measured = measured_before * 1e-6};
+    summary.after.figures = Figures{.seconds = after * 1e-6, .measured = measured_after * 1e-6};
+    return table_of(summary).find("that nobody has measured") != std::string::npos;
+  };
+  CHECK(tells(100, 100, 60, 20));
+  CHECK(tells(100, 95, 98, 90));
+  CHECK_FALSE(tells(100, 100, 60, 50));  // were they twice as slow, a gain would be left
+  CHECK_FALSE(tells(100, 95, 60, 55));   // they were there before
+  CHECK_FALSE(tells(100, 0, 60, 0));     // nothing was measured, as another line says
+  CHECK(tells(100, 100, 60, 20));
+  CHECK_THAT(table_of(summary), Catch::Contains("the gain of 40.00 µs rests on 40.00 µs of kernels"));
+  SECTION("but not if it was confirmed") {
+    summary.confirmed.emplace();
+    CHECK_FALSE(tells(100, 100, 60, 20));
+  }
+  SECTION("nor if there is none") {
+    summary.search->applied.clear();
+    CHECK_FALSE(tells(100, 100, 60, 20));
+  }
+  SECTION("nor if time is not what was looked for") {
+    summary.search->objective = Objective::launches;
+    CHECK_FALSE(tells(100, 100, 60, 20));
+  }
+}
+
 TEST_CASE("the closing word says what is known") {
   Summary summary = sample();
   CHECK(summary.verdict() == "PASSED");

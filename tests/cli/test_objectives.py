@@ -40,6 +40,13 @@ def test_no_model_gets_worse(objective, taso_opt, source_folder, tmp_path):
     assert better > 0 or objective == "memory"
 
 
+def test_figures_are_of_the_plan_that_is_run_whatever_is_looked_for(taso_opt, source_folder, tmp_path):
+    model = source_folder / "examples/small_convnet.onnx"
+    told = [optimise(taso_opt, model, tmp_path, "--budget", "1", "--objective", objective)[1]["before"]["predicted"]
+            for objective in FIGURES]
+    assert told[1:] == [told[0]] * 2
+
+
 def transposes(shape=(64, 256)):
     """A value that is copied twice for nothing."""
     nodes = [
