@@ -38,6 +38,7 @@ constexpr std::array<Tile, 10> tiles{{{64, 64, 2, 2},
                                       {128, 128, 2, 4}}};
 constexpr std::array<std::int64_t, 5> splits{1, 2, 4, 8, 16};
 constexpr std::size_t most_ways = 6;
+constexpr std::int64_t least_of_group = 16;  ///< kernels; fewer leave most of a tile empty
 constexpr std::int64_t most_shared_bytes = 200 << 10;
 
 /// The product of a call, as far as this kernel can do it.
@@ -87,8 +88,9 @@ class TensorProduct {
     open_kernel(code, launch, parameters);
     for (std::size_t i = 0, rest = 1; i < batch_.size(); rest *= static_cast<std::size_t>(y_[batch_[i++]]))
       code.line("const int b{} = static_cast<int>(blockIdx.y) / {} % {};", batch_[i], rest, y_[batch_[i]]);
-    write_factor(code, "left", main_.operands[0], left_batch_);
-    write_factor(code, "right", main_.operands[1], right_batch_);
+    if (groups_ > 1) code.line("const int group = static_cast<int>(blockIdx.y);");
+    write_factor(code, "left", main_.operands[0], left_batch_, operand(1).extents[1]);
+    write_factor(code, "right", main_.operands[1], right_batch_, columns_ * right_pitch_);
     code.add(tensor_sums);
     write_results(code, after);
     code.close();
@@ -109,7 +111,7 @@ class TensorProduct {
     return (rows_ + tile.rows - 1) / tile.rows * ((columns_ + tile.columns - 1) / tile.columns);
   }
   std::int64_t batches() const {
-    std::int64_t many = 1;
+    std::int64_t many = groups_;
     for (const std::size_t axis : batch_) many *= y_[axis];
     return many;
   }
@@ -141,9 +143,11 @@ class TensorProduct {
     const auto& conv = std::get<op::Conv>(main_.op);
     const Call::Operand &x = operand(0), &w = operand(1);
     const std::size_t rank = conv.strides.size();
-    if (conv.groups != 1 || rank < 1 || rank > 3) return false;
+    if (rank < 1 || rank > 3) return false;
+    groups_ = conv.groups;
     column_ = 1;
-    columns_ = w.extents[0];
+    columns_ = w.extents[0] / groups_;
+    if (groups_ > 1 && (columns_ < least_of_group || groups_ > 65535)) return false;
     // Kernels lie densely, channels innermost.
     std::int64_t step = 1;
     const auto is_next = [&](std::size_t axis) {
@@ -156,7 +160,7 @@ class TensorProduct {
       if (!is_next(2 + a)) return false;
     depth_ = right_pitch_ = step;
     if (!is_next(0) || (x.strides[1] != 1 && x.extents[1] > 1)) return false;
-    are_chunks_whole_ = x.extents[1] % in_chunk() == 0 && alignment_of(x) == 16;
+    are_chunks_whole_ = w.extents[1] % in_chunk() == 0 && alignment_of(x) == 16;
     if (!are_chunks_whole_ && in_chunk() != 4) return false;
     row_axes_ = {0};
     for (std::size_t a = 0; a < rank; ++a) row_axes_.push_back(2 + a);
@@ -314,11 +318,11 @@ class TensorProduct {
     // Where a slab lies within one place of the window, all places come one after the other: they read much the same.
     std::int64_t windows = 1;
     for (std::size_t a = 0; a < rank; ++a) windows *= operand(1).extents[2 + a];
-    if (windows > 1 && operand(0).extents[1] % (8 * in_chunk()) != 0) windows = 1;
+    if (windows > 1 && operand(1).extents[1] % (8 * in_chunk()) != 0) windows = 1;
     code.line("constexpr int windows = {};", windows);
     if (windows > 1)
       code.line("__device__ inline int depth_of(int s) {{ return s % {} * {} + s / {} * slab; }}", windows,
-                operand(0).extents[1], windows);
+                operand(1).extents[1], windows);
     else
       code.line("__device__ inline int depth_of(int s) {{ return s * slab; }}");
     code.open("__device__ inline Depth depth_at(int k)");
@@ -327,7 +331,7 @@ class TensorProduct {
     if (!is_window) {
       code.line("d.at = k;");
     } else {
-      const std::int64_t channels = operand(0).extents[1];
+      const std::int64_t channels = operand(1).extents[1];
       code.line("d.at = k % {};", channels);
       std::int64_t rest = channels;
       for (std::size_t a = rank; a-- > 0; rest *= operand(1).extents[2 + a]) {
@@ -346,8 +350,9 @@ class TensorProduct {
     code.close();
   }
 
-  void write_factor(Code& code, std::string_view name, std::uint32_t number, const Strides& batch) const {
-    std::string offset;
+  void write_factor(Code& code, std::string_view name, std::uint32_t number, const Strides& batch,
+                    std::int64_t of_group) const {
+    std::string offset = groups_ > 1 ? fmt::format(" + group * {}", of_group) : "";
     for (std::size_t i = 0; i < batch_.size(); ++i)
       if (batch[i] != 0) offset += fmt::format(" + b{} * {}", batch_[i], batch[i]);
     code.line("const element* __restrict__ {} = {}{};", name, pointer(false, number), offset);
@@ -379,7 +384,10 @@ class TensorProduct {
     std::string text = row_offset(strides);
     for (const std::size_t axis : batch_)
       if (access.strides[axis] != 0) text += fmt::format(" + b{} * {}", axis, access.strides[axis]);
-    if (access.strides[column_] != 0) text += fmt::format(" + n * {}", access.strides[column_]);
+    if (access.strides[column_] != 0) {
+      const std::string column = groups_ > 1 ? fmt::format("(group * {} + n)", columns_) : "n";
+      text += fmt::format(" + {} * {}", column, access.strides[column_]);
+    }
     return text;
   }
   /// Whether four elements of neighbouring columns are read or written at once.
@@ -461,6 +469,7 @@ class TensorProduct {
   Values values_;
   const Extents& y_;
   bool can_be_done_ = false;
+  std::int64_t groups_ = 1;  ///< of a convolution, with a product each
   std::int64_t rows_ = 0, columns_ = 0, depth_ = 0, right_pitch_ = 0;
   bool are_columns_neighbours_ = false, are_chunks_whole_ = false, is_right_weight_ = false;
   std::size_t column_ = 1;             ///< the axis of the result that columns are

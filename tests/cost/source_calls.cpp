@@ -422,8 +422,10 @@ RandomCall random_tensor_convolution(Random& random) {
     Builder builder(random, tensor_type(random));
     const std::int64_t channels = random.pick(std::vector<std::int64_t>{3, 8, 16, 24, 32, 40, 64, 96});
     const std::int64_t kernels = random.pick(std::vector<std::int64_t>{1, 7, 16, 20, 32, 48, 64, 66, 130});
-    Extents x{random.between(1, 2), channels}, w{kernels, channels};
+    const std::int64_t groups = random.chance(0.8) ? 1 : random.between(2, 3);
+    Extents x{random.between(1, 2), groups * channels}, w{groups * kernels, channels};
     op::Conv conv;
+    conv.groups = groups;
     conv.pads.resize(2 * rank);
     for (std::size_t i = 0; i < rank; ++i) {
       x.push_back(random.between(1, rank == 3 ? 5 : 11));
@@ -442,7 +444,7 @@ RandomCall random_tensor_convolution(Random& random) {
     }
     if (elements_of(y) == 0 || elements_of(y) * elements_of(w) / kernels > 2000000) continue;
     std::vector<std::uint32_t> operands{builder.read(x), builder.read(w)}, later;
-    if (random.chance(0.6)) operands.push_back(builder.read({kernels}));
+    if (random.chance(0.6)) operands.push_back(builder.read({w[0]}));
     for (std::size_t i = random.below(3); i > 0; --i)
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
     Call& call = builder.made.call;

@@ -16,7 +16,7 @@ RandomCall random_rows(Random& random);
 RandomCall random_pooling(Random& random);
 RandomCall random_copy(Random& random);
 RandomCall random_direct_convolution(Random& random);
-/// Convolutions and matmuls as a tensor core can do them: channels last, one group; rows along the depth.
+/// Convolutions and matmuls as a tensor core can do them: channels last, rows along the depth.
 RandomCall random_tensor_product(Random& random);
 
 }  // namespace taso
