@@ -42,9 +42,26 @@ class CallMaker {
  private:
   bool is_member(PlanNode node) const { return std::binary_search(members_.begin(), members_.end(), node); }
 
+  /// Of a matmul, and nothing else in this kernel.
+  bool is_right_factor(PlanValue value) const {
+    if (kernel_.kind != Kernel::Kind::matmul || view_.extents(value)->size() < 2) return false;
+    for (const PlanNode member : members_)
+      for (std::size_t i = 0; i < view_.operands(member); ++i)
+        if (view_.operand(member, i) == value && (member != kernel_.main || i != 1)) return false;
+    return view_.operands(kernel_.main) > 1 && view_.operand(kernel_.main, 1) == value;
+  }
+
   /// How the kernel would like a constant to lie: it is laid out ahead, once.
   Strides strides_of_weight(PlanValue value) const {
     const Extents& extents = *view_.extents(value);
+    if (is_right_factor(value)) {
+      // Column by column: that is how a GPU's fastest products of TF32 want it.
+      Strides strides = packed(extents, Layout::channels_first);
+      const std::size_t rank = extents.size();
+      strides[rank - 2] = 1;
+      strides[rank - 1] = std::max<std::int64_t>(extents[rank - 2], 1);
+      return strides;
+    }
     const bool is_image_kernel =
         view_.layout() == Layout::channels_last && (kernel_.kind == Kernel::Kind::convolution ||
                                                     (!kernel_.written.empty() && is_image(view_, kernel_.written[0])));
