@@ -295,7 +295,11 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
     nodes.add(node);
     if (const PlanNode first = leader(node); first != no_plan_node) nodes.add(first);
   };
-  add(view_.producer(value));
+  const PlanNode producer = view_.producer(value);
+  add(producer);
+  // Where the parts of a concat lie depends on where it lies itself.
+  if (!view_.is_free(producer) && is_role(view_, producer, Role::concat))
+    for (std::size_t i = 0; i < view_.operands(producer); ++i) add_moved(view_.operand(producer, i), nodes);
   for (std::size_t i = 0; i < view_.users(value); ++i) {
     const PlanNode user = view_.user(value, i);
     if (view_.is_free(user)) continue;
@@ -339,10 +343,6 @@ void Fusion::affected(PlanValue changed, Affected& nodes) const {
   add_chain(producer, nodes);
   for (std::size_t i = 0; i < view_.users(changed); ++i) add_chain(view_.user(changed, i), nodes);
   add_moved(changed, nodes);
-  // Where the parts of a concat lie depends on where it lies itself.
-  if (view_.is_free(producer) || !is_role(view_, producer, Role::concat)) return;
-  for (const PlanNode concat : concats_below(view_, producer))
-    for (std::size_t i = 0; i < view_.operands(concat); ++i) add_moved(view_.operand(concat, i), nodes);
 }
 
 }  // namespace taso

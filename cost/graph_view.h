@@ -64,13 +64,19 @@ class GraphView {
 
  private:
   friend bool is_image(const GraphView& view, PlanValue value);  // see movement.h
+  friend std::vector<std::int64_t> strides_in_memory(const GraphView& view, PlanValue value);
   struct Known {
     std::uint32_t time = 0;
     bool is_image = false;
   };
+  struct KnownStrides {
+    std::uint32_t time = 0;
+    std::vector<std::int64_t> strides;
+  };
   Layout layout_;
   mutable std::uint32_t time_ = 1;
   mutable std::vector<Known> known_images_;  // by value
+  mutable std::vector<KnownStrides> known_strides_;
 };
 
 /// The size of unknown dimensions when something is priced. Left empty, they are 1.

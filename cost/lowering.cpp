@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cost/launch.h"
+#include "cost/packed_operands.h"
 #include "cost/source/source.h"
 #include "ops/error.h"
 
@@ -54,6 +55,12 @@ class Product {
 
   const Call::Step& main() const { return main_; }
   const Call::Operand& result() const { return result_; }
+  /// The product alone, in scratch memory.
+  Call::Operand between() const {
+    Call::Operand product = without_gaps(result_);
+    product.is_weight = false;
+    return product;
+  }
   LaunchTensor read(std::size_t operand) const {
     const std::uint32_t number = main_.operands[operand];
     return tensor(call_.read[number], {Argument::Place::read, number, 0});
@@ -77,9 +84,7 @@ class Product {
   Call rest() const {
     Call rest;
     rest.kind = Kernel::Kind::element_wise;
-    Call::Operand product = result_;
-    product.is_weight = false;
-    rest.read.push_back(product);
+    rest.read.push_back(between());
     std::vector<std::uint32_t> number(first_free(), 0);
     for (const Call::Step& step : chain_)
       for (const std::uint32_t operand : step.operands)
@@ -290,8 +295,8 @@ void add_ways(const Product& product, L plain, std::vector<Lowering>& ways) {
   }
   if (!product.has_epilogue()) return;
   L apart = std::move(plain);
-  apart.y.memory = {Argument::Place::scratch, 0, 0};
-  Lowering way{"apart", {}, bytes_of(product.result())};
+  apart.y = tensor(product.between(), {Argument::Place::scratch, 0, 0});
+  Lowering way{"apart", {}, bytes_of(product.between())};
   way.launches.emplace_back(finish(std::move(apart)));
   way.launches.emplace_back(rest_of(product));
   ways.push_back(std::move(way));
@@ -303,8 +308,16 @@ std::vector<Lowering> lowerings(const Call& call) {
   std::vector<Lowering> ways;
   switch (call.kind) {
     case Kernel::Kind::convolution: {
+      const auto of_libraries = [](const Call& same) {
+        std::vector<Lowering> list;
+        const Product product(same);
+        add_ways(product, convolution(same, product), list);
+        return list;
+      };
+      ways = of_libraries(call);
       const Product product(call);
-      add_ways(product, convolution(call, product), ways);
+      for (Lowering& way : through_copies(call, product.main().operands[0], of_libraries))
+        ways.push_back(std::move(way));
       const auto& conv = std::get<op::Conv>(product.main().op);
       const std::int64_t channels = call.read[product.main().operands[1]].extents[1];
       if (conv.groups > 1 && channels <= few_channels && conv.strides.size() == 2)

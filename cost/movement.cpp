@@ -21,6 +21,10 @@ bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t
   return true;
 }
 
+std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
+  return (*view.extents(value))[static_cast<std::size_t>(axis)];
+}
+
 /// The axes from the innermost outwards.
 std::vector<std::size_t> axes_of(std::size_t rank, Layout layout) {
   std::vector<std::size_t> axes;
@@ -40,6 +44,28 @@ bool is_packed_but_examples(const Extents& extents, const Strides& strides, Layo
     expected = strides[axis] * extents[axis];
   }
   return true;
+}
+
+/// A part of channels that lie side by side is read and written in its place where its begin, its length and the distance of
+/// the places are multiples of so many: kernels move as many at once.
+constexpr std::int64_t channels_at_once = 4;
+
+/// Whether the channels of a place lie side by side and the places one behind the other, with something between them; examples
+/// may lie apart.
+bool is_part_of_channels(const Extents& extents, const Strides& strides) {
+  if (extents.size() < 3 || extents[1] % channels_at_once != 0) return false;
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return false;
+  std::int64_t expected = 0;  // of the next axis outwards; 0: any
+  for (const std::size_t axis : axes_of(extents.size(), Layout::channels_last)) {
+    if (extents[axis] == 1 || axis == 0) continue;
+    if (axis == 1) {
+      if (strides[axis] != 1) return false;
+      continue;
+    }
+    if (strides[axis] % channels_at_once != 0 || (expected != 0 && strides[axis] != expected)) return false;
+    expected = strides[axis] * extents[axis];
+  }
+  return extents[0] == 1 || strides[0] % channels_at_once == 0;
 }
 
 /// Whether both layouts are the same for these extents.
@@ -138,6 +164,43 @@ std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const 
   }
 }
 
+/// Whether a part of channels that lie side by side begins where as many can be moved at once as its length allows.
+bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Strides& strides) {
+  std::int64_t axis = 0, begin = 0;
+  if (const auto* split = std::get_if<op::Split>(view.op(node))) {
+    axis = split->axis;
+    const std::int64_t whole = extent(view, view.operand(node, 0), axis);
+    if (part != view.result(node, 0)) begin = whole - extent(view, part, axis);
+  } else if (const auto* slice = std::get_if<op::Slice>(view.op(node))) {
+    axis = slice->axis;
+    begin = slice->begin.known().value_or(0);
+  }
+  if (axis != 1 || begin == 0 || !is_image(view, part)) return true;
+  const Extents& extents = *view.extents(part);
+  std::int64_t together = channels_at_once;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    while (extents[i] != 1 && (i == 1 ? extents[i] : strides[i]) % together != 0) together /= 2;
+  return begin % together == 0;
+}
+
+/// The concat that takes this one's result and nothing else does, along the same axis: both are one.
+PlanNode joined(const GraphView& view, PlanNode concat) {
+  const std::optional<Use> use = only_use(view, view.result(concat, 0));
+  if (!use || role_of(view, use->node) != Role::concat ||
+      as<op::Concat>(view, use->node).axis != as<op::Concat>(view, concat).axis)
+    return no_plan_node;
+  return use->node;
+}
+
+/// Where an operand begins in what the concat and those that it is one with make, along their axis.
+std::int64_t begin_in_concats(const GraphView& view, PlanNode concat, std::size_t operand) {
+  const std::int64_t axis = as<op::Concat>(view, concat).axis;
+  std::int64_t begin = operand == 0 ? 0 : extent(view, view.operand(concat, 0), axis);
+  for (PlanNode outer = joined(view, concat); outer != no_plan_node; concat = outer, outer = joined(view, concat))
+    if (view.operand(outer, 0) != view.result(concat, 0)) begin += extent(view, view.operand(outer, 0), axis);
+  return begin;
+}
+
 }  // namespace
 
 PlanNode only_user(const GraphView& view, PlanValue value) {
@@ -233,7 +296,8 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
     case Role::convolution:
     case Role::pooling:
       if (view.operand(node, 0) != value) return rows || is_packed(extents, strides, view.layout());
-      return is_packed_but_examples(extents, strides, view.layout(), true);
+      return is_packed_but_examples(extents, strides, view.layout(), true) ||
+             (view.layout() == Layout::channels_last && is_part_of_channels(extents, strides));
     case Role::concat:
     case Role::split:
     case Role::slice:
@@ -282,6 +346,7 @@ std::optional<Strides> seen(const GraphView& view, PlanValue value) {
   if (!strides) return std::nullopt;
   // A copy would lie in just this way: those who want it otherwise have it converted.
   if (is_packed(*view.extents(value), *strides, layout_of(view, value))) return strides;
+  if (!begins_well(view, producer, value, *strides)) return std::nullopt;
   if (view.is_output(value) && !view.is_output_on_border(value) && !is_dense(*view.extents(value), *strides))
     return std::nullopt;
   for (std::size_t i = 0; i < view.users(value); ++i)
@@ -289,13 +354,28 @@ std::optional<Strides> seen(const GraphView& view, PlanValue value) {
   return strides;
 }
 
+namespace {
+
+Strides find_strides(const GraphView& view, PlanValue value) {
+  if (std::optional<Strides> strides = seen(view, value)) return std::move(*strides);
+  Strides own = packed(*view.extents(value), layout_of(view, value));
+  const PlanNode concat = concat_in_place(view, value);
+  if (concat == no_plan_node) return own;
+  Strides strides = strides_in_memory(view, view.result(concat, 0));
+  // Where neighbours lie as if nothing was between them, nothing is.
+  return is_packed(*view.extents(value), strides, layout_of(view, value)) ? own : strides;
+}
+
+}  // namespace
+
 Strides strides_in_memory(const GraphView& view, PlanValue value) {
   if (view.extents(value) == nullptr) return {};
-  if (std::optional<Strides> strides = seen(view, value)) return std::move(*strides);
-  const PlanNode concat = concat_in_place(view, value);
-  if (concat != no_plan_node && as<op::Concat>(view, concat).axis == 1)
-    return strides_of(*view.extents(view.result(root_of_concats(view, concat), 0)));
-  return packed(*view.extents(value), layout_of(view, value));
+  if (place(value) >= view.known_strides_.size())
+    view.known_strides_.resize(std::max(place(value) + 1, 2 * view.known_strides_.size()));
+  if (const auto& known = view.known_strides_[place(value)]; known.time == view.time_) return known.strides;
+  Strides strides = find_strides(view, value);
+  view.known_strides_[place(value)] = {view.time_, strides};
+  return strides;
 }
 
 bool is_view(const GraphView& view, PlanNode node) {
@@ -331,18 +411,22 @@ bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
     if (role_of(view, view.user(value, i)) == Role::concat) ++claims;
   if (claims != 1) return false;
 
-  const Extents& extents = *view.extents(value);
-  const std::int64_t axis = as<op::Concat>(view, concat).axis;
-  // Channels that lie side by side are not written by themselves.
+  // What lies in another layout than the whole has to be turned.
   const PlanValue whole = view.result(root_of_concats(view, concat), 0);
-  if (is_image(view, whole) && !is_layout_free(*view.extents(whole))) return false;
-  if (std::all_of(extents.begin(), extents.begin() + axis, [](std::int64_t extent) { return extent == 1; }))
-    return true;  // it lies densely
-  if (axis != 1 || only_moves(view, producer)) return false;
-  // Its examples lie apart, as those of the whole do.
-  for (std::size_t i = 0; i < view.users(whole); ++i)
-    if (role_of(view, view.user(whole, i)) == Role::concat) return false;
-  const Strides strides = strides_of(*view.extents(whole));
+  if (layout_of(view, value) != layout_of(view, whole) && !is_layout_free(*view.extents(whole))) return false;
+  // What concats that are one join has no place of its own: whether its parts are in theirs is for them to say.
+  if (role_of(view, producer) == Role::concat && joined(view, producer) == concat) return true;
+  const Extents& extents = *view.extents(value);
+  const Strides strides = strides_in_memory(view, view.result(concat, 0));
+  if (is_packed(extents, strides, layout_of(view, value))) return true;
+  if (only_moves(view, producer)) return false;
+  if (layout_of(view, whole) == Layout::channels_first) {
+    if (!is_packed_but_examples(extents, strides, Layout::channels_first, true)) return false;
+  } else {
+    const bool along_channels = as<op::Concat>(view, concat).axis == 1;
+    if (!is_part_of_channels(extents, strides)) return false;
+    if (along_channels && begin_in_concats(view, concat, operand) % channels_at_once != 0) return false;
+  }
   for (std::size_t i = 0; i < view.users(value); ++i)
     if (!reads(view, view.user(value, i), value, strides)) return false;
   return true;
@@ -359,13 +443,8 @@ PlanNode concat_in_place(const GraphView& view, PlanValue value) {
 }
 
 PlanNode root_of_concats(const GraphView& view, PlanNode concat) {
-  for (;;) {
-    const std::optional<Use> use = only_use(view, view.result(concat, 0));
-    if (!use || role_of(view, use->node) != Role::concat ||
-        as<op::Concat>(view, use->node).axis != as<op::Concat>(view, concat).axis)
-      return concat;
-    concat = use->node;
-  }
+  for (PlanNode outer = joined(view, concat); outer != no_plan_node; outer = joined(view, concat)) concat = outer;
+  return concat;
 }
 
 PlanNode root_of_splits(const GraphView& view, PlanNode split) {

@@ -40,7 +40,8 @@ bool is_image(const GraphView& view, PlanValue value);
 /// it has to be copied, because somebody reads it who cannot do so where it lies, or if something else computes it.
 ///
 /// Element-wise operators, reductions and other copies read rows wherever each begins. A matmul reads matrices either way
-/// round at any distance. Convolutions and pooling read examples at any distance. Everybody else wants a value to be dense.
+/// round at any distance. Convolutions and pooling read examples at any distance and, where channels lie side by side, a part
+/// of them: begin, length and all of them are multiples of 4 then. Everybody else wants a value to be dense.
 std::optional<Strides> seen(const GraphView& view, PlanValue value);
 /// How a value lies: as a view, as a part of a concat, or densely, in its own layout.
 Strides strides_in_memory(const GraphView& view, PlanValue value);
@@ -63,9 +64,9 @@ bool is_view(const GraphView& view, PlanNode node);
 /// is a matmul.
 bool can_write_transposed(const GraphView& view, PlanNode transpose);
 
-/// Whether an operand of a concat is computed where the concat wants it: the axis is the outermost, or the one after the
-/// examples, something computes the operand, no other concat claims it, and it is no output by itself. Others may read it
-/// there, if they can.
+/// Whether an operand of a concat is computed where the concat wants it: it lies densely there, or with nothing but its examples
+/// apart, or is a part of channels that lie side by side, as above; something computes it, no other concat claims it, and it is
+/// no output by itself. Others may read it there, if they can. The whole may itself lie in the place of another.
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand);
 /// The concat in whose place a value is computed; `no_plan_node` if there is none.
 PlanNode concat_in_place(const GraphView& view, PlanValue value);

@@ -16,12 +16,6 @@ std::int64_t whole_bytes(const GraphView& view, PlanValue value) {
   return static_cast<std::int64_t>(std::min(bytes_of(view, value), 1e15));
 }
 
-/// Bytes between two neighbours along an axis.
-std::int64_t stride_bytes(const GraphView& view, PlanValue value, std::int64_t axis) {
-  return strides_of(*view.extents(value))[static_cast<std::size_t>(axis)] *
-         static_cast<std::int64_t>(size_of(view.element(value)));
-}
-
 std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
   return (*view.extents(value))[static_cast<std::size_t>(axis)];
 }
@@ -183,9 +177,10 @@ Storage storage_of(const WholeGraph& view, PlanValue value) {
     const PlanNode concat = concat_in_place(view, storage.owner);
     if (concat == no_plan_node) return storage;
     if (view.operand(concat, 1) == storage.owner) {
-      const PlanValue first = view.operand(concat, 0);
       const auto axis = std::get<op::Concat>(*view.op(concat)).axis;
-      storage.offset += extent(view, first, axis) * stride_bytes(view, first, axis);
+      storage.offset += extent(view, view.operand(concat, 0), axis) *
+                        strides_in_memory(view, view.result(concat, 0))[static_cast<std::size_t>(axis)] *
+                        static_cast<std::int64_t>(size_of(view.element(storage.owner)));
     }
     storage.owner = view.result(concat, 0);
   }

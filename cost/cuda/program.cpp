@@ -163,7 +163,9 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
     alignments.read = listed(step.read, step.call.read);
     alignments.written = listed(step.written, step.call.written);
     std::optional<PreparedCall> prepared;
-    if (!step.choice.empty()) {
+    // What was measured on well aligned memory may need it: libraries do not look at addresses when they are launched.
+    const bool is_product = step.call.kind == Kernel::Kind::convolution || step.call.kind == Kernel::Kind::matmul;
+    if (!step.choice.empty() && (!is_product || alignments.is_usual())) {
       try {
         prepared = prepare_choice(libraries_, step.call, alignments, step.choice);
       } catch (const EnvironmentError&) {  // of another version, or for better aligned memory: it is chosen anew

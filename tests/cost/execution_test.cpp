@@ -7,6 +7,7 @@
 
 #include "cost/hazards.h"
 #include "cost/roofline.h"
+#include "cost/source/space.h"
 #include "ops/graph_text.h"
 #include "ops/interpreter.h"
 #include "tests/catch.h"
@@ -97,6 +98,22 @@ struct Counts {
   std::int64_t planned_bytes = 0, arena_bytes = 0;
 };
 
+/// Where channels lie side by side, a part of them begins where kernels take it for granted that it does.
+void check_places(const DeviceSteps& steps) {
+  const auto check_all = [](const std::vector<Call::Operand>& operands, const std::vector<Binding>& bindings) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Call::Operand& operand = operands[i];
+      if (operand.extents.size() < 3 || operand.strides[1] != 1 || is_dense(operand.extents, operand.strides)) continue;
+      CHECK(bindings[i].offset % source::alignment_of(operand) == 0);
+    }
+  };
+  for (const DeviceSteps::Step& step : steps.steps) {
+    if (step.host) continue;
+    check_all(step.call.read, step.read);
+    check_all(step.call.written, step.written);
+  }
+}
+
 void check_execution(const Graph& graph, Random& random, Precision precision, double tolerance,
                      Counts* counts = nullptr) {
   std::vector<Array> inputs;
@@ -117,6 +134,7 @@ void check_execution(const Graph& graph, Random& random, Precision precision, do
       bytes.push_back(view.find(graph.inputs[i]) == no_plan_value ? std::vector<std::byte>()
                                                                   : to_device(inputs[i], precision));
     INFO(text_of(graph) << "\n" << text_of(laid, view));
+    if (precision == Precision::fp32 && layout == Layout::channels_last) check_places(execution.steps);
     const auto outputs = run_on_host(execution.steps, bytes);
     REQUIRE(outputs.size() == expected.size());
     for (const Schedule& schedule : execution.steps.schedules) {

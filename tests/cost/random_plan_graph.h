@@ -32,7 +32,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   for (std::size_t i = 0; i < steps; ++i) {
     const Value x = some();
     Value result;
-    switch (random.below(18)) {
+    switch (random.below(20)) {
       case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, full}); break;
       case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
       case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
@@ -82,6 +82,22 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         const Value flat =
             pool.apply(op::Reshape{shape_of(random.chance(0.5) ? Extents{batch * 64} : Extents{batch, 4, 2, 8})}, {x});
         result = pool.apply(op::Reshape{*type.shape}, {random.chance(0.5) ? pool.apply(op::Relu{}, {flat}) : flat});
+        break;
+      }
+      case 17: {  // joined again and again, with each joint used, and cut, not always where four channels end
+        Value joined = x;
+        std::int64_t channels = 4;
+        for (std::size_t j = 1 + random.below(3); j > 0; --j, channels += 4) {
+          joined = pool.apply(op::Concat{1}, {joined, some()});
+          const std::int64_t begin = static_cast<std::int64_t>(random.below(5));
+          values.push_back(pool.apply(op::Slice{1, begin, begin + 4}, {joined}));
+        }
+        const std::int64_t at = 1 + static_cast<std::int64_t>(random.below(4));
+        const Node& cut = pool.add(op::Split{1, at}, std::vector{joined});
+        const Value again = pool.apply(op::Concat{1}, {cut.output(1), pool.apply(op::Relu{}, {cut.output(0)})});
+        const Node& half = pool.add(op::Split{1, 4}, std::vector{again});
+        values.push_back(pool.apply(op::MaxPool{three, one, one, pads}, {half.output(0)}));
+        result = pool.apply(op::Slice{1, channels - 8, channels - 4}, {half.output(1)});
         break;
       }
       default: {
