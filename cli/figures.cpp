@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/execution.h"
 #include "cost/plan.h"
 #include "ops/error.h"
 
@@ -15,6 +16,21 @@ double Figures::of(Objective objective) const {
   }
   return 0;
 }
+
+namespace {
+
+/// Where all sizes are known.
+void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, const Plan& laid_out,
+               Precision precision) {
+  try {
+    const Outlook outlook = look_ahead(view, graph, laid_out, precision);
+    figures.lanes = outlook.lanes;
+    figures.seconds_in_lanes = in_units(Objective::time, outlook.cost);
+  } catch (const InputError&) {
+  }
+}
+
+}  // namespace
 
 Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricing& pricing) {
   std::optional<Figures> best;
@@ -32,7 +48,9 @@ Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricin
       figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
       if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
     }
-    if (!best || figures.seconds < best->seconds) best = figures;
+    if (best && figures.seconds >= best->seconds) continue;
+    add_lanes(figures, view, graph, laid_out, pricing.times().precision());
+    best = figures;
   }
   return *best;
 }

@@ -16,7 +16,9 @@ namespace taso {
 
 struct Figures {
   Layout layout = Layout::channels_first;  ///< in which it is fastest
-  double seconds = 0;                      ///< predicted
+  double seconds = 0;                      ///< predicted: of all kernels, one after the other
+  double seconds_in_lanes = 0;             ///< predicted with kernels side by side; 0 if sizes are not known
+  std::uint32_t lanes = 1;                 ///< how many of them, at most
   double measured = 0;                     ///< the seconds among them of kernels that were measured
   std::size_t launches = 0;
   /// Operators that compute weights at run time, which a plan takes to be done ahead.

@@ -22,6 +22,8 @@ Json json_of(const ModelCounts& counts) {
   if (counts.figures)
     figures = {{"seconds", counts.figures->seconds},
                {"measured_seconds", counts.figures->measured},
+               {"seconds_in_lanes", counts.figures->seconds_in_lanes},
+               {"lanes", counts.figures->lanes},
                {"kernels", counts.figures->launches},
                {"bytes_moved", counts.figures->bytes_moved},
                {"peak_activation_bytes", counts.figures->peak_bytes},

@@ -52,11 +52,7 @@ class Maker {
       : view_(view), graph_(graph), plan_(plan), precision_(precision) {}
 
   Execution make(std::uint32_t most_lanes) {
-    need_known_sizes();
-    index_places();
-    bind_borders();
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i) add(i);
-    copy_outputs();
+    bind_steps();
     schedule(most_lanes);
     lay_out_arena();
     lay_out_weights();
@@ -64,7 +60,24 @@ class Maker {
     return std::move(execution_);
   }
 
+  Outlook look_ahead(std::uint32_t most_lanes) {
+    is_to_run_ = false;
+    bind_steps();
+    schedule(most_lanes);
+    Outlook outlook{1, one_after_the_other(execution_.tasks).predicted};
+    if (!steps_.schedules.empty()) outlook = {steps_.schedules.front().lanes, steps_.schedules.front().predicted};
+    return outlook;
+  }
+
  private:
+  void bind_steps() {
+    need_known_sizes();
+    index_places();
+    bind_borders();
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) add(i);
+    copy_outputs();
+  }
+
   void need_known_sizes() const {
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
       const Type& type = view_.value(PlanValue{i}).type();
@@ -180,6 +193,7 @@ class Maker {
 
   /// What an operator that we do not model does with its operands' bytes.
   decltype(DeviceSteps::Step::host) on_host(const Kernel& kernel, const PlacedCall& placed) {
+    if (!is_to_run_) return [](const auto&, const auto&) {};
     const Node& node = view_.node(kernel.main);
     const Opaque* const opaque = node.as_opaque();
     check(opaque != nullptr, "an operator without a kernel is one that we do not model");
@@ -317,6 +331,7 @@ class Maker {
   const Graph& graph_;
   const Plan& plan_;
   Precision precision_;
+  bool is_to_run_ = true;
   Execution execution_;
   DeviceSteps steps_;
   std::vector<const Plan::Place*> place_, copy_;  // by value
@@ -331,6 +346,11 @@ class Maker {
 Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
                          std::uint32_t most_lanes) {
   return Maker(view, graph, plan, precision).make(most_lanes);
+}
+
+Outlook look_ahead(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
+                   std::uint32_t most_lanes) {
+  return Maker(view, graph, plan, precision).look_ahead(most_lanes);
 }
 
 std::vector<std::byte> to_device(const Array& array, Precision precision) {

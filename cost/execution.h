@@ -23,6 +23,16 @@ struct Execution {
 Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
                          std::uint32_t most_lanes = usual_lanes);
 
+/// How long a plan is expected to take with its steps side by side, and in how many lanes. `Plan::cost` is one after the other;
+/// copies of outputs, which no plan has, count here.
+struct Outlook {
+  std::uint32_t lanes = 1;
+  Cost cost = 0;
+};
+/// Does not read weights. Throws InputError where a size is not known.
+Outlook look_ahead(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
+                   std::uint32_t most_lanes = usual_lanes);
+
 /// An input or output as the device has it, and back. The element type is the one stored; bytes are row by row.
 std::vector<std::byte> to_device(const Array& array, Precision precision);
 Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents, Precision precision);

@@ -180,7 +180,7 @@ class ListScheduler {
     for (std::uint32_t i = begin; i < end; ++i) {
       missing_[i] = static_cast<std::size_t>(std::count_if(tasks_[i].needs.begin(), tasks_[i].needs.end(),
                                                            [&](std::uint32_t need) { return need >= begin; }));
-      if (missing_[i] == 0) ready_.push_back(i);
+      if (missing_[i] == 0) add_ready(i);
     }
     for (std::uint32_t left = end - begin; left > 0;) {
       while (start_one()) {
@@ -192,9 +192,21 @@ class ListScheduler {
         finished_[task] = machine_.now();
         running_[lanes_.lane_of(task)] = nobody;
         for (const std::uint32_t user : users_[task])
-          if (user < end && --missing_[user] == 0) ready_.push_back(user);
+          if (user < end && --missing_[user] == 0) add_ready(user);
       }
     }
+  }
+
+  /// The one with the longest way to the end first.
+  void add_ready(std::uint32_t task) {
+    const auto place = std::lower_bound(ready_.begin(), ready_.end(), task, [&](std::uint32_t a, std::uint32_t b) {
+      return ways_[a] != ways_[b] ? ways_[a] > ways_[b] : a < b;
+    });
+    ready_.insert(place, task);
+  }
+  /// There may be very many.
+  std::vector<std::uint32_t>::const_iterator looked_at() const {
+    return ready_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(ready_.size(), 32));
   }
 
   /// The lane in which a task's operands were made last: there it follows without being told to wait.
@@ -208,10 +220,8 @@ class ListScheduler {
   }
 
   bool start_one() {
-    if (!machine_.has_room()) return false;
-    std::sort(ready_.begin(), ready_.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return ways_[a] != ways_[b] ? ways_[a] > ways_[b] : a < b; });
-    for (auto chosen = ready_.begin(); chosen != ready_.end(); ++chosen) {
+    if (!machine_.has_room() || std::find(running_.begin(), running_.end(), nobody) == running_.end()) return false;
+    for (auto chosen = ready_.cbegin(); chosen != looked_at(); ++chosen) {
       const std::uint32_t task = *chosen, lane = lane_for(task);
       if (lane == nobody) continue;
       Schedule::Step step = lanes_.add(task, tasks_[task], lane);
@@ -237,7 +247,7 @@ class ListScheduler {
       const auto waits = static_cast<std::uint32_t>(lanes_.awaited(tasks_[task], lane).size());
       if (is_small && waits > 0) continue;
       const bool is_claimed =
-          std::any_of(ready_.begin(), ready_.end(), [&](std::uint32_t other) { return home(other) == lane; });
+          std::any_of(ready_.begin(), looked_at(), [&](std::uint32_t other) { return home(other) == lane; });
       const std::uint32_t dislike = 2 * waits + (is_claimed ? 1 : 0);
       if (best == nobody || dislike < least) {
         best = lane;

@@ -143,6 +143,11 @@ void check_execution(const Graph& graph, Random& random, Precision precision, do
       for (int round = 0; round < 3; ++round)
         REQUIRE(run_on_host(execution.steps, bytes, some_order(random, execution.tasks, schedule)) == outputs);
     }
+    const Outlook outlook = look_ahead(view, graph, laid, precision);
+    CHECK(outlook.lanes == (execution.steps.schedules.empty() ? 1 : execution.steps.schedules.front().lanes));
+    CHECK(outlook.cost ==
+          (execution.steps.schedules.empty() ? one_after_the_other(execution.tasks) : execution.steps.schedules.front())
+              .predicted);
     if (counts != nullptr) {
       ++counts->plans;
       counts->schedules += execution.steps.schedules.size();
