@@ -36,7 +36,8 @@ SourceLaunch gather_source(const Call& call);
 SourceLaunch direct_convolution_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
 /// A convolution or matmul with its epilogue, on tensor cores: ways to cut it up, the most promising first, each with its
-/// name. None if it is none for this kernel: only float32 that may be rounded to TF32, and the 16-bit types; channels last.
+/// name. None if it is none for this kernel. float32 that may not be rounded to TF32 is
+/// multiplied in two parts of 11 bits each.
 std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(
     const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 

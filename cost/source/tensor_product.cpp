@@ -105,6 +105,8 @@ class TensorProduct {
     for (std::size_t i = 0; i < operand.extents.size(); ++i) last += (operand.extents[i] - 1) * operand.strides[i];
     return last + 1;
   }
+  /// Whether all bits of float32 count.
+  bool is_exact() const { return operand(0).element == ElementType::float32 && call_.precision == Precision::fp32; }
   std::int64_t in_chunk() const { return 16 / static_cast<std::int64_t>(size_of(operand(0).element)); }
   std::int64_t slabs() const { return (depth_ + 8 * in_chunk() - 1) / (8 * in_chunk()); }
   std::int64_t tiles_of(const Tile& tile) const {
@@ -122,8 +124,7 @@ class TensorProduct {
     if (call_.main != 0 || call_.written.size() != 1 || call_.results.size() != 1) return false;
     if (main_.operands[0] >= call_.read.size() || main_.operands[1] >= call_.read.size()) return false;
     const ElementType element = operand(0).element;
-    const bool is_tf32 = element == float32 && call_.precision == Precision::tf32;
-    if (!is_tf32 && element != float16 && element != bfloat16) return false;
+    if (element != float32 && element != float16 && element != bfloat16) return false;
     for (const auto* list : {&call_.read, &call_.written})
       for (const Call::Operand& one : *list) {
         if (one.element != element || count(one.extents) == 0) return false;
@@ -236,9 +237,10 @@ class TensorProduct {
     const double waves = std::ceil(all / at_once), depth = std::ceil(real(slabs()) / real(tile.split));
     const double busy = std::pow(std::min(real(warps) * at_once / 4, 2.0), 0.116);
     const double copied_per_clock = busy * (all == 1 ? 17.3 : all == 2 ? 26.1 : 31.3);
-    const double loop = std::max({all * depth * real((tile.rows + tile.columns) * 128) / copied_per_clock,
-                                  all * depth * real(tile.rows * tile.columns * 32) / products_per_clock,
-                                  waves * (first_slab + each_slab * depth)});
+    const double loop =
+        std::max({all * depth * real((tile.rows + tile.columns) * 128) / copied_per_clock,
+                  all * depth * real(tile.rows * tile.columns * 32) / products_per_clock * (is_exact() ? 3 : 1),
+                  waves * (first_slab + each_slab * depth)});
     const double bytes = at_once * real(tile.rows * tile.columns * 4);
     double rest = bytes / written_per_clock;
     if (tile.split > 1)
@@ -254,8 +256,8 @@ class TensorProduct {
     code.line(
         "constexpr int tile_rows = {}, tile_columns = {}, warps_down = {}, warps_across = {}, stages = {}, split = {};",
         tile.rows, tile.columns, tile.warps_down, tile.warps_across, tile.stages, tile.split);
-    code.line("constexpr bool are_columns_neighbours = {}, are_chunks_whole = {}, is_right_weight = {};",
-              are_columns_neighbours_, are_chunks_whole_, is_right_weight_);
+    code.line("constexpr bool are_columns_neighbours = {}, are_chunks_whole = {}, is_right_weight = {}, is_exact = {};",
+              are_columns_neighbours_, are_chunks_whole_, is_right_weight_, is_exact());
   }
 
   /// The index along each axis of the rows, of a row `m`.

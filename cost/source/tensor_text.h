@@ -122,6 +122,11 @@ __device__ inline word turned_place(int k, int chunk) {
 /// To the nearest number with ten bits behind the point; the hardware leaves the others out. Close to the middle between two
 /// it may be the wrong one of both; no-numbers and infinities stay what they are, which adding to the bits would not do.
 __device__ inline word rounded(word x) { return bits(from_bits(x) * 1.000336914f); }
+/// What the hardware takes of a number, and what it leaves out. Together they have 22 of its 24 bits.
+__device__ inline word upper(word x) { return x & 0xffffe000u; }
+__device__ inline word lower(word x) {
+  return upper(x) == x ? 0 : rounded(bits(from_bits(x) - from_bits(upper(x))));
+}
 )";
 
 /// From the begin of the kernel to the sums of a block. `left` and `right` are the factors, `row_at` and `depth_at` are
@@ -271,7 +276,35 @@ inline constexpr std::string_view tensor_sums = R"(
             }
           }
       }
-      if (in_chunk == 4) {
+      if (is_exact) {  // the products of both parts, but for that of what is left out twice, which is too small to matter
+        word a_rest[parts_down][2][4], b_rest[parts_across][4];
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+#pragma unroll
+          for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+            for (int f = 0; f < 2; ++f) {
+              a_rest[i][f][e] = lower(a[i][f][e]);
+              a[i][f][e] = upper(a[i][f][e]);
+            }
+#pragma unroll
+          for (int j = 0; j < parts_across; ++j) {
+            b_rest[j][e] = lower(b[j][e]);
+            b[j][e] = upper(b[j][e]);
+          }
+        }
+#pragma unroll
+        for (int q = 0; q < 4; q += 2)
+#pragma unroll
+          for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+            for (int j = 0; j < parts_across; ++j) {
+              Instruction<element>::multiply(sums[i][j], a_rest[i][0][q], a_rest[i][1][q], a_rest[i][0][q + 1],
+                                             a_rest[i][1][q + 1], b[j][q], b[j][q + 1]);
+              Instruction<element>::multiply(sums[i][j], a[i][0][q], a[i][1][q], a[i][0][q + 1], a[i][1][q + 1],
+                                             b_rest[j][q], b_rest[j][q + 1]);
+            }
+      } else if (in_chunk == 4) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
 #pragma unroll
