@@ -7,7 +7,7 @@
 namespace taso {
 
 /// More kernels than this side by side gain little: even the smallest fill some of the GPU.
-inline constexpr std::uint32_t usual_lanes = 8;
+inline constexpr std::uint32_t usual_lanes = 16;
 
 struct Execution {
   DeviceSteps steps;

@@ -248,7 +248,7 @@ class ListScheduler {
       if (is_small && waits > 0) continue;
       const bool is_claimed =
           std::any_of(ready_.begin(), looked_at(), [&](std::uint32_t other) { return home(other) == lane; });
-      const std::uint32_t dislike = 2 * waits + (is_claimed ? 1 : 0);
+      const std::uint32_t dislike = waits + (is_claimed ? 2 : 0);
       if (best == nobody || dislike < least) {
         best = lane;
         least = dislike;
@@ -298,10 +298,10 @@ Schedule in_lanes(const std::vector<Task>& tasks, const ScheduleOptions& options
 }
 
 std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t most_lanes) {
-  constexpr std::size_t most_schedules = 3;
+  constexpr std::size_t most_schedules = 5;
   const Cost alone = one_after_the_other(tasks).predicted;
   std::vector<Schedule> found;
-  for (const std::uint32_t lanes : {2U, 3U, 4U, 6U, 8U}) {
+  for (const std::uint32_t lanes : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
     if (lanes > most_lanes) break;
     Schedule best;
     for (const double least : {0.0, 1.5, 3.0}) {

@@ -24,7 +24,7 @@ struct BenchSettings {
   std::optional<std::int64_t> batch;
   std::vector<InputShape> shapes;   ///< of inputs, for what the models leave open
   std::optional<std::size_t> runs;  ///< of each model
-  std::uint32_t lanes = 8;          ///< in which kernels may run side by side on a GPU
+  std::uint32_t lanes = 16;         ///< in which kernels may run side by side on a GPU
   std::uint64_t seed = 0;
   unsigned jobs = 0;
   bool check = true;     ///< whether outputs agree with the reference on the CPU
