@@ -239,6 +239,10 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, co
   const bool is_flat = launch.x.extents.size() == 3;
   const LaunchTensor x = with_height(launch.x), w = with_height(launch.w), y = with_height(launch.y);
   check(x.extents.size() >= 4 && w.extents.size() == x.extents.size(), "a convolution's ranks");
+  // Engines take filters for packed, whatever they are told.
+  if (!is_packed(w.extents, w.strides, Layout::channels_first) &&
+      !is_packed(w.extents, w.strides, Layout::channels_last))
+    throw EnvironmentError("cuDNN: the filters are not packed");
   bool last = true;
   for (const LaunchTensor* one : {&w, &y, &x}) last = is_channels_last(*one).value_or(last);
   const auto told = [last](const LaunchTensor& one) {

@@ -244,7 +244,7 @@ struct Patience {
 void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Patience& patience) {
   Accelerator* const device = gpu();
   if (device == nullptr) return;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0, checked = 0;
   for (; patience.goes_on(seed); ++seed) {
     Random random(seed);
     const RandomCall made = make(random);
@@ -255,11 +255,18 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
         allowed = std::max(allowed, operand.element == ElementType::bfloat16  ? 1e-2
                                     : operand.element == ElementType::float16 ? 2e-3
                                                                               : 0);
-    const std::vector<std::string> ways = device->ways(made.call, 1);
-    REQUIRE(ways.size() == 1);
-    CHECK(error_of(*device, made.call, ways[0], random, made.is_positive) <= allowed);
+    if (made.call.precision == Precision::tf32)
+      allowed = 2e-2;  // functions behind a product may make more of its rounding
+    std::vector<std::string> ways = device->ways(made.call, 12);
+    std::erase_if(ways, [](const std::string& way) { return !way.ends_with(": own"); });
+    if (ways.empty()) continue;  // odd ones, which only libraries do
+    ++checked;
+    const std::string& way = random.pick(ways);
+    INFO(way);
+    CHECK(error_of(*device, made.call, way, random, made.is_positive) <= allowed);
   }
-  WARN(name << ": " << seed << " configurations checked");
+  CHECK(checked * 2 >= seed);
+  WARN(name << ": " << checked << " configurations checked");
 }
 
 /// `is_thorough`: whatever measuring finds, and so many of all ways; else so many of the most promising, and of every tenth
@@ -307,7 +314,8 @@ constexpr std::pair<const char*, RandomCall (*)(Random&)> own_kinds[] = {
     {"rows", random_rows},
     {"pooling", random_pooling},
     {"copies", random_copy},
-    {"direct convolutions", random_direct_convolution}};
+    {"direct convolutions", random_direct_convolution},
+    {"products on tensor cores", random_tensor_product}};
 
 }  // namespace
 
