@@ -49,8 +49,8 @@ class FolderLock {
 
 }  // namespace
 
-PriceStore::PriceStore(std::optional<fs::path> file) : file_(file ? *file : own_file()) {
-  if (const auto folder = find_data_file("prices")) {
+PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped) : file_(file ? *file : own_file()) {
+  if (const auto folder = with_shipped ? find_data_file("prices") : std::nullopt) {
     std::vector<fs::path> shipped;
     for (const auto& entry : fs::directory_iterator(*folder))
       if (entry.path().extension() == ".prices") shipped.push_back(entry.path());

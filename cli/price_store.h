@@ -13,8 +13,8 @@ namespace taso {
 class PriceStore {
  public:
   /// `file`: where measured prices are kept, instead of in the user's own file; it may not exist yet. Throws InputError for
-  /// what is no file of prices.
-  explicit PriceStore(std::optional<std::filesystem::path> file);
+  /// what is no file of prices. `with_shipped`: also those that come with taso.
+  explicit PriceStore(std::optional<std::filesystem::path> file, bool with_shipped = true);
 
   /// Everything that is known.
   const PriceDatabase& all() const { return *all_; }

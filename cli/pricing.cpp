@@ -20,12 +20,22 @@ namespace {
 constexpr Cost price_of_impossible = 1'000'000'000;
 /// Of the time of a model that is to be known from records, for these to count.
 constexpr double least_share = 0.9;
+constexpr std::chrono::seconds between_saves{5};
+
+/// Those first that are expected to take most of the time.
+std::vector<const MissingCall*> by_time(const MissingCalls& missing) {
+  std::vector<const MissingCall*> order;
+  for (const auto& [text, one] : missing) order.push_back(&one);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const MissingCall* a, const MissingCall* b) { return a->predicted > b->predicted; });
+  return order;
+}
 
 }  // namespace
 
 Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu, Console& console)
     : console_(console),
-      store_(options.file),
+      store_(options.file, options.with_shipped),
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
       bytes_(std::make_unique<BytesWritten>()),
@@ -33,7 +43,7 @@ Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu
   times_ = std::make_unique<RecordedPrices>(store_.shared(), machine_, options.precision);
 }
 
-void Pricing::measure(const Call& call) {
+void Pricing::measure_call(const Call& call) {
   const std::string text = text_of(call);
   Measurement found;
   try {
@@ -53,17 +63,25 @@ void Pricing::measure(const Call& call) {
   ++measured_;
 }
 
+void Pricing::save_at_times() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - saved_ < between_saves) return;
+  store_.save();
+  saved_ = now;
+}
+
 std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& sizes) {
   if (!gpu_) return 0;
   ProgressLine progress(console_);
   std::size_t done = 0;
   std::optional<Cost> best;
+  const auto goes_on = [&] { return !interrupted() && !is_late(); };
   // The more promising layout first: of the other one no more is measured than it takes to see that it is the slower one.
   const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
   std::array<const WholeGraph*, 2> views{&last, &first};
   if (plan(first, *times_).cost < plan(last, *times_).cost) std::swap(views[0], views[1]);
   for (const WholeGraph* const view : views) {
-    for (std::size_t left = std::numeric_limits<std::size_t>::max(); !interrupted();) {
+    for (std::size_t left = std::numeric_limits<std::size_t>::max(); goes_on();) {
       const Plan laid = plan(*view, *times_);
       const std::vector<Call> missing = unmeasured(*view, laid);
       if (missing.empty()) {
@@ -74,9 +92,10 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
       left = missing.size();
       const std::size_t count = best ? std::min<std::size_t>(missing.size(), 8) : missing.size();
       gpu_->expect({missing.data(), count});
-      for (std::size_t i = 0; i < count && !interrupted(); ++i) {
+      for (std::size_t i = 0; i < count && goes_on(); ++i) {
         progress.show([&] { return fmt::format("measuring: {} of {} kernels", with_commas(i), with_commas(count)); });
-        measure(missing[i]);
+        measure_call(missing[i]);
+        save_at_times();
         ++done;
       }
     }
@@ -88,19 +107,47 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
 
 /// Calls of a plan that have no price yet, those first that are expected to take most of the time.
 std::vector<Call> Pricing::unmeasured(const GraphView& view, const Plan& laid) const {
-  std::map<std::string, std::pair<Cost, Call>> found;
+  MissingCalls found;
+  add_missing(view, laid, found);
+  std::vector<Call> calls;
+  for (const MissingCall* one : by_time(found)) calls.push_back(one->call);
+  return calls;
+}
+
+void Pricing::add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const {
   for (const Plan::Step& step : laid.steps) {
     if (!can_be_called(view, step.kernel, times_->precision()) || times_->measured(view, step.kernel)) continue;
     Call call = call_of(view, step.kernel, times_->precision()).call;
-    const auto [place, is_new] = found.try_emplace(text_of(call), 0, std::move(call));
-    place->second.first += step.price;
+    const std::string text = text_of(call);
+    missing.try_emplace(text, MissingCall{std::move(call), 0}).first->second.predicted += step.price;
   }
-  std::vector<std::pair<Cost, Call>> list;
-  for (auto& [text, one] : found) list.push_back(std::move(one));
-  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<Call> calls;
-  for (auto& [cost, call] : list) calls.push_back(std::move(call));
-  return calls;
+}
+
+Cost Pricing::find_missing(const Graph& graph, const DimensionSizes& sizes, MissingCalls& missing) const {
+  const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
+  const Plan laid_last = plan(last, *times_), laid_first = plan(first, *times_);
+  const bool is_first = laid_first.cost < laid_last.cost;
+  add_missing(is_first ? first : last, is_first ? laid_first : laid_last, missing);
+  return is_first ? laid_first.cost : laid_last.cost;
+}
+
+std::size_t Pricing::measure(const MissingCalls& missing) {
+  if (!gpu_) return 0;
+  constexpr std::size_t at_a_time = 64;  // are prepared beside one another
+  std::vector<Call> order;
+  for (const MissingCall* one : by_time(missing)) order.push_back(one->call);
+  ProgressLine progress(console_);
+  std::size_t done = 0;
+  for (; done < order.size() && !interrupted() && !is_late(); ++done) {
+    if (done % at_a_time == 0) gpu_->expect({&order[done], std::min(at_a_time, order.size() - done)});
+    progress.show(
+        [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(order.size())); });
+    measure_call(order[done]);
+    save_at_times();
+  }
+  console_.draw({});
+  store_.save();
+  return done;
 }
 
 void Pricing::choose(const ModelView& model, const std::map<std::string, Extents>& shapes) {

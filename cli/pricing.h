@@ -1,6 +1,7 @@
 // What kernels cost in a run: prices that were recorded, measured on the spot, or predicted.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -23,7 +24,16 @@ struct PricingOptions {
   bool on_gpu = false;                        ///< measure on this machine's GPU what nobody has measured yet
   std::optional<std::filesystem::path> file;  ///< where measured prices are kept, instead of the user's own
   Precision precision = Precision::tf32;
+  bool with_shipped = true;  ///< whether prices count that come with taso
 };
+
+/// A call that nobody has measured yet, and what all such kernels of a graph are predicted to take.
+struct MissingCall {
+  Call call;
+  Cost predicted = 0;
+};
+/// By the text of the call.
+using MissingCalls = std::map<std::string, MissingCall>;
 
 class Pricing {
  public:
@@ -47,14 +57,28 @@ class Pricing {
   std::string choice_of(const Call& call) const;
   /// Where they come from, for people.
   std::string source() const;
-  /// Measures all kernels of a graph, in either layout, that nobody has measured yet, and says how many there were. Nothing
-  /// without a GPU.
+  /// Adds the kernels of a graph that nobody has measured yet, in the layout in which it is predicted to take less; what all its
+  /// kernels are predicted to take comes back.
+  Cost find_missing(const Graph& graph, const DimensionSizes& sizes, MissingCalls& missing) const;
+  /// Measures them, those with the most predicted time first, keeps what was measured every few seconds, and ends early when
+  /// interrupted or when time is up. How many were measured.
+  std::size_t measure(const MissingCalls& missing);
+  /// Measures all kernels of a graph that nobody has measured yet, and says how many there were. Nothing without a GPU.
   std::size_t measure_kernels(const Graph& graph, const DimensionSizes& sizes);
+  std::size_t measured() const { return measured_; }  ///< so far
+  /// From then on nothing more is measured.
+  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+  bool is_late() const { return deadline_ && std::chrono::steady_clock::now() >= *deadline_; }
+  /// For the next user; nothing can be measured here any more.
+  std::unique_ptr<Accelerator> release_gpu() { return std::move(gpu_); }
   /// Keeps what was measured.
   void save();
 
  private:
-  void measure(const Call& call);
+  void measure_call(const Call& call);
+  /// Keeps what was measured, if some seconds have passed since the last time.
+  void save_at_times();
+  void add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const;
   std::vector<Call> unmeasured(const GraphView& view, const Plan& laid) const;
 
   Console& console_;
@@ -64,6 +88,8 @@ class Pricing {
   std::unique_ptr<RecordedPrices> times_;
   std::unique_ptr<KernelPrices> bytes_, launches_;
   std::size_t measured_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
   std::string why_predicted_;  // why records do not count; empty if they do
 };
 

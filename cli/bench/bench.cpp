@@ -8,6 +8,8 @@
 
 #include "cli/bench/figures.h"
 #include "cli/bench/gpu_model.h"
+#include "cli/bench/loaded_model.h"
+#include "cli/bench/record.h"
 #include "cli/interrupt.h"
 #include "cli/pricing.h"
 #include "cli/table.h"
@@ -25,69 +27,6 @@ namespace {
 
 using std::filesystem::path;
 using Level = Console::Level;
-
-/// A model as it is run: cleaned up, with all sizes known.
-struct LoadedModel {
-  path file;
-  Model model;
-  std::unique_ptr<GraphEdit> edit;
-  Graph graph;
-  std::vector<Array> inputs;
-};
-
-/// The shapes that were asked for, and the batch where it was. Throws UsageError where the batch says nothing of any input.
-std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& settings) {
-  std::vector<InputShape> shapes = settings.shapes;
-  if (!settings.batch) return shapes;
-  const std::vector<std::string> names = real_inputs(model.proto());
-  bool has_an_effect = false, is_contradicted = false;
-  for (const auto& input : model.proto().graph().input()) {
-    if (std::find(names.begin(), names.end(), input.name()) == names.end()) continue;
-    const auto given = std::find_if(settings.shapes.begin(), settings.shapes.end(), [&](const InputShape& shape) {
-      return !shape.input || *shape.input == input.name();
-    });
-    if (given != settings.shapes.end()) {
-      is_contradicted = is_contradicted || given->extents.empty() || given->extents.front() != *settings.batch;
-      continue;
-    }
-    has_an_effect = true;
-    const auto& dims = input.type().tensor_type().shape().dim();
-    Extents extents;
-    for (int i = 0; i < dims.size(); ++i) extents.push_back(i == 0 ? *settings.batch : dims[i].dim_value());
-    // Others that are unknown have to be given by name.
-    if (!extents.empty() && std::find(extents.begin(), extents.end(), 0) == extents.end())
-      shapes.push_back({input.name(), extents});
-  }
-  if (is_contradicted && !has_an_effect)
-    throw UsageError(fmt::format("--batch {}: --test-input-shape says otherwise of every input", *settings.batch));
-  return shapes;
-}
-
-LoadedModel load(const path& file, const BenchSettings& settings) {
-  LoadedModel loaded{file, Model::load(file), nullptr, {}, {}};
-  try {
-    loaded.model.validate();
-    const std::vector<InputShape> shapes = shapes_for(loaded.model, settings);
-    if (!shapes.empty()) overwrite_input_shapes(loaded.model, shapes);
-    loaded.edit = std::make_unique<GraphEdit>(loaded.model);
-    clean_up(*loaded.edit);
-    loaded.graph = import_model(loaded.edit->view()).graph;
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", file.string(), error.what()));
-  }
-  Random random(settings.seed);
-  for (const Value& input : loaded.graph.inputs) {
-    const auto extents = input.type().shape ? static_extents(*input.type().shape) : std::nullopt;
-    if (!extents)
-      throw InputError(fmt::format("{}: the input '{}' has no known shape: give it by --test-input-shape",
-                                   file.string(), on_one_line(input.node->as_input()->name)));
-    if (size_of(input.type().element) == 0)
-      throw InputError(fmt::format("{}: the input '{}' is of a type that cannot be made up", file.string(),
-                                   on_one_line(input.node->as_input()->name)));
-    loaded.inputs.push_back(random_input(random, input.type().element, *extents));
-  }
-  return loaded;
-}
 
 /// Whether both take inputs of the same types and shapes, under whatever names.
 bool have_alike_inputs(const LoadedModel& first, const LoadedModel& second) {
@@ -134,7 +73,6 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
   for (const LoadedModel& loaded : models) {
     ready.push_back(std::make_unique<GpuModel>(loaded.graph, pricing));
     turns.push_back(ready.back().get());
-    if (settings.record) continue;
     if (interrupted()) return;
     ready.back()->prepare(settings.lanes);
     BenchFigures& figures = report.models.emplace_back();
@@ -145,7 +83,6 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
     const std::vector<Array> outputs = ready.back()->run(loaded.inputs);
     if (settings.check) compare_with_reference(figures, outputs, loaded, settings);
   }
-  if (settings.record) return;
   if (interrupted()) return;
   const auto times = time_in_turn(turns, settings.runs.value_or(runs_on_gpu));
   for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
@@ -197,6 +134,11 @@ Ending bench(const BenchSettings& settings, Console& console) {
   if (settings.json) const AtomicFile trial(*settings.json);  // better now than after the work
   console.begin_log();
   bool agree = true;
+  if (settings.record) {
+    if (const Ending ending = record(settings, pricing.release_gpu(), console); ending != Ending::done) return ending;
+    if (settings.exported) write_file(*settings.exported, PriceStore(settings.prices).all().text());
+    return Ending::done;
+  }
   if (!settings.models.empty()) {
     std::vector<LoadedModel> models;
     for (const path& file : settings.models) models.push_back(load(file, settings));
@@ -211,8 +153,8 @@ Ending bench(const BenchSettings& settings, Console& console) {
     // What ran until an interrupt is told as well, but not what never did.
     report.is_complete = !interrupted();
     std::erase_if(report.models, [](const BenchFigures& one) { return one.microseconds.empty(); });
-    if (!settings.record && report.models.empty()) console.error("interrupted before any model had run");
-    if (!settings.record && !report.models.empty()) {
+    if (report.models.empty()) console.error("interrupted before any model had run");
+    if (!report.models.empty()) {
       for (const BenchFigures& one : report.models)
         if (!one.profile.empty())
           console.say(Level::result, fmt::format("{}\n{}", on_one_line(one.model.string()), profile_of(one)));

@@ -1,5 +1,6 @@
 #include "cli/bench/settings.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -16,8 +17,9 @@ namespace {
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::vector<std::string> models, shapes;
-  std::string device, precision, batch, runs, lanes, seed, jobs, prices, exported, imported, json, log_file, color;
-  bool no_check = false, version = false;
+  std::string device, precision, batch, runs, lanes, seed, jobs, prices, exported, imported, json, log_file, color,
+      time_budget;
+  bool no_check = false, no_search = false, version = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -48,7 +50,15 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
 
   const std::string pricing = "Prices of kernels";
   one("--prices", raw.prices, "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices)", "FILE", pricing);
-  app.add_flag("--record", settings.record, "Only measure the kernels of the models, and keep their prices")
+  app.add_flag("--record", settings.record,
+               "Only measure the kernels of the models and of what a search makes of them, the longest first, and keep "
+               "their prices; --precision and --batch may be lists, as tf32,fp16 and 1,16")
+      ->group(pricing);
+  one("--time-budget", raw.time_budget, "With --record: seconds after which to stop; another run goes on", "SECONDS",
+      pricing);
+  app.add_flag("--no-search", raw.no_search, "With --record: the kernels of the models as they are only")
+      ->group(pricing);
+  app.add_flag("--anew", settings.anew, "With --record: measure again what only the prices that come with taso know")
       ->group(pricing);
   one("--export", raw.exported, "Write all prices that are known", "FILE", pricing);
   one("--import", raw.imported, "Take over prices that were exported", "FILE", pricing);
@@ -63,6 +73,17 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
 }
 
+/// Of a list with commas; a part that is empty is one too.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; !list.empty() && begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 BenchSettings::Device device_named(const std::string& name) {
   if (name.empty() || name == "auto") return BenchSettings::Device::automatic;
   if (name == "cuda") return BenchSettings::Device::cuda;
@@ -73,8 +94,19 @@ BenchSettings::Device device_named(const std::string& name) {
 void resolve(const Raw& raw, BenchSettings& settings) {
   for (const std::string& model : raw.models) settings.models.emplace_back(model);
   settings.device = device_named(raw.device);
-  if (!raw.precision.empty()) settings.precision = precision_of_flag(raw.precision);
-  if (!raw.batch.empty()) settings.batch = static_cast<std::int64_t>(whole_number("--batch", raw.batch, 1'000'000, 1));
+  for (const std::string& text : parts_of(raw.precision)) settings.precisions.push_back(precision_of_flag(text));
+  for (const std::string& text : parts_of(raw.batch))
+    settings.batches.push_back(static_cast<std::int64_t>(whole_number("--batch", text, 1'000'000, 1)));
+  if (!settings.record && (settings.precisions.size() > 1 || settings.batches.size() > 1))
+    throw UsageError("--precision and --batch take lists with --record only");
+  if (settings.precisions.empty()) settings.precisions.push_back(settings.precision);
+  if (settings.batches.empty()) settings.batches.emplace_back();
+  settings.precision = settings.precisions.front();
+  settings.batch = settings.batches.front();
+  settings.search = !raw.no_search;
+  if (!raw.time_budget.empty()) settings.time_budget = number_from_zero("--time-budget", raw.time_budget);
+  if (!settings.record && (settings.time_budget || raw.no_search || settings.anew))
+    throw UsageError("--time-budget, --no-search and --anew go with --record");
   for (const std::string& text : raw.shapes) settings.shapes.push_back(parse_input_shape(text));
   if (!raw.runs.empty()) settings.runs = static_cast<std::size_t>(whole_number("--runs", raw.runs, 1'000'000, 1));
   if (!raw.lanes.empty()) settings.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, 64, 1));

@@ -30,6 +30,12 @@ struct BenchSettings {
   bool check = true;     ///< whether outputs agree with the reference on the CPU
   bool profile = false;  ///< kernel by kernel
   bool record = false;   ///< measure the kernels and keep their prices; run nothing
+  bool search = true;    ///< when recording: also the kernels of what the search makes of the models
+  bool anew = false;     ///< when recording: prices that come with taso do not count as known
+  /// When recording: all of them, one after the other; where there are several, `precision` and `batch` are the first.
+  std::vector<Precision> precisions;
+  std::vector<std::optional<std::int64_t>> batches;
+  std::optional<double> time_budget;  ///< seconds, when recording
 
   std::optional<std::filesystem::path> prices, exported, imported, json;
   Console::Options console;

@@ -1,0 +1,74 @@
+#include "cli/bench/loaded_model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/bench/gpu_model.h"
+#include "cli/ending.h"
+#include "ops/error.h"
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/import.h"
+#include "ops/onnx/proto.h"
+#include "ops/random.h"
+
+namespace taso {
+namespace {
+
+/// The shapes that were asked for, and the batch where it was. Throws UsageError where the batch says nothing of any input.
+std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& settings) {
+  std::vector<InputShape> shapes = settings.shapes;
+  if (!settings.batch) return shapes;
+  const std::vector<std::string> names = real_inputs(model.proto());
+  bool has_an_effect = false, is_contradicted = false;
+  for (const auto& input : model.proto().graph().input()) {
+    if (std::find(names.begin(), names.end(), input.name()) == names.end()) continue;
+    const auto given = std::find_if(settings.shapes.begin(), settings.shapes.end(), [&](const InputShape& shape) {
+      return !shape.input || *shape.input == input.name();
+    });
+    if (given != settings.shapes.end()) {
+      is_contradicted = is_contradicted || given->extents.empty() || given->extents.front() != *settings.batch;
+      continue;
+    }
+    has_an_effect = true;
+    const auto& dims = input.type().tensor_type().shape().dim();
+    Extents extents;
+    for (int i = 0; i < dims.size(); ++i) extents.push_back(i == 0 ? *settings.batch : dims[i].dim_value());
+    // Others that are unknown have to be given by name.
+    if (!extents.empty() && std::find(extents.begin(), extents.end(), 0) == extents.end())
+      shapes.push_back({input.name(), extents});
+  }
+  if (is_contradicted && !has_an_effect)
+    throw UsageError(fmt::format("--batch {}: --test-input-shape says otherwise of every input", *settings.batch));
+  return shapes;
+}
+
+}  // namespace
+
+LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings) {
+  LoadedModel loaded{file, Model::load(file), nullptr, {}, {}};
+  try {
+    loaded.model.validate();
+    const std::vector<InputShape> shapes = shapes_for(loaded.model, settings);
+    if (!shapes.empty()) overwrite_input_shapes(loaded.model, shapes);
+    loaded.edit = std::make_unique<GraphEdit>(loaded.model);
+    clean_up(*loaded.edit);
+    loaded.graph = import_model(loaded.edit->view()).graph;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", file.string(), error.what()));
+  }
+  Random random(settings.seed);
+  for (const Value& input : loaded.graph.inputs) {
+    const auto extents = input.type().shape ? static_extents(*input.type().shape) : std::nullopt;
+    if (!extents)
+      throw InputError(fmt::format("{}: the input '{}' has no known shape: give it by --test-input-shape",
+                                   file.string(), on_one_line(input.node->as_input()->name)));
+    if (size_of(input.type().element) == 0)
+      throw InputError(fmt::format("{}: the input '{}' is of a type that cannot be made up", file.string(),
+                                   on_one_line(input.node->as_input()->name)));
+    loaded.inputs.push_back(random_input(random, input.type().element, *extents));
+  }
+  return loaded;
+}
+
+}  // namespace taso

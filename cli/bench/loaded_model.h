@@ -1,0 +1,27 @@
+// A model as it is run: cleaned up, with all sizes known.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "cli/bench/settings.h"
+#include "ops/array.h"
+#include "ops/graph.h"
+#include "ops/onnx/edit.h"
+#include "ops/onnx/model.h"
+
+namespace taso {
+
+struct LoadedModel {
+  std::filesystem::path file;
+  Model model;
+  std::unique_ptr<GraphEdit> edit;
+  Graph graph;
+  std::vector<Array> inputs;
+};
+
+/// Throws InputError that names the file.
+LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings);
+
+}  // namespace taso

@@ -1,0 +1,131 @@
+#include "cli/bench/record.h"
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/bench/loaded_model.h"
+#include "cli/interrupt.h"
+#include "cli/opt_search.h"
+#include "cli/pricing.h"
+#include "cli/rule_set.h"
+#include "cli/table.h"
+#include "ops/error.h"
+#include "ops/onnx/cleanup.h"
+
+namespace taso {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Level = Console::Level;
+
+/// How many times what a search finds is measured and searched again is its own affair; here it must leave time for others.
+constexpr double longest_search = 60;
+
+class Recording {
+ public:
+  Recording(const BenchSettings& settings, std::unique_ptr<Accelerator> gpu, Console& console)
+      : settings_(settings), gpu_(std::move(gpu)), console_(console) {
+    if (settings.time_budget)
+      deadline_ = Clock::now() +
+                  std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*settings.time_budget));
+  }
+
+  Ending run() {
+    for (const std::optional<std::int64_t>& batch : settings_.batches) {
+      const std::vector<LoadedModel> models = load_all(batch);
+      for (const Precision precision : settings_.precisions) {
+        if (interrupted()) return Ending::interrupted;
+        record_all(models, batch, precision);
+      }
+    }
+    if (left_ > 0)
+      console_.say(Level::result,
+                   fmt::format("{} kernels are left: the same command goes on with them", with_commas(left_)));
+    return interrupted() ? Ending::interrupted : Ending::done;
+  }
+
+ private:
+  bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
+
+  /// Without those that cannot have this batch.
+  std::vector<LoadedModel> load_all(const std::optional<std::int64_t>& batch) {
+    BenchSettings settings = settings_;
+    settings.batch = batch;
+    std::vector<LoadedModel> models;
+    for (const auto& file : settings_.models) {
+      try {
+        models.push_back(load(file, settings));
+      } catch (const InputError& error) {
+        if (settings_.batches.size() == 1) throw;
+        console_.say(Level::result, fmt::format("left out with batch {}: {}", *batch, error.what()));
+      }
+    }
+    return models;
+  }
+
+  void record_all(const std::vector<LoadedModel>& models, const std::optional<std::int64_t>& batch,
+                  Precision precision) {
+    Pricing pricing({true, settings_.prices, precision, !settings_.anew}, std::move(gpu_), console_);
+    if (deadline_) pricing.set_deadline(*deadline_);
+    MissingCalls missing;
+    for (const LoadedModel& model : models) pricing.find_missing(model.graph, {}, missing);
+    pricing.measure(missing);
+    for (const LoadedModel& model : models)
+      pricing.measure_kernels(model.graph, {});  // in the other layout, if need be
+    if (settings_.search)
+      for (const LoadedModel& model : models) search(model, pricing);
+    // What a search would make of a model is not known before it was searched: what is left is what is left of the models.
+    MissingCalls left;
+    Cost all = 0, predicted = 0;
+    for (const LoadedModel& model : models) all += pricing.find_missing(model.graph, {}, left);
+    for (const auto& [text, one] : left) predicted += one.predicted;
+    left_ += left.size();
+    std::string text = batch ? fmt::format("batch {}, ", *batch) : "";
+    text += fmt::format("{}: {} kernels measured", name_of(precision), with_commas(pricing.measured()));
+    if (!left.empty())
+      text += fmt::format(", {} of the models left ({:.1f} % of the predicted time)", with_commas(left.size()),
+                          all > 0 ? 100 * static_cast<double>(predicted) / static_cast<double>(all) : 0.0);
+    if (searches_left_ > 0) text += fmt::format(", {} models not searched", searches_left_);
+    searches_left_ = 0;
+    console_.say(Level::result, text);
+    pricing.save();
+    gpu_ = pricing.release_gpu();
+  }
+
+  /// Measures what the search comes to.
+  void search(const LoadedModel& loaded, Pricing& pricing) {
+    if (interrupted() || is_late()) {
+      ++searches_left_;
+      return;
+    }
+    if (!rules_) rules_ = prove(read_rule_set({}, {}), settings_.jobs, console_);
+    OptOptions options;
+    options.jobs = settings_.jobs;
+    options.time_budget = longest_search;
+    if (deadline_)
+      options.time_budget = std::min(longest_search, std::chrono::duration<double>(*deadline_ - Clock::now()).count());
+    pricing.suit(loaded.graph, {});
+    GraphEdit edit(loaded.model);
+    clean_up(edit);
+    search_model(edit, *rules_, {}, options, pricing, console_);
+    if (is_late()) ++searches_left_;
+  }
+
+  const BenchSettings& settings_;
+  std::unique_ptr<Accelerator> gpu_;
+  Console& console_;
+  std::optional<Clock::time_point> deadline_;
+  std::optional<SearchRules> rules_;
+  std::size_t left_ = 0, searches_left_ = 0;
+};
+
+}  // namespace
+
+Ending record(const BenchSettings& settings, std::unique_ptr<Accelerator> gpu, Console& console) {
+  return Recording(settings, std::move(gpu), console).run();
+}
+
+}  // namespace taso

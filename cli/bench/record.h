@@ -1,0 +1,17 @@
+// Recording: the kernels of models, and of what the search makes of them, are measured and kept, those that matter most first. It
+// can be ended at any time, and goes on where it ended.
+#pragma once
+
+#include <memory>
+
+#include "cli/bench/settings.h"
+#include "cli/console.h"
+#include "cli/ending.h"
+#include "cost/accelerator.h"
+
+namespace taso {
+
+/// Every batch of the settings in every precision, in this order. Says at the end what is left. Throws what trouble_of() knows.
+Ending record(const BenchSettings& settings, std::unique_ptr<Accelerator> gpu, Console& console);
+
+}  // namespace taso

@@ -1,0 +1,157 @@
+// Recording prices, with a machine that is none: what is measured, in which order, and what the next run has to do.
+#include "cli/bench/record.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/pricing.h"
+#include "ops/error.h"
+#include "tests/catch.h"
+#include "tests/source_folder.h"
+
+using namespace taso;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Every call takes a microsecond.
+class NoGpu : public Accelerator {
+ public:
+  explicit NoGpu(std::vector<std::string>& measured) : measured_(measured) {}
+  std::string device() const override { return "None"; }
+  std::string versions() const override { return "driver 0"; }
+  Measurement measure(const Call& call) override {
+    measured_.push_back(text_of(call));
+    Measurement found;
+    found.nanoseconds = 1000;
+    found.warm_nanoseconds = 900;
+    found.choice = "guess";
+    return found;
+  }
+  Measurement measure_choice(const Call& call, const std::string&, const Surroundings&) override {
+    return measure(call);
+  }
+  std::vector<std::string> ways(const Call&, std::size_t) override { return {"guess"}; }
+  std::unique_ptr<DeviceProgram> load(DeviceSteps) override { throw EnvironmentError("there is none"); }
+  DeviceState state() const override { return {}; }
+
+ private:
+  std::vector<std::string>& measured_;
+};
+
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / ("taso-record-" + std::to_string(::getpid()))) {
+    fs::create_directories(path_);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+struct Run {
+  Ending ending = Ending::done;
+  std::vector<std::string> measured;
+  std::string said;
+};
+
+Run run(const BenchSettings& settings, const fs::path& folder) {
+  Run result;
+  Console::Options options;
+  options.program = "test";
+  options.verbosity = -2;
+  options.log_file = folder / "log";
+  fs::remove(*options.log_file);
+  {
+    Console console(options);
+    console.begin_log();
+    result.ending = record(settings, std::make_unique<NoGpu>(result.measured), console);
+  }
+  std::ostringstream text;
+  text << std::ifstream(*options.log_file).rdbuf();
+  result.said = text.str();
+  return result;
+}
+
+BenchSettings settings_for(const fs::path& folder) {
+  BenchSettings settings;
+  settings.record = true;
+  settings.models = {source_folder() / "examples/small_convnet.onnx"};
+  settings.prices = folder / "kept.prices";
+  settings.precisions = {Precision::tf32, Precision::fp16};
+  settings.batches = {std::nullopt};
+  settings.search = false;
+  settings.jobs = 1;
+  return settings;
+}
+
+std::size_t kept(const fs::path& file) {
+  if (!fs::exists(file)) return 0;
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return PriceDatabase::parse(text.str(), "kept").size("None, driver 0");
+}
+
+}  // namespace
+
+TEST_CASE("what was recorded is not measured again") {
+  const Folder folder;
+  const BenchSettings settings = settings_for(folder.path());
+  const Run first = run(settings, folder.path());
+  CHECK(first.ending == Ending::done);
+  CHECK(first.measured.size() > 4);
+  CHECK(kept(*settings.prices) == first.measured.size());
+  const auto in = [&](const std::string& word) {
+    return std::any_of(first.measured.begin(), first.measured.end(),
+                       [&](const std::string& text) { return text.find(word) != std::string::npos; });
+  };
+  CHECK(in("tf32"));
+  CHECK(in("float16"));
+  CHECK(first.said.find("left") == std::string::npos);
+  CHECK(run(settings, folder.path()).measured.empty());
+  BenchSettings again = settings;
+  again.anew = true;  // what this file has counts all the same
+  CHECK(run(again, folder.path()).measured.empty());
+  again.prices = folder.path() / "another.prices";
+  CHECK(run(again, folder.path()).measured.size() == first.measured.size());
+}
+
+TEST_CASE("recording ends when its time is up, says what is left, and goes on from there") {
+  const Folder folder;
+  BenchSettings settings = settings_for(folder.path());
+  settings.time_budget = 0;
+  const Run none = run(settings, folder.path());
+  CHECK(none.ending == Ending::done);
+  CHECK(none.measured.empty());
+  CHECK(none.said.find("of the models left (100.0 % of the predicted time)") != std::string::npos);
+  CHECK(none.said.find("the same command goes on with them") != std::string::npos);
+  settings.time_budget = 1000;
+  CHECK(!run(settings, folder.path()).measured.empty());
+}
+
+TEST_CASE("what takes the most time is recorded first") {
+  const Folder folder;
+  BenchSettings settings = settings_for(folder.path());
+  settings.precisions = {Precision::tf32};
+  const Run all = run(settings, folder.path());
+  // The convolutions are what such a network takes its time for.
+  REQUIRE(all.measured.size() > 2);
+  CHECK(all.measured.front().starts_with("convolution"));
+  CHECK(!all.measured.back().starts_with("convolution"));
+}
+
+TEST_CASE("what the search makes of a model is recorded too") {
+  const Folder folder;
+  BenchSettings settings = settings_for(folder.path());
+  settings.precisions = {Precision::tf32};
+  const std::size_t plain = run(settings, folder.path()).measured.size();
+  settings.search = true;
+  const Run searched = run(settings, folder.path());
+  CHECK(searched.ending == Ending::done);
+  CHECK(kept(*settings.prices) == plain + searched.measured.size());
+}
