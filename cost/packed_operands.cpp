@@ -66,7 +66,8 @@ Call::Operand without_gaps(Call::Operand operand) {
 std::vector<Lowering> through_copies(const Call& call, std::uint32_t read,
                                      const std::function<std::vector<Lowering>(const Call&)>& ways) {
   std::vector<Lowering> all;
-  for (const auto& [gathers, scatters] : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
+  for (const auto& way_to_copy : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
+    const bool gathers = way_to_copy.first, scatters = way_to_copy.second;  // names that lambdas may use
     if ((gathers && !is_part_of_channels(call.read[read])) || (scatters && !is_part_of_channels(call.written[0])))
       continue;
     Call dense = call;

@@ -115,7 +115,8 @@ void write_plain(Code& code, const Plan& plan, const std::string& block_number, 
   std::string offsets[2];
   if (plan.from.empty()) {
     const auto indices = write_indices(code, "i", "i", plan.axes, plan.width, plan.is_wide);
-    for (std::size_t side : {0, 1}) offsets[side] = offset_text(plan.axes, side, indices, plan.width, plan.is_wide);
+    for (std::size_t side = 0; side < 2; ++side)
+      offsets[side] = offset_text(plan.axes, side, indices, plan.width, plan.is_wide);
   } else {
     const auto from = write_indices(code, "i", "f", plan.from, 1, plan.is_wide);
     const auto to = write_indices(code, "i", "t", plan.to, 1, plan.is_wide);
