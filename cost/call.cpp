@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cost/gelu_steps.h"
 #include "ops/error.h"
 #include "ops/operator_text.h"
 
@@ -144,6 +145,27 @@ class CallMaker {
       for (std::size_t j = 0; view_.result(producer, j) != value; ++j) ++number;
       call.results.push_back(number);
     }
+    join_steps();
+  }
+
+  void join_steps() {
+    Call& call = placed_.call;
+    const auto is_gate = [](const Call::Step& step) {
+      return std::holds_alternative<op::Erf>(step.op) || std::holds_alternative<op::Tanh>(step.op);
+    };
+    if (std::none_of(call.steps.begin(), call.steps.end(), is_gate)) return;
+    std::vector<std::optional<double>> numbers;
+    for (const PlacedValue& placed : placed_.read) {
+      const Extents* extents = view_.extents(placed.value);
+      const bool is_single = extents != nullptr && (extents->empty() || *extents == Extents{1});
+      numbers.push_back(is_single && view_.is_weight(placed.value) ? view_.number(placed.value) : std::nullopt);
+    }
+    // A single number may have an axis more than what it meets.
+    for (const Call::Operand& operand : call.read)
+      if (!operand.is_weight && operand.extents.empty()) return;
+    std::vector<PlacedValue> kept;
+    for (const std::uint32_t old : join_gelu(call, numbers)) kept.push_back(placed_.read[old]);
+    placed_.read = std::move(kept);
   }
 
   void visit(PlanNode node, std::vector<PlanNode>& order) {

@@ -133,13 +133,75 @@ PlanNode Fusion::find_absorber(const Segment& segment) const {
   return is_element_wise(segment_of(user).head()) ? user : no_plan_node;
 }
 
-PlanNode Fusion::leader_of_chain(PlanNode node) const {
+const Fusion::Segment& Fusion::last_segment(PlanNode node) const {
   for (;;) {
     const Segment& segment = segment_of(node);
     const PlanNode user = absorber(segment);
-    if (user == no_plan_node) return segment.head();
+    if (user == no_plan_node) return segment;
     node = user;
   }
+}
+
+PlanNode Fusion::product_of(const Segment& segment) const {
+  if (!segment.product) segment.product = find_product(segment);
+  return *segment.product;
+}
+
+PlanNode Fusion::find_product(const Segment& segment) const {
+  if (!is_element_wise(segment.head())) return no_plan_node;
+  std::vector<PlanNode> members;
+  collect(segment, members);
+  if (members.size() > longest_branching_epilogue) return no_plan_node;
+  for (const PlanNode member : members)
+    for (std::size_t i = 0; i < view_.operands(member); ++i) {
+      const PlanValue value = view_.operand(member, i);
+      const PlanNode producer = view_.producer(value);
+      // What has one user is in its chain, or does not go with it.
+      if (view_.is_weight(value) || view_.users(value) < 2 || !can_lead_chain(producer)) continue;
+      const Segment& other = segment_of(producer);
+      if (other.tail() == producer && goes_with(other, members)) return other.head();
+    }
+  return no_plan_node;
+}
+
+bool Fusion::goes_with(const Segment& product, const std::vector<PlanNode>& members) const {
+  const std::optional<Role> role = role_of(view_, product.head());
+  if (role != Role::convolution && role != Role::matmul) return false;
+  if (product.nodes.size() - 1 + members.size() > longest_branching_epilogue) return false;
+  const auto is_member = [&](PlanNode node) {
+    return std::find(members.begin(), members.end(), node) != members.end();
+  };
+  const PlanValue result = view_.result(product.tail(), 0);
+  if (view_.is_output(result) || is_converted(view_, result)) return false;
+  for (std::size_t i = 0; i < view_.users(result); ++i)
+    if (!is_member(view_.user(result, i))) return false;
+  std::vector<PlanValue> residuals;
+  for (const PlanNode member : members) {
+    if (!same_kind(view_, view_.result(member, 0), result)) return false;
+    bool works_on_it = false;
+    for (std::size_t i = 0; i < view_.operands(member); ++i) {
+      const PlanValue value = view_.operand(member, i);
+      if (value == result || is_member(view_.producer(value)))
+        works_on_it = true;
+      else if (!view_.is_weight(value))
+        residuals.push_back(value);
+    }
+    if (!works_on_it) return false;
+  }
+  for (std::size_t n = 1; n < product.nodes.size(); ++n) {
+    const PlanNode node = product.nodes[n];
+    for (std::size_t i = 0; i < view_.operands(node); ++i)
+      if (i != link(node) && !view_.is_weight(view_.operand(node, i)) &&
+          view_.operand(node, i) != view_.operand(node, link(node)))
+        residuals.push_back(view_.operand(node, i));
+  }
+  return std::all_of(residuals.begin(), residuals.end(), [&](PlanValue value) { return value == residuals.front(); });
+}
+
+PlanNode Fusion::leader_of_chain(PlanNode node) const {
+  const Segment& segment = last_segment(node);
+  const PlanNode product = product_of(segment);
+  return product == no_plan_node ? segment.head() : product;
 }
 
 PlanNode Fusion::leader(PlanNode node) const {
@@ -210,6 +272,16 @@ Kernel Fusion::kernel(PlanNode leader) const {
     case Role::matmul: {
       kernel.kind = role == Role::matmul ? Kernel::Kind::matmul : Kernel::Kind::convolution;
       kernel.nodes = segment_of(leader).nodes;
+      if (const PlanValue result = view_.result(kernel.nodes.back(), 0); view_.users(result) > 1) {
+        const PlanNode user = view_.user(result, 0);
+        if (!is_element_wise(user)) break;
+        const Segment& rest = last_segment(user);
+        if (product_of(rest) != leader) break;
+        std::vector<PlanNode> more;
+        collect(rest, more);
+        kernel.nodes.insert(kernel.nodes.end(), more.begin(), more.end());
+        break;
+      }
       const std::optional<Use> use = only_use(view_, view_.result(kernel.nodes.back(), 0));
       if (use && is_role(view_, use->node, Role::transpose) && this->leader(use->node) == leader)
         kernel.nodes.push_back(use->node);
@@ -282,9 +354,27 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
       const PlanNode producer = view_.producer(view_.operand(member, i));
       if (is_element_wise(producer)) nodes.add(segment_of(producer).head());
     }
+    add_products(member, longest_branching_epilogue, nodes);
     const PlanValue result = view_.result(member, 0);
-    for (std::size_t i = 0; i < view_.users(result); ++i)
-      if (is_role(view_, view_.user(result, i), Role::transpose)) nodes.add(view_.user(result, i));
+    for (std::size_t i = 0; i < view_.users(result); ++i) {
+      const PlanNode user = view_.user(result, i);
+      if (is_role(view_, user, Role::transpose)) nodes.add(user);
+      // What uses it more than once goes along with it, or does not.
+      if (view_.users(result) > 1 && is_element_wise(user)) nodes.add(last_segment(user).head());
+    }
+  }
+}
+
+void Fusion::add_products(PlanNode node, std::size_t furthest, Affected& nodes) const {
+  if (furthest == 0) return;
+  for (std::size_t i = 0; i < view_.operands(node); ++i) {
+    const PlanValue value = view_.operand(node, i);
+    const PlanNode producer = view_.producer(value);
+    if (view_.is_weight(value) || !can_lead_chain(producer)) continue;
+    if (view_.users(value) > 1)
+      nodes.add(segment_of(producer).head());
+    else if (is_element_wise(producer))
+      add_products(producer, furthest - 1, nodes);
   }
 }
 

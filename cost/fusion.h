@@ -5,6 +5,9 @@
 //   its result's shape, if it is the only one to use it. So chains form. A convolution or matmul takes at most six of them,
 //   which together read at most one tensor that is computed at run time (the residual); what comes after that in the chain
 //   starts a kernel of its own.
+// - Where several element-wise operators use the result of such a chain of a convolution or matmul, the kernel that takes all of
+//   them goes along with it, if each of its operators works on that result, in its shape: gelu, written out, needs its operand
+//   twice. Both together have at most twelve such operators and one residual.
 // - A chain that starts with an element-wise operator and ends where only a reduction, or an operator of another such
 //   kernel, reads it goes into that kernel.
 // - Concats of concats along one axis are one concat, splits of splits one split.
@@ -21,7 +24,7 @@
 
 namespace taso {
 
-inline constexpr std::size_t longest_epilogue = 6;
+inline constexpr std::size_t longest_epilogue = 6, longest_branching_epilogue = 12;
 
 /// The nodes that a change of a graph may give other prices, each once: see Fusion::affected.
 class Affected {
@@ -74,7 +77,7 @@ class Fusion {
     std::vector<PlanNode> nodes;
     PlanNode head() const { return nodes.front(); }
     PlanNode tail() const { return nodes.back(); }
-    mutable std::optional<PlanNode> absorber;  // once it is known
+    mutable std::optional<PlanNode> absorber, product;  // once they are known
   };
   bool is_element_wise(PlanNode node) const;
   bool can_lead_chain(PlanNode node) const;
@@ -88,9 +91,17 @@ class Fusion {
   /// The node into whose kernel the whole segment goes.
   PlanNode absorber(const Segment& segment) const;
   PlanNode find_absorber(const Segment& segment) const;
+  /// The last of the segments that go into one another.
+  const Segment& last_segment(PlanNode node) const;
+  /// The convolution or matmul with whose kernel goes the one that this segment ends.
+  PlanNode product_of(const Segment& segment) const;
+  PlanNode find_product(const Segment& segment) const;
+  bool goes_with(const Segment& product, const std::vector<PlanNode>& members) const;
   PlanNode leader_of_chain(PlanNode node) const;
   void collect(const Segment& segment, std::vector<PlanNode>& nodes) const;
   void add_chain(PlanNode node, Affected& nodes) const;
+  /// Those with which the kernel that takes a node may go, or may have gone.
+  void add_products(PlanNode node, std::size_t furthest, Affected& nodes) const;
   /// Whether what shows this value in another way has to copy it may depend on how it lies.
   void add_moved(PlanValue value, Affected& nodes) const;
 

@@ -21,6 +21,14 @@ const Extents* ExtentsTable::of(std::size_t place, const Type& type) const {
   return known_[place];
 }
 
+std::optional<double> number_of(const Node& node) {
+  const Constant* const constant = node.as_constant();
+  if (constant == nullptr || !constant->weight) return std::nullopt;
+  if (!constant->type.shape || static_extents(*constant->type.shape) == std::nullopt) return std::nullopt;
+  if (count(*static_extents(*constant->type.shape)) != 1) return std::nullopt;
+  return constant->weight->load().doubles().at(0);
+}
+
 WholeGraph::WholeGraph(const Graph& graph, DimensionSizes sizes, Layout layout)
     : GraphView(layout), pool_(graph.pool), extents_(std::move(sizes)) {
   for (const Node* node : graph.nodes()) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -55,6 +56,8 @@ class GraphView {
   virtual PlanNode user(PlanValue value, std::size_t index) const = 0;
   virtual bool is_output(PlanValue value) const = 0;
   virtual bool is_weight(PlanValue value) const = 0;  ///< depends on constants only
+  /// Of a constant with a single element, if the view can tell.
+  virtual std::optional<double> number(PlanValue) const { return std::nullopt; }
   virtual ElementType element(PlanValue value) const = 0;
   /// Null if the rank is unknown. The numbers are those that unknown dimensions are priced with.
   virtual const Extents* extents(PlanValue value) const = 0;
@@ -100,6 +103,9 @@ class ExtentsTable {
   mutable std::deque<Extents> extents_;
 };
 
+/// What a node that is a constant of a single element holds.
+std::optional<double> number_of(const Node& node);
+
 /// A finished graph.
 class WholeGraph : public GraphView {
  public:
@@ -129,6 +135,7 @@ class WholeGraph : public GraphView {
   PlanNode user(PlanValue value, std::size_t index) const override { return values_[place(value)].users[index]; }
   bool is_output(PlanValue value) const override { return values_[place(value)].is_output; }
   bool is_weight(PlanValue value) const override { return nodes_[place(producer(value))].is_weight; }
+  std::optional<double> number(PlanValue value) const override { return number_of(node(producer(value))); }
   ElementType element(PlanValue value) const override { return this->value(value).type().element; }
   const Extents* extents(PlanValue value) const override {
     return extents_.of(place(value), this->value(value).type());

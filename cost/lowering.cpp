@@ -10,7 +10,7 @@ namespace taso {
 namespace {
 
 /// Convolutions with at most this many channels in a group have little to gain from products of matrices.
-constexpr std::int64_t few_channels = 8;
+constexpr std::int64_t few_channels = 32;
 
 std::int64_t bytes_of(const Call::Operand& operand) {
   std::int64_t last = 0;  // of the elements, wherever they lie
@@ -34,7 +34,7 @@ LaunchTensor with_rank(LaunchTensor tensor, std::size_t rank) {
   return tensor;
 }
 
-/// A convolution or matmul with what is done to its result: the steps behind the main one are a chain.
+/// A convolution or matmul with what is done to its result, often a chain.
 class Product {
  public:
   explicit Product(const Call& call) : call_(call), main_(call.steps[call.main]) {
@@ -72,6 +72,7 @@ class Product {
     std::vector<Pointwise> steps;
     std::uint32_t value = main_.first_result;
     for (const Call::Step& step : chain_) {
+      if (std::find(step.operands.begin(), step.operands.end(), value) == step.operands.end()) return std::nullopt;
       std::optional<Pointwise> next = pointwise(step, value);
       if (!next) return std::nullopt;
       steps.push_back(std::move(*next));
@@ -131,7 +132,7 @@ class Product {
     const auto with_operand = [&](Mode mode) -> std::optional<Pointwise> {
       const bool first = step.operands[0] != value;
       const std::uint32_t number = first ? step.operands[0] : step.operands[1];
-      if (number >= call_.read.size()) return std::nullopt;  // the value twice
+      if (number >= call_.read.size()) return std::nullopt;  // the value twice, or an earlier one
       const Call::Operand& operand = call_.read[number];
       if (operand.extents.size() > result_.extents.size()) return std::nullopt;
       return Pointwise{mode, with_rank(tensor(operand, {Argument::Place::read, number, 0}), result_.extents.size()),

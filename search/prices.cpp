@@ -24,6 +24,11 @@ const Opaque* ProgramView::opaque(PlanNode node) const {
   return origin == nullptr ? nullptr : origin->as_opaque();
 }
 
+std::optional<double> ProgramView::number(PlanValue value) const {
+  const Node* const origin = computation(producer(value)).origin;
+  return origin == nullptr ? std::nullopt : number_of(*origin);
+}
+
 bool ProgramView::is_free(PlanNode node) const {
   const Computation& here = computation(node);
   return here.weight_only || here.is_leaf();

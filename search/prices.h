@@ -35,6 +35,7 @@ class ProgramView : public GraphView {
   PlanNode user(PlanValue value, std::size_t index) const override;
   bool is_output(PlanValue value) const override { return program_.is_output(id(value)); }
   bool is_weight(PlanValue value) const override { return store_.weight_only(id(value)); }
+  std::optional<double> number(PlanValue value) const override;
   ElementType element(PlanValue value) const override { return store_.type(id(value)).element; }
   const Extents* extents(PlanValue value) const override { return extents_.of(place(value), store_.type(id(value))); }
   void set_border(const Border& border) { border_ = border; }

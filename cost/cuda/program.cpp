@@ -383,7 +383,14 @@ void Program::run_on_host(std::size_t index) const {
   };
   for (std::size_t i = 0; i < step.call.read.size(); ++i) {
     const Call::Operand& operand = step.call.read[i];
-    std::vector<std::byte> lying = fetched(operand, places_[index].read[i]);
+    const Binding& binding = step.read[i];
+    std::vector<std::byte> lying;
+    if (binding.place == Binding::Place::weights) {  // those are here, too
+      const auto begin = steps_.weights.begin() + binding.offset;
+      lying.assign(begin, begin + static_cast<std::ptrdiff_t>(span_bytes(operand)));
+    } else {
+      lying = fetched(operand, places_[index].read[i]);
+    }
     if (!is_dense(operand.extents, operand.strides)) {
       std::vector<std::byte> dense(element_count(operand) * size_of(operand.element));
       rearrange(operand, lying.data(), dense.data(), false);

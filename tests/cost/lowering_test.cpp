@@ -70,8 +70,9 @@ void check_way(const Way& way, const HostKernels& kernels) {
     double largest = 1, apart = 0;
     const auto a = gathered(operand, to[i]).doubles(), b = gathered(operand, wanted[i]).doubles();
     for (std::size_t j = 0; j < a.size(); ++j) {
-      largest = std::max(largest, std::abs(b[j]));
-      apart = std::max(apart, std::isnan(a[j]) ? HUGE_VAL : std::abs(a[j] - b[j]));
+      if (!std::isnan(b[j])) largest = std::max(largest, std::abs(b[j]));
+      if (std::isnan(a[j]) != std::isnan(b[j])) apart = HUGE_VAL;
+      if (!std::isnan(a[j])) apart = std::max(apart, std::abs(a[j] - b[j]));
     }
     CHECK(apart <= 1e-5 * largest);
   }
@@ -146,4 +147,106 @@ TEST_CASE("parts of channels are read and written in their place, or by way of c
   for (const char* name :
        {"plain", "fused", "apart", "gathered plain", "plain scattered", "gathered plain scattered", "fused scattered"})
     CHECK(names.contains(name));
+}
+
+namespace {
+
+class Number : public Weight {
+ public:
+  explicit Number(float value) : value_(value) {}
+  Array load() const override { return Array::of<float>({}, {value_}); }
+
+ private:
+  float value_;
+};
+
+/// Gelu of a product with a bias, in one of the ways in which exporters write it.
+Graph gelu_graph(int order, float root) {
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Pool& pool = *graph.pool;
+  const auto constant = [&](const char* name, float value) {
+    return pool.constant(name, {ElementType::float32, Shape()}, std::make_shared<Number>(value));
+  };
+  const auto weight = [&](const char* name, const Extents& extents) {
+    return pool.constant(name, {ElementType::float32, shape_of(extents)}, nullptr);
+  };
+  graph.inputs = {pool.input("x", {ElementType::float32, shape_of({3, 8})})};
+  const Value product = pool.apply(op::MatMul{}, {graph.inputs[0], weight("w", {8, 8})});
+  const Value x = pool.apply(op::Add{}, {product, weight("b", {8})});
+  const Value half = constant("half", 0.5F), one = constant("one", 1), two = constant("two", 2);
+  const auto times = [&](const Value& a, const Value& b) { return pool.apply(op::Mul{}, {a, b}); };
+  const auto plus = [&](const Value& a, const Value& b) { return pool.apply(op::Add{}, {a, b}); };
+  Value result;
+  if (order < 4) {
+    const Value scaled =
+        order % 2 == 0 ? pool.apply(op::Div{}, {x, constant("root", root)}) : times(constant("inverse", 1 / root), x);
+    const Value erf = pool.apply(op::Erf{}, {scaled});
+    const Value gate = order % 2 == 0 ? plus(erf, one) : plus(one, erf);
+    if (order == 0) result = times(times(x, gate), half);
+    if (order == 1) result = times(times(half, x), gate);
+    if (order == 2) result = times(x, times(gate, half));
+    if (order == 3) result = pool.apply(op::Div{}, {times(gate, x), two});
+  } else {
+    const Value cube = order == 4 ? pool.apply(op::Pow{}, {x, constant("three", 3)}) : times(times(x, x), x);
+    const Value bent = plus(x, times(constant("small", 0.044715F), cube));
+    const Value tanh = pool.apply(op::Tanh{}, {times(bent, constant("factor", root))});
+    result = times(times(half, x), plus(one, tanh));
+  }
+  graph.outputs = {result};
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("gelu, written out, is told to libraries as gelu") {
+  for (int order = 0; order < 6; ++order) {
+    INFO("order " << order);
+    const std::vector<Call> calls =
+        products_of(gelu_graph(order, order < 4 ? 1.41421356F : 0.79788456F), Layout::channels_first);
+    REQUIRE(calls.size() == 1);
+    const Call& call = calls[0];
+    CHECK(call.steps.size() == 3);
+    CHECK(call.read.size() == 3);
+    const auto* launch = std::get_if<MatmulLaunch>(&lowerings(call).at(0).launches.at(0));
+    REQUIRE(launch != nullptr);
+    REQUIRE(launch->epilogue.size() == 2);
+    CHECK(launch->epilogue[1].mode == (order < 4 ? Pointwise::Mode::gelu : Pointwise::Mode::gelu_tanh));
+    // Libraries and kernels of ours do it alike.
+    std::set<std::string> names;
+    check_ways(calls, names);
+    // With another constant it is no gelu: a library has no such epilogue.
+    const std::vector<Call> others = products_of(gelu_graph(order, 1.5F), Layout::channels_first);
+    REQUIRE(others.size() == 1);
+    CHECK(others[0].steps.size() > 3);
+    CHECK(lowerings(others[0]).at(0).name == "apart");
+    check_ways(others, names);
+  }
+}
+
+TEST_CASE("direct convolutions of wide groups are short texts") {
+  const DeviceCompiler compiler;
+  for (const std::int64_t width : {16, 32}) {
+    const std::int64_t channels = 32 * width, size = 224 / width;
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    Pool& pool = *graph.pool;
+    graph.inputs = {pool.input("x", {ElementType::float32, shape_of({1, channels, size, size})})};
+    const Value w = pool.constant("w", {ElementType::float32, shape_of({channels, width, 3, 3})}, nullptr);
+    const Value y = pool.apply(op::Conv{{1, 1}, {1, 1}, {1, 1, 1, 1}, 32}, {graph.inputs[0], w});
+    graph.outputs = {pool.apply(op::Relu{}, {y})};
+    for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+      const std::vector<Call> calls = products_of(graph, layout);
+      REQUIRE(calls.size() == 1);
+      bool is_there = false;
+      for (const Lowering& way : lowerings(calls[0])) {
+        if (way.name != "direct") continue;
+        is_there = true;
+        const std::string& source = std::get<SourceLaunch>(way.launches.at(0)).source;
+        CHECK(source.size() < 20'000);
+        if (compiler.is_there()) CHECK(compiler.complaints(source) == "");
+      }
+      CHECK(is_there);
+    }
+  }
 }

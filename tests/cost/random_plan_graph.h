@@ -32,7 +32,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   for (std::size_t i = 0; i < steps; ++i) {
     const Value x = some();
     Value result;
-    switch (random.below(20)) {
+    switch (random.below(22)) {
       case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, full}); break;
       case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
       case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
@@ -100,6 +100,18 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         result = pool.apply(op::Slice{1, channels - 8, channels - 4}, {half.output(1)});
         break;
       }
+      case 18:
+      case 19: {  // a product that is needed more than once
+        Value product = random.chance(0.5) ? pool.apply(op::Conv{one, one, pads, 1}, {x, full})
+                                           : pool.apply(op::MatMul{}, {x, matrix});
+        if (random.chance(0.5)) product = pool.apply(op::Add{}, {product, random.chance(0.7) ? image : some()});
+        const Value gate =
+            pool.apply(op::Sigmoid{}, {random.chance(0.5) ? pool.apply(op::Mul{}, {product, image}) : product});
+        result = pool.apply(op::Mul{}, {product, gate});
+        if (random.chance(0.3)) values.push_back(product);
+        if (random.chance(0.3)) result = pool.apply(op::Add{}, {result, random.chance(0.5) ? product : some()});
+        break;
+      }
       default: {
         const Value mean = pool.apply(op::ReduceMean{{3}, true}, {x});
         result = pool.apply(op::Mul{}, {x, random.chance(0.5) ? pool.apply(op::Sigmoid{}, {mean}) : mean});
@@ -138,6 +150,7 @@ class ChangingGraph : public GraphView {
   PlanNode user(PlanValue value, std::size_t index) const override { return users_[place(value)][index]; }
   bool is_output(PlanValue value) const override { return outputs_[place(value)]; }
   bool is_weight(PlanValue value) const override { return view_.is_weight(value); }
+  std::optional<double> number(PlanValue value) const override { return view_.number(value); }
   ElementType element(PlanValue value) const override { return view_.element(value); }
   const Extents* extents(PlanValue value) const override { return view_.extents(value); }
 
