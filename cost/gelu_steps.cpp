@@ -13,7 +13,7 @@ bool is_about(double number, double wanted) { return std::abs(number - wanted) <
 
 class Finder {
  public:
-  Finder(const Call& call, const std::vector<std::optional<double>>& numbers) : call_(call), numbers_(numbers) {
+  Finder(const Call& call, const std::vector<std::optional<double>>& numbers) : numbers_(numbers) {
     std::size_t values = call.read.size();
     for (const Call::Step& step : call.steps) values = std::max<std::size_t>(values, step.first_result + 1);
     uses_.assign(values, 0);
@@ -33,7 +33,7 @@ class Finder {
   std::optional<Found> gelu(std::uint32_t value) const {
     const Factors product = factors(value);
     if (product.values.size() != 2 || !is_about(product.number, 0.5)) return std::nullopt;
-    for (const std::size_t gate : {0, 1}) {
+    for (const std::size_t gate : {std::size_t{0}, std::size_t{1}}) {
       const std::uint32_t x = product.values[1 - gate];
       const auto one_more = terms(product.values[gate]);
       if (!one_more || !is_about(number(one_more->second).value_or(0), 1)) continue;
@@ -106,7 +106,6 @@ class Finder {
     return power != nullptr && power->operands[0] == x && is_about(number(power->operands[1]).value_or(0), 3);
   }
 
-  const Call& call_;
   const std::vector<std::optional<double>>& numbers_;
   std::vector<std::size_t> uses_;
   std::vector<const Call::Step*> steps_;  // by value; of each step the first result alone: what is element-wise has one
