@@ -137,6 +137,16 @@ def test_attributes_that_onnx_does_not_know_are_rejected(taso_verify, certified)
     assert done.code == 5 and "('Split') with an attribute 'note' that ONNX does not know" in done.err, done
 
 
+def test_operands_that_onnx_does_not_know_are_rejected(taso_verify, certified):
+    def change(model):
+        split = next(node for node in model.graph.node if node.op_type == "Split")
+        split.input.append(model.graph.input[0].name)
+
+    forge_output(certified, change)
+    done = verify(taso_verify, certified)
+    assert done.code == 5 and "('Split') with more operands than ONNX has for it" in done.err, done
+
+
 def test_pads_are_listed_or_found_not_both(taso_opt, taso_verify, source_folder, tmp_path):
     shutil.copy(source_folder / "examples/small_convnet.onnx", tmp_path / "model.onnx")
     done = run(taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", "--budget", "50")

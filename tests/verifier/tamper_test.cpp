@@ -44,6 +44,7 @@ class Tampering {
         {"another attribute", &Tampering::another_attribute},
         {"an attribute made up", &Tampering::unknown_attribute},
         {"another operand", &Tampering::another_operand},
+        {"more operands", &Tampering::more_operands},
         {"another output", &Tampering::another_output},
     };
     const auto& [name, way] = ways[random_.below(std::size(ways))];
@@ -243,6 +244,12 @@ class Tampering {
     changed->set_input(0, name);
     return true;
   }
+  bool more_operands() {
+    onnx::NodeProto* changed = node();
+    if (changed == nullptr || changed->input_size() == 0) return false;
+    for (int i = 0; i < 5; ++i) changed->add_input(changed->input(0));
+    return true;
+  }
   bool another_output() {
     if (graph().output_size() < 2) return false;
     std::swap(*graph().mutable_output(0), *graph().mutable_output(1));
@@ -299,7 +306,7 @@ TEST_CASE("two thousand certificates that were tampered with are rejected") {
     INFO(what << " " << count);
     CHECK(count > 10);
   }
-  CHECK(done.size() == 25);
+  CHECK(done.size() == 26);
 }
 
 TEST_CASE("damaged certificates are refused, not misunderstood") {
