@@ -278,10 +278,24 @@ class CallMaker {
     placed_.call.kind = Kernel::Kind::copy;
     const std::uint32_t from = read(kernel_.main, view_.operand(kernel_.main, 0));
     if (movement.kind == PlainMovement::Kind::cast) return move(from, write({view_.result(kernel_.main, 0), false}));
+    if (movement.kind == PlainMovement::Kind::expand)
+      return repeat(from, write({view_.result(kernel_.main, 0), false}));
     read(kernel_.main, view_.operand(kernel_.main, 1));
     write({view_.result(kernel_.main, 0), false});
     const auto rank = static_cast<std::int64_t>(placed_.call.read[0].extents.size());
     placed_.call.gather_axis = movement.axis < 0 ? movement.axis + rank : movement.axis;
+  }
+
+  /// Broadcasts: along axes that the operand does not have, and those in which it has one element, it stays where it is.
+  void repeat(std::uint32_t from, std::uint32_t to) {
+    move(from, to);
+    Call::Piece& piece = placed_.call.pieces.back();
+    const Call::Operand& operand = placed_.call.read[from];
+    const std::size_t more = piece.to_extents.size() - operand.extents.size();
+    piece.from_extents = piece.to_extents;
+    piece.from_strides.assign(piece.to_extents.size(), 0);
+    for (std::size_t i = 0; i < operand.extents.size(); ++i)
+      if (operand.extents[i] == piece.to_extents[more + i]) piece.from_strides[more + i] = operand.strides[i];
   }
 
   const GraphView& view_;
@@ -329,6 +343,14 @@ bool can_be_called(const GraphView& view, const Kernel& kernel, Precision precis
   }
   if (view.operands(kernel.main) != 2) return false;
   const PlanValue data = view.operand(kernel.main, 0), indices = view.operand(kernel.main, 1);
+  if (movement->kind == PlainMovement::Kind::expand) {
+    if (data == no_plan_value || view.extents(data) == nullptr || view.extents(result) == nullptr) return false;
+    const Extents &from = *view.extents(data), &to = *view.extents(result);
+    if (from.size() > to.size() || size_of(view.element(data)) == 0) return false;
+    for (std::size_t i = 0; i < from.size(); ++i)
+      if (from[i] != 1 && from[i] != to[to.size() - from.size() + i]) return false;
+    return true;
+  }
   if (!has_type(indices, {ElementType::int32, ElementType::int64}) || view.extents(data) == nullptr) return false;
   const auto rank = static_cast<std::int64_t>(view.extents(data)->size());
   return movement->axis >= -rank && movement->axis < rank && size_of(view.element(data)) > 0;

@@ -63,6 +63,7 @@ struct PlainMovement {
   enum class Kind : std::uint8_t {
     cast,    ///< every element in the result's type, as Array::cast does it
     gather,  ///< the parts of the first operand along an axis that the second one counts out; negative ones from the end
+    expand,  ///< the first operand, repeated along axes, in the result's shape
   };
   Kind kind = Kind::cast;
   std::int64_t axis = 0;  ///< may be negative

@@ -44,6 +44,7 @@ class NodeBody final : public OpaqueBody {
   std::optional<PlainMovement> movement() const override {
     if (!is_default_domain(node_->domain()) || opset_ < 7) return std::nullopt;
     if (node_->op_type() == "Cast") return PlainMovement{PlainMovement::Kind::cast, 0};
+    if (node_->op_type() == "Expand") return PlainMovement{PlainMovement::Kind::expand, 0};
     if (node_->op_type() != "Gather") return std::nullopt;
     PlainMovement gather{PlainMovement::Kind::gather, 0};
     for (const auto& attribute : node_->attribute())

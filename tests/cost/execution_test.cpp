@@ -170,6 +170,7 @@ class Mover : public OpaqueBody {
   std::string obstacle() const override { return ""; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
     if (movement_.kind == PlainMovement::Kind::cast) return {inputs[0]->cast(element_)};
+    if (movement_.kind == PlainMovement::Kind::expand) return {};
     const std::vector<double> data = inputs[0]->doubles();
     std::vector<float> rows;  // of a matrix
     const std::int64_t length = inputs[0]->extents()[0], width = inputs[0]->extents()[1];
@@ -208,7 +209,16 @@ TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
                          std::make_shared<Mover>(PlainMovement{PlainMovement::Kind::gather, -2}, ElementType::float32)},
                         std::vector{pool.apply(op::Relu{}, {data}), indices})
             .output();
-    graph.outputs = {pool.apply(op::Relu{}, {gathered}), pool.apply(op::Relu{}, {cast})};
+    const Type repeated{ElementType::float32, shape_of({2, 3, 2})};
+    const Value column = pool.apply(op::Reshape{shape_of({3, 1})}, {cast});
+    const Value expanded =
+        pool.add_opaque({"Expand",
+                         0,
+                         {repeated},
+                         std::make_shared<Mover>(PlainMovement{PlainMovement::Kind::expand, 0}, ElementType::float32)},
+                        std::vector{column, indices})
+            .output();
+    graph.outputs = {pool.apply(op::Relu{}, {gathered}), pool.apply(op::Relu{}, {cast}), expanded};
     const WholeGraph view(graph);
     const Plan laid = plan(view, Roofline());
     const Execution execution = make_execution(view, graph, laid, Precision::fp32);
@@ -222,6 +232,8 @@ TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
           std::vector<double>{16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6, 7});
     CHECK(from_device(outputs[1], ElementType::float32, {3}, Precision::fp32).doubles() ==
           std::vector<double>{4, 0, 1});
+    CHECK(from_device(outputs[2], ElementType::float32, {2, 3, 2}, Precision::fp32).doubles() ==
+          std::vector<double>{4, 4, -5, -5, 1, 1, 4, 4, -5, -5, 1, 1});
     const std::vector<Lowering> ways = lowerings(execution.steps.steps[1].call);
     CHECK(ways.size() == 1);
   }
