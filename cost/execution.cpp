@@ -65,7 +65,7 @@ class Maker {
     bind_steps();
     schedule(most_lanes);
     Outlook outlook{1, one_after_the_other(execution_.tasks).predicted};
-    if (!steps_.schedules.empty()) outlook = {steps_.schedules.front().lanes, steps_.schedules.front().predicted};
+    if (!steps_.schedules.empty()) outlook = {steps_.schedules.front().lanes, steps_.schedules.front().expected};
     return outlook;
   }
 

@@ -14,6 +14,9 @@ constexpr double launch_time = 1'000'000;
 constexpr double crossing_time = 1'000'000;
 /// What promises less is not worth another lane: one part of so many.
 constexpr Cost least_gain = 200;
+/// Of the gain that is simulated, so much is found on an H200: between 27 % (ResNet-50, where little is gained) and 67 % in five
+/// networks, 56 % in Inception-v3, whose kernels fill the chip more than their tiles tell.
+constexpr double real_gain = 0.55;
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
 /// Kernels that run side by side, each as fast as there is room for it.
@@ -317,7 +320,10 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
   for (Schedule& schedule : found) {
     const bool is_known =
         std::any_of(kept.begin(), kept.end(), [&](const Schedule& other) { return other.lanes == schedule.lanes; });
-    if (!is_known && kept.size() < most_schedules) kept.push_back(std::move(schedule));
+    if (is_known || kept.size() == most_schedules) continue;
+    kept.push_back(std::move(schedule));
+    const double gain = static_cast<double>(alone - kept.back().predicted);
+    kept.back().expected = alone - static_cast<Cost>(real_gain * gain);
   }
   return kept;
 }

@@ -29,6 +29,7 @@ struct Schedule {
   std::vector<Step> steps;  ///< in an order in which they can be done one after the other
   std::uint32_t lanes = 1;
   Cost predicted = 0;  ///< as `play` has it
+  Cost expected = 0;   ///< of those that `schedules` finds: less is gained than `play` has it
 };
 
 /// Every task in the order of the list, in one lane.

@@ -36,7 +36,7 @@ GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricin
 
 void GpuModel::prepare(std::uint32_t most_lanes) {
   Execution execution = make_execution(*view_, graph_, plan_, pricing_.times().precision(), most_lanes);
-  for (const Schedule& schedule : execution.steps.schedules) predicted_[schedule.lanes] = schedule.predicted;
+  for (const Schedule& schedule : execution.steps.schedules) predicted_[schedule.lanes] = schedule.expected;
   on_host_ = execution.on_host;
   plan_steps_ = execution.plan_steps;
   arena_bytes_ = execution.steps.arena_bytes;

@@ -145,9 +145,8 @@ void check_execution(const Graph& graph, Random& random, Precision precision, do
     }
     const Outlook outlook = look_ahead(view, graph, laid, precision);
     CHECK(outlook.lanes == (execution.steps.schedules.empty() ? 1 : execution.steps.schedules.front().lanes));
-    CHECK(outlook.cost ==
-          (execution.steps.schedules.empty() ? one_after_the_other(execution.tasks) : execution.steps.schedules.front())
-              .predicted);
+    CHECK(outlook.cost == (execution.steps.schedules.empty() ? one_after_the_other(execution.tasks).predicted
+                                                             : execution.steps.schedules.front().expected));
     if (counts != nullptr) {
       ++counts->plans;
       counts->schedules += execution.steps.schedules.size();

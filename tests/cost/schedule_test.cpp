@@ -148,6 +148,7 @@ TEST_CASE("small kernels gain by running side by side, those that fill the GPU d
   REQUIRE_FALSE(found.empty());
   CHECK(found.front().lanes == 8);
   CHECK(found.front().predicted == 10 * microsecond);
+  CHECK(found.front().expected > found.front().predicted);
   found = schedules(tasks, 2);
   REQUIRE(found.size() == 1);
   CHECK(found.front().predicted == 40 * microsecond);
