@@ -21,10 +21,10 @@ bool is_own(const Lowering& lowering) {
 Candidates::Candidates(Libraries& libraries, const Call& call, const Alignments& alignments) {
   std::vector<Lowering> all = lowerings(call);
   constexpr int with_clusters = 90;  // which kernels of ours for products need
-  const bool has_own = libraries.capability() >= with_clusters && std::any_of(all.begin(), all.end(), is_own);
+  has_own_ = libraries.capability() >= with_clusters && std::any_of(all.begin(), all.end(), is_own);
   for (Lowering& lowering : all) {
     // In two launches what one can do, that is for where nobody can.
-    if (has_own && lowering.launches.size() > 1) continue;
+    if (has_own_ && lowering.launches.size() > 1) continue;
     Way way;
     bool is_possible = !lowering.launches.empty();
     for (const Launch& launch : lowering.launches) {
@@ -36,7 +36,7 @@ Candidates::Candidates(Libraries& libraries, const Call& call, const Alignments&
       } catch (const EnvironmentError& error) {
         reason = error.what();
       }
-      if (has_own && options.size() > most_beside_own) options.erase(options.begin() + most_beside_own, options.end());
+      if (has_own_ && options.size() > most_beside_own) options.erase(options.begin() + most_beside_own, options.end());
       if (options.empty()) {
         is_possible = false;
         reason_ += (reason_.empty() ? "" : "; ") + lowering.name + ": " + reason;

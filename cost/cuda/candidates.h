@@ -20,6 +20,8 @@ class Candidates {
   std::optional<PreparedCall> next();
   /// Why ways did not work, in one line.
   const std::string& reason() const { return reason_; }
+  /// Whether a kernel of ours does the call, without libraries.
+  bool has_own() const { return has_own_; }
 
  private:
   struct Option {
@@ -37,6 +39,7 @@ class Candidates {
 
   std::vector<Way> ways_;
   std::string reason_;
+  bool has_own_ = false;
   std::size_t rank_ = 0, way_ = 0, launch_ = 0, most_ = 0;
 };
 
