@@ -8,12 +8,19 @@
 namespace taso {
 namespace {
 
-/// Constants are float32, or less.
-bool is_about(double number, double wanted) { return std::abs(number - wanted) <= 5e-4 * wanted; }
+/// How far a constant may be off, as a part of it: what rounding to the type of the results does, and a few digits left out.
+double tolerance_of(const Call& call) {
+  switch (call.written.empty() ? ElementType::undefined : call.written[0].element) {
+    case ElementType::float16: return 5e-4;
+    case ElementType::bfloat16: return 2e-3;
+    default: return 1e-6;
+  }
+}
 
 class Finder {
  public:
-  Finder(const Call& call, const std::vector<std::optional<double>>& numbers) : numbers_(numbers) {
+  Finder(const Call& call, const std::vector<std::optional<double>>& numbers)
+      : numbers_(numbers), tolerance_(tolerance_of(call)) {
     std::size_t values = call.read.size();
     for (const Call::Step& step : call.steps) values = std::max<std::size_t>(values, step.first_result + 1);
     uses_.assign(values, 0);
@@ -53,6 +60,7 @@ class Finder {
     std::vector<std::uint32_t> values;
   };
 
+  bool is_about(double number, double wanted) const { return std::abs(number - wanted) <= tolerance_ * wanted; }
   std::optional<double> number(std::uint32_t value) const {
     return value < numbers_.size() ? numbers_[value] : std::nullopt;
   }
@@ -103,10 +111,11 @@ class Finder {
     if (!is_about(cube.number, 0.044715)) return false;
     if (cube.values == std::vector{x, x, x}) return true;
     const Call::Step* const power = cube.values.size() == 1 ? once<op::Pow>(cube.values[0]) : nullptr;
-    return power != nullptr && power->operands[0] == x && is_about(number(power->operands[1]).value_or(0), 3);
+    return power != nullptr && power->operands[0] == x && number(power->operands[1]) == 3.0;
   }
 
   const std::vector<std::optional<double>>& numbers_;
+  double tolerance_;
   std::vector<std::size_t> uses_;
   std::vector<const Call::Step*> steps_;  // by value; of each step the first result alone: what is element-wise has one
 };
