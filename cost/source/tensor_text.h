@@ -124,6 +124,8 @@ __device__ inline word turned_place(int k, int chunk) {
 __device__ inline word rounded(word x) { return bits(from_bits(x) * 1.000336914f); }
 /// What the hardware takes of a number, and what it leaves out. Together they have 22 of its 24 bits.
 __device__ inline word upper(word x) { return x & 0xffffe000u; }
+/// For the products with what is left out: infinity times a rest of nothing is not to be no number.
+__device__ inline word finite(word x) { return (x & 0x7f800000u) == 0x7f800000u ? 0 : x; }
 __device__ inline word lower(word x) {
   return upper(x) == x ? 0 : rounded(bits(from_bits(x) - from_bits(upper(x))));
 }
@@ -300,9 +302,9 @@ inline constexpr std::string_view tensor_sums = R"(
 #pragma unroll
             for (int j = 0; j < parts_across; ++j) {
               Instruction<element>::multiply(sums[i][j], a_rest[i][0][q], a_rest[i][1][q], a_rest[i][0][q + 1],
-                                             a_rest[i][1][q + 1], b[j][q], b[j][q + 1]);
-              Instruction<element>::multiply(sums[i][j], a[i][0][q], a[i][1][q], a[i][0][q + 1], a[i][1][q + 1],
-                                             b_rest[j][q], b_rest[j][q + 1]);
+                                             a_rest[i][1][q + 1], finite(b[j][q]), finite(b[j][q + 1]));
+              Instruction<element>::multiply(sums[i][j], finite(a[i][0][q]), finite(a[i][1][q]), finite(a[i][0][q + 1]),
+                                             finite(a[i][1][q + 1]), b_rest[j][q], b_rest[j][q + 1]);
             }
       } else if (in_chunk == 4) {
 #pragma unroll

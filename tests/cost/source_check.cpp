@@ -48,7 +48,7 @@ class GuardedBytes {
   std::int64_t pages_ = 0, bytes_ = 0;
 };
 
-/// Moderate numbers, and sometimes a NaN among them.
+/// Moderate numbers, and sometimes a NaN or infinity among them.
 void fill(Random& random, const Call::Operand& operand, bool is_positive, double nans, std::byte* data) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   with_element_type(operand.element, [&](auto sample) {
@@ -62,7 +62,9 @@ void fill(Random& random, const Call::Operand& operand, bool is_positive, double
       } else {
         const double number = random.unit() * 1.5 + 0.5;
         value = T(static_cast<float>(is_positive || random.chance(0.5) ? number : -number));
-        if (random.chance(nans)) value = T(std::numeric_limits<float>::quiet_NaN());
+        if (random.chance(nans))
+          value =
+              T(random.chance(0.5) ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity());
       }
       std::memcpy(data + at, &value, sizeof value);
     }
