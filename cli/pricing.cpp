@@ -23,12 +23,14 @@ constexpr double least_share = 0.9;
 constexpr std::chrono::seconds between_saves{5};
 
 /// Those first that are expected to take most of the time.
-std::vector<const MissingCall*> by_time(const MissingCalls& missing) {
+std::vector<Call> in_order(const MissingCalls& missing) {
   std::vector<const MissingCall*> order;
   for (const auto& [text, one] : missing) order.push_back(&one);
   std::stable_sort(order.begin(), order.end(),
                    [](const MissingCall* a, const MissingCall* b) { return a->predicted > b->predicted; });
-  return order;
+  std::vector<Call> calls;
+  for (const MissingCall* one : order) calls.push_back(one->call);
+  return calls;
 }
 
 }  // namespace
@@ -72,10 +74,8 @@ void Pricing::save_at_times() {
 
 std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& sizes) {
   if (!gpu_) return 0;
-  ProgressLine progress(console_);
   std::size_t done = 0;
   std::optional<Cost> best;
-  const auto goes_on = [&] { return !interrupted() && !is_late(); };
   // The more promising layout first: of the other one no more is measured than it takes to see that it is the slower one.
   const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
   std::array<const WholeGraph*, 2> views{&last, &first};
@@ -83,7 +83,9 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
   for (const WholeGraph* const view : views) {
     for (std::size_t left = std::numeric_limits<std::size_t>::max(); goes_on();) {
       const Plan laid = plan(*view, *times_);
-      const std::vector<Call> missing = unmeasured(*view, laid);
+      MissingCalls found;
+      add_missing(*view, laid, found);
+      const std::vector<Call> missing = in_order(found);
       if (missing.empty()) {
         best = std::min(best.value_or(laid.cost), laid.cost);
         break;
@@ -91,27 +93,10 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
       if ((best && laid.cost > *best) || missing.size() >= left) break;
       left = missing.size();
       const std::size_t count = best ? std::min<std::size_t>(missing.size(), 8) : missing.size();
-      gpu_->expect({missing.data(), count});
-      for (std::size_t i = 0; i < count && goes_on(); ++i) {
-        progress.show([&] { return fmt::format("measuring: {} of {} kernels", with_commas(i), with_commas(count)); });
-        measure_call(missing[i]);
-        save_at_times();
-        ++done;
-      }
+      done += measure_all({missing.data(), count});
     }
   }
-  console_.draw({});
-  store_.save();
   return done;
-}
-
-/// Calls of a plan that have no price yet, those first that are expected to take most of the time.
-std::vector<Call> Pricing::unmeasured(const GraphView& view, const Plan& laid) const {
-  MissingCalls found;
-  add_missing(view, laid, found);
-  std::vector<Call> calls;
-  for (const MissingCall* one : by_time(found)) calls.push_back(one->call);
-  return calls;
 }
 
 void Pricing::add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const {
@@ -131,24 +116,25 @@ Cost Pricing::find_missing(const Graph& graph, const DimensionSizes& sizes, Miss
   return is_first ? laid_first.cost : laid_last.cost;
 }
 
-std::size_t Pricing::measure(const MissingCalls& missing) {
-  if (!gpu_) return 0;
+std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measure_all(in_order(missing)) : 0; }
+
+std::size_t Pricing::measure_all(std::span<const Call> calls) {
   constexpr std::size_t at_a_time = 64;  // are prepared beside one another
-  std::vector<Call> order;
-  for (const MissingCall* one : by_time(missing)) order.push_back(one->call);
   ProgressLine progress(console_);
   std::size_t done = 0;
-  for (; done < order.size() && !interrupted() && !is_late(); ++done) {
-    if (done % at_a_time == 0) gpu_->expect({&order[done], std::min(at_a_time, order.size() - done)});
+  for (; done < calls.size() && goes_on(); ++done) {
+    if (done % at_a_time == 0) gpu_->expect(calls.subspan(done, std::min(at_a_time, calls.size() - done)));
     progress.show(
-        [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(order.size())); });
-    measure_call(order[done]);
+        [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(calls.size())); });
+    measure_call(calls[done]);
     save_at_times();
   }
   console_.draw({});
   store_.save();
   return done;
 }
+
+bool Pricing::goes_on() const { return !interrupted() && !is_late(); }
 
 void Pricing::choose(const ModelView& model, const std::map<std::string, Extents>& shapes) {
   try {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,8 @@ class Pricing {
   /// Measures them, those with the most predicted time first, keeps what was measured every few seconds, and ends early when
   /// interrupted or when time is up. How many were measured.
   std::size_t measure(const MissingCalls& missing);
-  /// Measures all kernels of a graph that nobody has measured yet, and says how many there were. Nothing without a GPU.
+  /// Measures what nobody has measured yet of a graph, in its faster layout; in the other as much as shows that it is slower.
+  /// How many were measured; none without a GPU.
   std::size_t measure_kernels(const Graph& graph, const DimensionSizes& sizes);
   std::size_t measured() const { return measured_; }  ///< so far
   /// From then on nothing more is measured.
@@ -79,7 +81,8 @@ class Pricing {
   /// Keeps what was measured, if some seconds have passed since the last time.
   void save_at_times();
   void add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const;
-  std::vector<Call> unmeasured(const GraphView& view, const Plan& laid) const;
+  std::size_t measure_all(std::span<const Call> calls);
+  bool goes_on() const;
 
   Console& console_;
   PriceStore store_;

@@ -315,7 +315,8 @@ Program::Way Program::way(const Schedule& schedule, const std::vector<Event>& ev
   return list;
 }
 
-/// Tries all schedules. They must compute the same, to the last bit, if one after the other that is always the same.
+/// Tries all schedules. They must compute what one after the other does, to the last bit: if that is not always the same, they
+/// cannot be checked and are not used.
 void Program::choose_way() {
   found_ = {};
   if (steps_.schedules.empty()) return;
@@ -326,7 +327,10 @@ void Program::choose_way() {
     return outputs();
   };
   const std::vector<std::vector<std::byte>> expected = compute(alone_);
-  const bool is_repeatable = compute(alone_) == expected;
+  if (compute(alone_) != expected) {
+    lanes_.resize(1);
+    return;
+  }
   std::vector<Way> ways;
   std::vector<std::uint32_t> lanes;
   const auto say = [&](std::uint32_t count, const std::string& what) {
@@ -335,7 +339,7 @@ void Program::choose_way() {
   for (const Schedule& schedule : steps_.schedules) {
     try {
       Way one = way(schedule, {});
-      if (compute(one) != expected && is_repeatable) {
+      if (compute(one) != expected) {
         say(schedule.lanes, "other results");
         continue;
       }

@@ -118,7 +118,7 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
     }
   }
   // Most of them are right; the earliest group counts where that does not decide. Kernels of ours that differ in how they cut
-  // the work have but one voice, and where libraries have results, theirs count.
+  // the work are wrong together, if they are: where libraries have results, these decide.
   std::map<std::size_t, std::size_t> members;
   for (const Candidate& candidate : candidates)
     if (candidate.microseconds > 0) members[candidate.group] += candidate.call.is_own ? 1 : candidates.size();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include "cost/source/computation.h"
 #include "cost/source/source.h"

@@ -68,30 +68,19 @@ __device__ __forceinline__ void cluster_arrive() { asm volatile("barrier.cluster
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 template <class T>
 struct Instruction;
-template <>
-struct Instruction<float> {
-  static __device__ __forceinline__ void multiply(float (&c)[4], word a0, word a1, word a2, word a3, word b0, word b1) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-  }
-};
-template <>
-struct Instruction<f16> {
-  static __device__ __forceinline__ void multiply(float (&c)[4], word a0, word a1, word a2, word a3, word b0, word b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-  }
-};
-template <>
-struct Instruction<bf16> {
-  static __device__ __forceinline__ void multiply(float (&c)[4], word a0, word a1, word a2, word a3, word b0, word b1) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-  }
-};
+#define INSTRUCTION(element, depth_and_types)                                                                             \
+  template <>                                                                                                             \
+  struct Instruction<element> {                                                                                           \
+    static __device__ __forceinline__ void multiply(float (&c)[4], word a0, word a1, word a2, word a3, word b0, word b1) { \
+      asm volatile("mma.sync.aligned.m16n8" depth_and_types " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"      \
+                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                       \
+                   : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));                                               \
+    }                                                                                                                     \
+  };
+INSTRUCTION(float, "k8.row.col.f32.tf32.tf32.f32")
+INSTRUCTION(f16, "k16.row.col.f32.f16.f16.f32")
+INSTRUCTION(bf16, "k16.row.col.f32.bf16.bf16.f32")
+#undef INSTRUCTION
 __device__ __forceinline__ word bits(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ float from_bits(word x) { return __uint_as_float(x); }
 __device__ __forceinline__ word low_halves(word a, word b) { return __byte_perm(a, b, 0x5410); }

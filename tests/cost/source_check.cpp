@@ -71,10 +71,10 @@ void fill(Random& random, const Call::Operand& operand, bool is_positive, double
   });
 }
 
-/// Of the greatest number. What is rounded to TF32 may go through functions that make more of it.
-double tolerance_of(ElementType element, Precision precision) {
+/// Of the greatest number. What is rounded to TF32 may go through functions behind the product that make more of it.
+double tolerance_of(ElementType element, const Call& call) {
   switch (element) {
-    case ElementType::float32: return precision == Precision::tf32 ? 2e-2 : 2e-5;
+    case ElementType::float32: return call.precision == Precision::fp32 ? 2e-5 : call.steps.size() > 1 ? 2e-2 : 1e-3;
     case ElementType::float16: return 2e-3;
     case ElementType::bfloat16: return 1.6e-2;
     case ElementType::float64: return 1e-11;
@@ -83,7 +83,7 @@ double tolerance_of(ElementType element, Precision precision) {
 }
 
 /// Empty if both have the same numbers, and the same bytes where nothing was to be written.
-std::string difference(const Call::Operand& operand, Precision precision, const std::byte* found,
+std::string difference(const Call::Operand& operand, const Call& call, const std::byte* found,
                        const std::byte* expected) {
   const std::vector<double> a = gathered(operand, found).doubles(), b = gathered(operand, expected).doubles();
   double greatest = 0;
@@ -91,7 +91,7 @@ std::string difference(const Call::Operand& operand, Precision precision, const 
     if (std::isfinite(x)) greatest = std::max(greatest, std::abs(x));
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
-    if (!(std::abs(a[i] - b[i]) <= tolerance_of(operand.element, precision) * greatest))
+    if (!(std::abs(a[i] - b[i]) <= tolerance_of(operand.element, call) * greatest))
       return fmt::format("element {} is {} instead of {}", i, a[i], b[i]);
   }
   // The elements taken out, all other bytes are those that were there.
@@ -138,8 +138,7 @@ std::string run_and_compare(const CheckedCall& checked, const HostKernels& kerne
   }
   kernels.run(number, launch, arguments);
   for (std::size_t i = 0; i < written.size(); ++i)
-    if (const std::string text = difference(call.written[i], call.precision, written[i].data, expected[i].data);
-        !text.empty())
+    if (const std::string text = difference(call.written[i], call, written[i].data, expected[i].data); !text.empty())
       return fmt::format("result {}: {}", i, text);
   return "";
 }
