@@ -1,6 +1,7 @@
 // Where calls are measured: memory for their operands, and the clock.
 #pragma once
 
+#include <chrono>
 #include <vector>
 
 #include "cost/accelerator.h"
@@ -32,7 +33,7 @@ class Bench {
   /// Microseconds of each of so many replays of a graph, divided by the repetitions in it. What runs in between is taken off.
   std::vector<double> time(const PreparedCall& call, std::size_t repetitions, std::size_t replays,
                            const Surroundings& surroundings);
-  /// Lets the clocks rise.
+  /// Lets the clocks rise, if there was a pause.
   void wake();
 
  private:
@@ -64,6 +65,7 @@ class Bench {
   std::size_t copies_ = 1, kept_count_ = 0;
   std::byte* scratch_ = nullptr;
   std::byte* workspace_ = nullptr;
+  std::chrono::steady_clock::time_point last_busy_{};
 };
 
 }  // namespace taso::cuda

@@ -13,7 +13,7 @@ namespace taso::cuda {
 namespace {
 
 constexpr std::size_t first_repetitions = 10, first_replays = 3;
-constexpr std::size_t fewest_repetitions = 5, most_repetitions = 40, careful_replays = 15;
+constexpr std::size_t fewest_repetitions = 5, most_repetitions = 40, careful_replays = 7;
 constexpr double careful_microseconds = 400;  ///< in one graph
 constexpr std::size_t most_rounds = 4;
 constexpr double settled = 0.03;
