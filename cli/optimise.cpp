@@ -331,6 +331,8 @@ Ending optimise(const OptOptions& options, Console& console) {
   summary.after = count_model(model);
   summary.after.figures = optimiser.figures_of(view_of(model));
   summary.prices = pricing.source();
+  summary.measured = pricing.measured();
+  summary.measuring = pricing.measuring();
   pricing.save();
   if (!options.dry_run && !summary.failed()) {
     remove_certificate(options.output);  // of the model that is replaced now

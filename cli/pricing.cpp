@@ -36,7 +36,8 @@ std::vector<Call> in_order(const MissingCalls& missing) {
 }  // namespace
 
 Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu, Console& console)
-    : console_(console),
+    : measures_(options.measures),
+      console_(console),
       store_(options.file, options.with_shipped),
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
@@ -73,7 +74,7 @@ void Pricing::save_at_times() {
 }
 
 std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& sizes) {
-  if (!gpu_) return 0;
+  if (!gpu_ || !measures_) return 0;
   std::size_t done = 0;
   std::optional<Cost> best;
   // The more promising layout first: of the other one no more is measured than it takes to see that it is the slower one.
@@ -120,6 +121,7 @@ std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measur
 
 std::size_t Pricing::measure_all(std::span<const Call> calls) {
   constexpr std::size_t at_a_time = 64;  // are prepared beside one another
+  const auto begin = std::chrono::steady_clock::now();
   ProgressLine progress(console_);
   std::size_t done = 0;
   for (; done < calls.size() && goes_on(); ++done) {
@@ -131,6 +133,7 @@ std::size_t Pricing::measure_all(std::span<const Call> calls) {
   }
   console_.draw({});
   store_.save();
+  measuring_ += std::chrono::steady_clock::now() - begin;
   return done;
 }
 

@@ -26,6 +26,7 @@ struct PricingOptions {
   std::optional<std::filesystem::path> file;  ///< where measured prices are kept, instead of the user's own
   Precision precision = Precision::tf32;
   bool with_shipped = true;  ///< whether prices count that come with taso
+  bool measures = true;      ///< with a GPU: whether kernels that nobody has measured yet are measured
 };
 
 /// A call that nobody has measured yet, and what all such kernels of a graph are predicted to take.
@@ -53,6 +54,7 @@ class Pricing {
   /// From now on kernels cost what they do in a network with such weights: whether those come from memory or stay in the cache.
   void suit(const Graph& graph, const DimensionSizes& sizes);
   Accelerator* gpu() const { return gpu_.get(); }
+  bool measures() const { return measures_; }
   PriceStore& store() { return store_; }
   /// How a call was done when it was measured; empty if it was not.
   std::string choice_of(const Call& call) const;
@@ -67,7 +69,8 @@ class Pricing {
   /// Measures what nobody has measured yet of a graph, in its faster layout; in the other as much as shows that it is slower.
   /// How many were measured; none without a GPU.
   std::size_t measure_kernels(const Graph& graph, const DimensionSizes& sizes);
-  std::size_t measured() const { return measured_; }  ///< so far
+  std::size_t measured() const { return measured_; }       ///< so far
+  double measuring() const { return measuring_.count(); }  ///< seconds that it took
   /// From then on nothing more is measured.
   void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
   bool is_late() const { return deadline_ && std::chrono::steady_clock::now() >= *deadline_; }
@@ -84,6 +87,7 @@ class Pricing {
   std::size_t measure_all(std::span<const Call> calls);
   bool goes_on() const;
 
+  bool measures_;
   Console& console_;
   PriceStore store_;
   std::unique_ptr<Accelerator> gpu_;
@@ -91,6 +95,7 @@ class Pricing {
   std::unique_ptr<RecordedPrices> times_;
   std::unique_ptr<KernelPrices> bytes_, launches_;
   std::size_t measured_ = 0;
+  std::chrono::duration<double> measuring_{0};
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
   std::string why_predicted_;  // why records do not count; empty if they do

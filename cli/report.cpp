@@ -79,6 +79,7 @@ std::string report_of(const Summary& summary) {
       {"after", json_of(summary.after)},
       {"passes", passes},
       {"prices", summary.prices},
+      {"measuring", {{"kernels", summary.measured}, {"seconds", summary.measuring}}},
       {"confirmed", summary.confirmed ? Json{{"ratio", summary.confirmed->value},
                                              {"low", summary.confirmed->low},
                                              {"high", summary.confirmed->high}}

@@ -33,6 +33,8 @@ struct Summary {
   ModelCounts before, after;
   std::vector<CleanupCount> passes;
   std::string prices;                   ///< where they come from
+  std::size_t measured = 0;             ///< kernels of which the GPU told the price just now
+  double measuring = 0;                 ///< seconds that this took
   std::optional<SearchSummary> search;  ///< nothing when there was none
   std::optional<Ratio> confirmed;       ///< how many times as fast it is on the GPU; nothing if that was not asked for
   std::optional<CheckResult> check;     ///< nothing when it was turned off

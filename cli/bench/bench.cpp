@@ -121,7 +121,8 @@ Ending bench(const BenchSettings& settings, Console& console) {
   if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = open_accelerator(trouble);
   if (!gpu && (settings.record || settings.device == BenchSettings::Device::cuda))
     throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
-  Pricing pricing({gpu != nullptr, settings.prices, settings.precision}, std::move(gpu), console);
+  Pricing pricing({gpu != nullptr, settings.prices, settings.precision, true, settings.measure}, std::move(gpu),
+                  console);
   if (settings.imported) {
     const Source source = Source::read(settings.imported->string());
     const PriceDatabase taken = PriceDatabase::parse(source.text(), source.name());

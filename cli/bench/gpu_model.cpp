@@ -34,6 +34,19 @@ GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricin
   }
 }
 
+void GpuModel::choose_unmeasured(DeviceSteps& steps) const {
+  std::map<std::string, std::string> choices;  // by the text of the call
+  std::vector<Call> calls;
+  for (const DeviceSteps::Step& step : steps.steps)
+    if (!step.host && step.choice.empty() && choices.emplace(text_of(step.call), "").second) calls.push_back(step.call);
+  pricing_.gpu()->expect(calls);
+  for (const Call& call : calls)
+    if (const std::vector<std::string> ways = pricing_.gpu()->ways(call, 1); !ways.empty())
+      choices[text_of(call)] = ways.front();
+  for (DeviceSteps::Step& step : steps.steps)
+    if (!step.host && step.choice.empty()) step.choice = choices.at(text_of(step.call));
+}
+
 void GpuModel::prepare(std::uint32_t most_lanes) {
   Execution execution = make_execution(*view_, graph_, plan_, pricing_.times().precision(), most_lanes);
   for (const Schedule& schedule : execution.steps.schedules) predicted_[schedule.lanes] = schedule.expected;
@@ -42,6 +55,7 @@ void GpuModel::prepare(std::uint32_t most_lanes) {
   arena_bytes_ = execution.steps.arena_bytes;
   for (DeviceSteps::Step& step : execution.steps.steps)
     if (!step.host) step.choice = pricing_.choice_of(step.call);
+  if (!pricing_.measures()) choose_unmeasured(execution.steps);
   program_ = pricing_.gpu()->load(std::move(execution.steps));
 }
 

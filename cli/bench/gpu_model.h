@@ -30,6 +30,9 @@ class GpuModel {
   std::vector<BenchFigures::Kernel> profile();
 
  private:
+  /// For steps without a choice the most promising way.
+  void choose_unmeasured(DeviceSteps& steps) const;
+
   const Graph& graph_;
   Pricing& pricing_;
   std::unique_ptr<WholeGraph> view_;

@@ -19,7 +19,7 @@ struct Raw {
   std::vector<std::string> models, shapes;
   std::string device, precision, batch, runs, lanes, seed, jobs, prices, exported, imported, json, log_file, color,
       time_budget;
-  bool no_check = false, no_search = false, version = false;
+  bool no_check = false, no_measuring = false, no_search = false, version = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -59,6 +59,9 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   app.add_flag("--no-search", raw.no_search, "With --record: the kernels of the models as they are only")
       ->group(pricing);
   app.add_flag("--anew", settings.anew, "With --record: measure again what only the prices that come with taso know")
+      ->group(pricing);
+  app.add_flag("--no-measuring", raw.no_measuring,
+               "Measure no kernel first: what nobody has measured yet runs in the way that is expected to be the best")
       ->group(pricing);
   one("--export", raw.exported, "Write all prices that are known", "FILE", pricing);
   one("--import", raw.imported, "Take over prices that were exported", "FILE", pricing);
@@ -113,6 +116,8 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
   if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   settings.check = !raw.no_check;
+  settings.measure = !raw.no_measuring;
+  if (settings.record && !settings.measure) throw UsageError("--record and --no-measuring exclude one another");
   const auto file = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
   };

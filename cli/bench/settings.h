@@ -28,6 +28,7 @@ struct BenchSettings {
   std::uint64_t seed = 0;
   unsigned jobs = 0;
   bool check = true;     ///< whether outputs agree with the reference on the CPU
+  bool measure = true;   ///< the kernels that nobody has measured yet
   bool profile = false;  ///< kernel by kernel
   bool record = false;   ///< measure the kernels and keep their prices; run nothing
   bool search = true;    ///< when recording: also the kernels of what the search makes of the models

@@ -162,6 +162,7 @@ def test_usage(taso_bench, tmp_path, home):
             ((model, "--record", "--device", "cpu"), "measured on a GPU"),
             ((model, "--time-budget", "5"), "go with --record"),
             ((model, "--anew"), "go with --record"),
+            ((model, "--record", "--no-measuring"), "exclude one another"),
             ((model, "--batch", "1,16"), "with --record only"),
             ((model, "--record", "--precision", "tf32,"), "not ''"),
             ((model, "--record", "--batch", "1,x"), "--batch"),
