@@ -141,7 +141,7 @@ int run(const std::vector<std::string>& arguments) {
   std::string trouble;
   const std::unique_ptr<Accelerator> device = open_accelerator(trouble);
   if (!device) {
-    fmt::print("{}\n", trouble);
+    fmt::print("no GPU can be used: {}\n", trouble);
     return 0;
   }
   std::vector<Call> calls;

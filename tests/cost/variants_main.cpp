@@ -1,7 +1,11 @@
-// cost_variants [--precision tf32] [--prices FILE]... [--count 20] [--budget 60] [--seconds 60] --out FOLDER MODEL: writes
-// variants of a model as the search makes them, 1.onnx and so on, for others to find out how well predictions rank them. Each comes
-// of a search with some of the rules and with prices that are bent at random, so that good ones and bad ones are among them.
+// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--budget 60] [--seconds 20] [--runs 100] [--json FILE] MODEL: runs
+// variants of a model on the GPU, as the search makes them, in turn, and tells what they were predicted to take and took, as
+// taso-bench does. Each comes of a search with some of the rules and with prices that are bent at random, so that good ones and bad
+// ones are among them. Of three times as many those are taken for which the fewest kernels have to be measured first. Without a
+// GPU they are only listed.
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -10,14 +14,15 @@
 
 #include <fmt/format.h>
 
+#include "cli/bench/figures.h"
+#include "cli/bench/gpu_model.h"
+#include "cli/console.h"
 #include "cost/plan.h"
-#include "cost/recorded_prices.h"
 #include "ops/error.h"
+#include "ops/onnx/atomic_file.h"
 #include "ops/onnx/cleanup.h"
-#include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
 #include "ops/random.h"
-#include "ops/source.h"
 #include "search/search.h"
 #include "tests/search/rule_graph.h"
 
@@ -32,7 +37,7 @@ class BentPrices : public KernelPrices {
   Cost price(const GraphView& view, const Kernel& kernel) const override {
     const auto size = static_cast<std::uint64_t>(kernel.weight_bytes + 3 * kernel.bytes + 5 * kernel.operations);
     Random random(seed_ * 1'000'003 + size * 7 + static_cast<std::uint64_t>(kernel.kind));
-    const double factor = 1 + most_ * (2 * random.unit() - 1);
+    const double factor = std::exp(most_ * (2 * random.unit() - 1));
     return static_cast<Cost>(static_cast<double>(prices_.price(view, kernel)) * factor);
   }
   Cost noise() const override { return prices_.noise(); }
@@ -45,10 +50,9 @@ class BentPrices : public KernelPrices {
 
 struct Settings {
   Precision precision = Precision::tf32;
-  std::shared_ptr<PriceDatabase> prices = std::make_shared<PriceDatabase>();
-  std::size_t count = 20, budget = 60;
-  double seconds = 60;
-  std::filesystem::path out = ".";
+  std::optional<std::filesystem::path> prices, json;
+  std::size_t count = 20, budget = 60, runs = 100;
+  double seconds = 20;
   std::string model;
 };
 
@@ -60,16 +64,17 @@ Settings settings_of(int argc, char** argv) {
     if (argument == "--precision" && has_next) {
       settings.precision = precision_named(argv[++i]).value_or(Precision::tf32);
     } else if (argument == "--prices" && has_next) {
-      const Source source = Source::read(argv[++i]);
-      settings.prices->merge(PriceDatabase::parse(source.text(), source.name()));
+      settings.prices = argv[++i];
     } else if (argument == "--count" && has_next) {
       settings.count = std::stoul(argv[++i]);
     } else if (argument == "--budget" && has_next) {
       settings.budget = std::stoul(argv[++i]);
+    } else if (argument == "--runs" && has_next) {
+      settings.runs = std::stoul(argv[++i]);
     } else if (argument == "--seconds" && has_next) {
       settings.seconds = std::stod(argv[++i]);
-    } else if (argument == "--out" && has_next) {
-      settings.out = argv[++i];
+    } else if (argument == "--json" && has_next) {
+      settings.json = argv[++i];
     } else {
       settings.model = argument;
     }
@@ -77,56 +82,126 @@ Settings settings_of(int argc, char** argv) {
   return settings;
 }
 
-void write_variants(const Settings& settings) {
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// A variant, and the kernels of it that nobody has measured yet.
+struct Variant {
+  Graph graph;
+  MissingCalls missing;
+};
+
+/// Variants that differ in what they are predicted to take; the first is the model as it is.
+std::vector<Variant> make_variants(const Imported& imported, Pricing& pricing, const Settings& settings,
+                                   double seconds) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<Rule> rules = shipped_rules();
-  const auto machines = settings.prices->machines();
-  const RecordedPrices prices(settings.prices, machines.empty() ? "" : machines.front(), settings.precision);
-  std::filesystem::create_directories(settings.out);
+  std::unordered_set<Value, HashValue> named;
+  for (const auto& [name, value] : imported.values) named.insert(value);
+  const std::size_t wanted = 3 * settings.count;
   std::set<std::pair<Cost, std::size_t>> seen;
-  std::size_t written = 0;
-  for (std::uint64_t seed = 0; written < settings.count && seed < 10 * settings.count; ++seed) {
-    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > settings.seconds) break;
+  std::vector<Variant> variants;
+  for (std::uint64_t seed = 0; variants.size() < wanted && seed < 3 * wanted; ++seed) {
+    if (seconds_since(begin) > seconds) break;
     Random random(seed);
-    Model model = Model::load(settings.model);
-    model.validate();
-    auto edit = std::make_unique<GraphEdit>(model);
-    clean_up(*edit);
-    const Imported imported = import_model(edit->view());
-    std::unordered_set<Value, HashValue> named;
-    for (const auto& [name, value] : imported.values) named.insert(value);
+    const double share = seed == 0 ? 0 : random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
     std::vector<Rule> some;
-    const double share = random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
     for (const Rule& rule : rules)
       if (random.chance(share)) some.push_back(rule);
     SearchOptions options;
     options.budget = 1 + random.below(settings.budget);
     options.is_named = [&](const Value& value) { return named.contains(value); };
-    const BentPrices bent(prices, seed, random.pick(std::vector<double>{0, 0.2, 0.5, 0.8}));
+    const BentPrices bent(pricing.times(), seed, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
     const SearchResult found = search(imported.graph, some, bent, options);
-    if (!found.replacements.complete) continue;
-    const Plan laid_out = best_plan(found.graph, prices);
+    const Plan laid_out = best_plan(found.graph, pricing.times());
     if (!seen.insert({laid_out.cost, laid_out.launches()}).second) continue;
-    try {
-      export_values(imported, {found.replacements.rewritten, found.replacements.merged}, *edit);
-      clean_up(*edit);
-      model = GraphEdit::commit(std::move(edit), std::move(model));
-      model.save(settings.out / fmt::format("{}.onnx", written + 1));
-    } catch (const InputError&) {
-      continue;
-    }
-    ++written;
-    fmt::print("{}: {} steps, {} kernels, predicted {:.2f} us\n", written, found.steps.size(), laid_out.launches(),
-               static_cast<double>(laid_out.cost) * 1e-6);
+    Variant& variant = variants.emplace_back(Variant{found.graph, {}});
+    pricing.find_missing(variant.graph, {}, variant.missing);
+    fmt::print("{}: {} steps, {} kernels, {} not measured, predicted {:.2f} us\n", variants.size(), found.steps.size(),
+               laid_out.launches(), variant.missing.size(), static_cast<double>(laid_out.cost) * 1e-6);
     std::fflush(stdout);
   }
+  return variants;
+}
+
+/// So many of them, the first always: again and again the one that adds the fewest kernels to those that have to be measured.
+std::vector<const Variant*> choose(const std::vector<Variant>& variants, std::size_t count) {
+  std::set<std::string> measured;
+  const auto added = [&](const Variant& variant) {
+    return std::count_if(variant.missing.begin(), variant.missing.end(),
+                         [&](const auto& one) { return !measured.contains(one.first); });
+  };
+  std::vector<const Variant*> chosen, left;
+  for (const Variant& variant : variants) left.push_back(&variant);
+  while (!left.empty() && chosen.size() < count) {
+    const auto next =
+        chosen.empty() ? left.begin() : std::min_element(left.begin(), left.end(), [&](const auto* a, const auto* b) {
+          return added(*a) < added(*b);
+        });
+    for (const auto& [text, call] : (*next)->missing) measured.insert(text);
+    chosen.push_back(*next);
+    left.erase(next);
+  }
+  return chosen;
+}
+
+void run(const Settings& settings) {
+  const auto begin = std::chrono::steady_clock::now();
+  Console console({});
+  std::string trouble;
+  std::unique_ptr<Accelerator> gpu = open_accelerator(trouble);
+  const bool has_gpu = gpu != nullptr;
+  Pricing pricing({has_gpu, settings.prices, settings.precision}, std::move(gpu), console);
+  Model model = Model::load(settings.model);
+  model.validate();
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Imported imported = import_model(edit.view());
+  pricing.suit(imported.graph, {});
+  const auto share_of_time = [&](double share) {
+    return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                       std::chrono::duration<double>(share * settings.seconds));
+  };
+  pricing.set_deadline(share_of_time(0.75));
+  const std::vector<Variant> variants = make_variants(imported, pricing, settings, 0.25 * settings.seconds);
+  if (!has_gpu) {
+    fmt::print("no GPU can be used: {}\n", trouble);
+    return;
+  }
+  const std::vector<const Variant*> chosen = choose(variants, settings.count);
+  BenchReport report;
+  report.device = pricing.gpu()->device();
+  report.versions = pricing.gpu()->versions();
+  report.precision = settings.precision;
+  std::vector<std::unique_ptr<GpuModel>> ready;
+  std::vector<GpuModel*> turns;
+  for (const Variant* const variant : chosen) {
+    if (std::chrono::steady_clock::now() > share_of_time(1)) break;
+    auto one = std::make_unique<GpuModel>(variant->graph, pricing);
+    MissingCalls left;  // those for which there was no time
+    pricing.find_missing(variant->graph, {}, left);
+    if (!left.empty()) continue;
+    one->prepare();
+    BenchFigures& figures = report.models.emplace_back();
+    figures.model = fmt::format("{}", variant - variants.data() + 1);
+    one->describe(figures);
+    ready.push_back(std::move(one));
+    turns.push_back(ready.back().get());
+  }
+  const auto times = time_in_turn(turns, settings.runs);
+  for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
+  report.state = pricing.gpu()->state();
+  fmt::print("{}\n{} variants in {:.1f} s, {} kernels measured in {:.1f} s of them\n", table_of(report), turns.size(),
+             seconds_since(begin), pricing.measured(), pricing.measuring());
+  if (settings.json) write_file(*settings.json, json_of(report));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    write_variants(settings_of(argc, argv));
+    run(settings_of(argc, argv));
   } catch (const std::exception& error) {
     fmt::print("{}\n", error.what());
     return 1;
