@@ -16,7 +16,6 @@ import jax_operators
 
 KINDS = {"fp32": jnp.float32, "tf32": jnp.float32, "fp16": jnp.float16, "bf16": jnp.bfloat16}
 IN_FLIGHT = 20
-ENOUGH = 1.5  # seconds of timing, if there were five batches
 
 
 def shapes_of(primitive, types, plain, keywords):
@@ -41,10 +40,12 @@ class JaxFramework:
         if settings["device"] == "cpu":
             jax.config.update("jax_platforms", "cpu")
         self.program = graph.read(settings["model"], settings["batch"], shapes_of)
-        self.network = None
 
     def trace(self):
-        """Traces and lowers, which is work of the CPU: others may use the GPU now."""
+        pass
+
+    def prepare(self):
+        """Compiles, which tries kernels on the device, and so needs one that is otherwise idle."""
         settings = self.settings
         precision = {"tf32": "tensorfloat32", "fp32": "highest"}.get(settings["precision"], "default")
         jax.config.update("jax_default_matmul_precision", precision)
@@ -52,35 +53,22 @@ class JaxFramework:
 
         def moved(array):
             array = numpy.asarray(array)
-            return jax.device_put(array.astype(numpy.dtype(kind)) if numpy.issubdtype(array.dtype, numpy.floating) else array)
+            return jnp.asarray(array, kind if numpy.issubdtype(array.dtype, numpy.floating) else None)
 
         self.parameters = [moved(one) for one in self.program.parameters.values()]
         self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"], settings.get("bounds")).values()]
         self.network = jax.jit(graph.function(self.program, jax_operators.functions(kind)))
-        self.program.parameters = {}  # many such processes are there at once
-        self.network.lower(self.parameters, self.inputs)  # jax keeps what it lowered
-        jax.block_until_ready([self.parameters, self.inputs])
-
-    def prepare(self):
-        """Compiles, which tries kernels on the device, and so needs one that is otherwise idle."""
-        if self.network is None:
-            self.trace()
-        self.time(2 if self.on_gpu() else 1)
+        self.time(3 if self.on_gpu() else 1)
 
     def on_gpu(self):
         return jax.default_backend() == "gpu"
 
     def time(self, runs):
-        """Microseconds of a run: of each on a CPU; on a GPU in batches of 20 calls that are in flight together.
-
-        A batch counts as a run there, so that the whole does not take 20 times as long as in the other frameworks."""
+        """Microseconds of a run: of each on a CPU; on a GPU in batches of 20 calls that are in flight together."""
         calls = IN_FLIGHT if self.on_gpu() else 1
         times = []
-        began = time.perf_counter()
         for _ in range(runs):
             start = time.perf_counter()
-            if calls > 1 and len(times) >= 5 and start - began > ENOUGH:
-                break
             for _ in range(calls):
                 result = self.network(self.parameters, self.inputs)
             jax.block_until_ready(result)

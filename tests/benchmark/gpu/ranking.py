@@ -1,0 +1,130 @@
+"""How well predicted times rank variants of a model, on a GPU:
+
+    scripts/compare-ranking [--build BUILD] [--count 20] [--seconds 20] [--runs 100] [--json FOLDER] MODEL...
+    scripts/compare-ranking --results FILE...
+
+For each model BUILD/tests/cost_variants runs variants as the search makes them, good ones and bad ones, in turn. Two of them
+differ beyond noise if their medians are farther apart than three standard errors and than half a percent. Printed is the share of
+such pairs that the predictions put in the right order: as they run, with kernels side by side, and one kernel after the other.
+"""
+import argparse
+import dataclasses
+import itertools
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+@dataclasses.dataclass
+class Variant:
+    """What a variant took and was predicted to take, in microseconds, and the standard error of what it took."""
+    name: str
+    took: float
+    predicted: float
+    error: float
+
+
+def standard_error(times):
+    """Of a median, from the quantiles of runs that are about normal."""
+    deviation = (times["95_percent"] - times["5_percent"]) / 3.29
+    return 1.25 * deviation / math.sqrt(times["runs"])
+
+
+def as_run(one):
+    """From what taso-bench says of a model."""
+    times = one["microseconds"]
+    return Variant(one["model"], times["median"], one["predicted_microseconds"], standard_error(times))
+
+
+def one_after_the_other(one):
+    variant = as_run(one)
+    lanes = one.get("lanes", {})
+    if lanes.get("one_after_the_other"):
+        share = lanes["one_after_the_other"] / variant.took
+        variant = Variant(variant.name, lanes["one_after_the_other"], lanes["predicted_one_after_the_other"],
+                          variant.error * share)
+    return variant
+
+
+@dataclasses.dataclass
+class Ranking:
+    variants: list
+    pairs: int = 0
+    differing: int = 0
+    right: int = 0
+    wrong: list = dataclasses.field(default_factory=list)
+
+    def __post_init__(self):
+        for a, b in itertools.combinations(self.variants, 2):
+            self.pairs += 1
+            apart = a.took - b.took
+            if abs(apart) <= max(3 * math.hypot(a.error, b.error), 0.005 * min(a.took, b.took)):
+                continue
+            self.differing += 1
+            if (a.predicted - b.predicted) * apart > 0:
+                self.right += 1
+            else:
+                self.wrong.append((abs(apart), a, b))
+
+    def offs(self):
+        """How far predictions are off, as a part of what was measured, in order."""
+        return sorted(one.predicted / one.took - 1 for one in self.variants)
+
+
+def rankings(models):
+    """(as they run, one after the other), of the models of taso-bench's JSON."""
+    return Ranking([as_run(one) for one in models]), Ranking([one_after_the_other(one) for one in models])
+
+
+def report(name, models):
+    both = rankings(models)
+    for how, ranking in zip(("as they run", "one kernel after the other"), both):
+        offs, times = ranking.offs(), [one.took for one in ranking.variants]
+        share = f" ({100 * ranking.right / ranking.differing:.1f} %)" if ranking.differing else ""
+        print(f"{name}, {how}: {len(times)} variants from {min(times):.1f} to {max(times):.1f} us, predictions "
+              f"{100 * offs[0]:+.1f} to {100 * offs[-1]:+.1f} % off, median {100 * offs[len(offs) // 2]:+.1f} %; "
+              f"{ranking.differing} of {ranking.pairs} pairs differ, {ranking.right} of them ranked right{share}")
+        for _, a, b in sorted(ranking.wrong, key=lambda one: -one[0])[:5]:
+            print("  wrong: " + ", ".join(f"{one.name} {one.took:.2f} us, predicted {one.predicted:.2f}" for one in (a, b)))
+    sys.stdout.flush()
+    return both
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build", type=pathlib.Path)
+    parser.add_argument("--count", default=20, type=int)
+    parser.add_argument("--budget", default=60, type=int, help="graphs that one search expands at most")
+    parser.add_argument("--seconds", default=20, type=float, help="for one model, its searches and what they want measured")
+    parser.add_argument("--runs", default=100, type=int)
+    parser.add_argument("--precision", default="tf32")
+    parser.add_argument("--prices", type=pathlib.Path, help="where measured prices are kept")
+    parser.add_argument("--json", type=pathlib.Path, help="a folder for what was measured")
+    parser.add_argument("--results", nargs="*", default=[], type=pathlib.Path, help="files of such a folder: judged again")
+    parser.add_argument("models", nargs="*", type=pathlib.Path)
+    options = parser.parse_args()
+    found = [report(file.stem, json.loads(file.read_text())["models"]) for file in options.results]
+    for model in options.models:
+        with tempfile.TemporaryDirectory() as folder:
+            result = (options.json or pathlib.Path(folder)) / f"{model.stem}.json"
+            arguments = ["--count", options.count, "--budget", options.budget, "--seconds", options.seconds, "--runs",
+                         options.runs, "--precision", options.precision, "--json", result]
+            if options.prices:
+                arguments += ["--prices", options.prices]
+            said = subprocess.run([options.build / "tests/cost_variants", *map(str, arguments), model], text=True,
+                                  capture_output=True)
+            if not result.exists():
+                sys.exit(f"{model.stem}: {(said.stdout + said.stderr).strip().splitlines()[-1:]}")
+            found.append(report(model.stem, json.loads(result.read_text())["models"]))
+            print("  " + said.stdout.strip().splitlines()[-1], flush=True)
+    for how, ranked in zip(("as they run", "one kernel after the other"), zip(*found)):
+        differing, right = sum(one.differing for one in ranked), sum(one.right for one in ranked)
+        if differing:
+            print(f"together, {how}: {right} of {differing} pairs ranked right ({100 * right / differing:.1f} %)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Shows what taso does on the machine's GPU, in steps that each have a budget of time:
+
+    scripts/show-gpu BUILD RESULTS [STEP[=SECONDS]...]
+    scripts/show-gpu --table RESULTS
+
+networks   each example network before and after taso-opt: first use, predicted and measured times, agreement, second use
+models     the same of models of others (--models), without measuring their kernels; which operators ran on the host
+ranking    variants of each network, their predicted against their measured order
+repeat     the same kernels measured by three processes
+tests      random configurations of every kind of kernel against the interpreter
+sanitize   a few of them under compute-sanitizer
+record     prices of all example networks (scripts/record-prices), with all that the search makes of them
+
+Results are files, written as they come; what is there already is left alone, so that the same command goes on where it was
+ended. Prices are kept in RESULTS/measured.prices, which begins with those that come with taso, unless --anew says otherwise.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+import steps
+import tables
+
+
+def parsed():
+    parser = argparse.ArgumentParser(prog="scripts/show-gpu", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path, nargs="?", help="a build folder, with tests and the CUDA module")
+    parser.add_argument("results", type=pathlib.Path, nargs="?")
+    parser.add_argument("steps", nargs="*", help="with their seconds; all of them, with "
+                        + " ".join(f"{name}={seconds}" for name, seconds in steps.BUDGETS.items()))
+    parser.add_argument("--table", type=pathlib.Path, metavar="RESULTS", help="print what is there, as Markdown")
+    parser.add_argument("--precision", default="tf32")
+    parser.add_argument("--batch", default=1, type=int)
+    parser.add_argument("--networks", type=lambda text: text.split(","), help="names with commas; all if not given")
+    parser.add_argument("--models", default=[], type=pathlib.Path, metavar="FOLDER", help="its .onnx files")
+    parser.add_argument("--size", default=[], action="append", metavar="NAME=N", help="of an open dimension of models; else 1")
+    parser.add_argument("--limit", default=90, type=float, help="seconds for one command (90)")
+    parser.add_argument("--each", default=15, type=float, help="seconds for the variants of one network (15)")
+    parser.add_argument("--anew", action="store_true", help="begin without the prices that come with taso")
+    parser.add_argument("--record", default="tf32,fp32,fp16:1", metavar="PRECISIONS:BATCHES", help="for the step record")
+    parser.add_argument("--commit", help="what is shown, where git does not know")
+    options = parser.parse_args()
+    if options.table is None and options.results is None:
+        parser.error("BUILD and RESULTS are needed, or --table RESULTS")
+    chosen = []
+    for text in options.steps or steps.STEPS:
+        name, _, seconds = text.partition("=")
+        if name not in steps.STEPS:
+            parser.error(f"there is no step '{name}'; there are {', '.join(steps.STEPS)}")
+        chosen.append((name, float(seconds or steps.BUDGETS[name])))
+    options.steps = chosen
+    return options
+
+
+def commit():
+    known = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=steps.SOURCE, capture_output=True, text=True)
+    return known.stdout.strip() or "unknown"
+
+
+def begin(options):
+    """The place of the work, with its prices, and a word about this run in the results."""
+    options.results.mkdir(parents=True, exist_ok=True)
+    place = steps.Place(options.build.resolve(), options.results.resolve(), options.build.resolve() / "show-gpu",
+                        options.precision, options.batch, limit=options.limit, each=options.each)
+    place.work.mkdir(parents=True, exist_ok=True)
+    if options.networks:
+        place.networks = options.networks
+    elif options.batch != 1:
+        place.networks = steps.SMALL_FIRST
+    if options.models:
+        place.models = sorted(options.models.glob("*.onnx"), key=lambda file: file.stat().st_size)
+    place.sizes = {name: int(size) for name, _, size in (one.partition("=") for one in options.size)}
+    place.record_precisions, _, place.record_batches = options.record.partition(":")
+    shipped = steps.SOURCE / "cost/prices/nvidia-h200.prices"
+    if not place.prices.exists() and not options.anew:
+        shutil.copy(shipped, place.prices)
+    file = options.results / "about.json"
+    about = json.loads(file.read_text()) if file.exists() else []
+    about.append({"date": time.strftime("%Y-%m-%d %H:%M"), "commit": options.commit or commit(),
+                  "command": shlex.join(["scripts/show-gpu", *sys.argv[1:]])})
+    steps.keep(file, about)
+    return place
+
+
+def main():
+    options = parsed()
+    if options.table:
+        print(tables.text_of(options.table), end="")
+        return
+    for program in ("taso-opt", "taso-bench", "taso-networks"):
+        if not os.access(options.build / "bin" / program, os.X_OK):
+            sys.exit(f"show-gpu: {options.build}/bin/{program} is not there: build first")
+    steps.go(options.steps, begin(options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,338 @@
+"""The steps of scripts/show-gpu. Each goes through things to do, within its time; what is done leaves a file in the results, and
+whoever finds the file leaves the thing alone. What failed leaves a file that says why."""
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+SMALL_FIRST = ["squeezenet1_1", "resnet50", "bert_base", "mobilenet_v2", "nasrnn", "nas_cell", "inception_v3", "vit_b_16",
+               "resnext50", "ssd300_resnet50", "nasnet_mobile", "densenet121", "bert_large", "nasnet_large"]
+EXAMPLES = ["small_convnet", "small_transformer"]
+REPEATED = ["inception_v3", "bert_base", "squeezenet1_1", "mobilenet_v2"]
+
+
+class NoGpu(Exception):
+    """That there is none, and why."""
+
+
+@dataclasses.dataclass
+class Done:
+    code: int
+    said: str
+    seconds: float
+    ended_by_us: bool
+
+    def reason(self):
+        lines = [line for line in self.said.strip().splitlines() if line.strip()]
+        if self.ended_by_us:
+            return f"not done after {self.seconds:.0f} s"
+        errors = [line for line in lines if "error" in line]
+        return (errors or lines or [f"exit {self.code}"])[-1]
+
+
+@dataclasses.dataclass
+class Place:
+    """Where things are and how they are to be done."""
+    build: pathlib.Path
+    results: pathlib.Path
+    work: pathlib.Path
+    precision: str = "tf32"
+    batch: int = 1
+    networks: list = dataclasses.field(default_factory=lambda: EXAMPLES + SMALL_FIRST)
+    models: list = dataclasses.field(default_factory=list)
+    sizes: dict = dataclasses.field(default_factory=dict)
+    limit: float = 90       # seconds, for one command
+    each: float = 15        # seconds, for the variants of one network
+    record_precisions: str = "tf32,fp32,fp16"
+    record_batches: str = "1"
+
+    @property
+    def prices(self):
+        return self.results / "measured.prices"
+
+    @property
+    def kind(self):
+        return f"{self.precision}-{self.batch}"
+
+    def program(self, name):
+        return self.build / ("tests" if name.startswith("cost_") else "bin") / name
+
+    def environment(self):
+        """Prices that come with taso do not count, only those in the results."""
+        hidden = self.work / "data"
+        (hidden / "prices").mkdir(parents=True, exist_ok=True)
+        return {**os.environ, "TASO_DATA": str(hidden)}
+
+
+class Clock:
+    def __init__(self, seconds):
+        self.end = time.monotonic() + seconds
+
+    def left(self):
+        return self.end - time.monotonic()
+
+
+def say(text):
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
+
+
+def run(command, seconds, place, **variables):
+    """Interrupts it when its time is up, which lets taso write what it has; ends it if that does not help."""
+    begin = time.monotonic()
+    process = subprocess.Popen([str(one) for one in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               errors="replace", env={**place.environment(), **variables}, start_new_session=True)
+    ended = False
+    for wait, how in ((seconds, signal.SIGINT), (15, signal.SIGKILL), (60, None)):
+        try:
+            said = process.communicate(timeout=max(wait, 1))[0]
+            break
+        except subprocess.TimeoutExpired:
+            ended = True
+            os.killpg(process.pid, how)
+    if "no GPU can be used" in said:
+        raise NoGpu(re.search(r"no GPU can be used.*", said)[0])
+    return Done(process.returncode, said, time.monotonic() - begin, ended)
+
+
+def keep(file, value):
+    """All of it or nothing."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(file.name + ".part")
+    beside.write_text(value if isinstance(value, str) else json.dumps(value, indent=1) + "\n")
+    beside.replace(file)
+
+
+def fail(file, done, clock):
+    """What our budget ended is no failure: another run may have more time."""
+    if not (done.ended_by_us and clock.left() < 1):
+        keep(file, done.reason() + "\n")
+
+
+def write_network(name, place):
+    """The file of an example network."""
+    if name in EXAMPLES:
+        return SOURCE / "examples" / f"{name}.onnx"
+    file = place.work / place.kind / f"{name}.onnx"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        beside = file.with_suffix(".part.onnx")
+        subprocess.run([place.program("taso-networks"), name, "-q", "--batch", str(place.batch), "-o", beside], check=True)
+        beside.replace(file)
+    return file
+
+
+def optimise(model, output, place, seconds, *more):
+    """What taso-opt reports, with how long it took; the reason if there is nothing."""
+    report = place.work / f"{output.stem}.report.json"
+    report.unlink(missing_ok=True)
+    done = run([place.program("taso-opt"), model, "--precision", place.precision, "--prices", place.prices, "--report", report,
+                "--no-certificate", "-q", *more], seconds, place)
+    if not report.exists():
+        return done, None
+    found = {"wall_seconds": done.seconds, "interrupted": done.ended_by_us, "code": done.code, **json.loads(report.read_text())}
+    return done, found
+
+
+def add_up(known, report):
+    """The first use of a network, where it took several runs."""
+    if known is None:
+        return report
+    report["measuring"] = {key: value + report["measuring"][key] for key, value in known["measuring"].items()}
+    report["wall_seconds"] += known["wall_seconds"]
+    return report
+
+
+def networks(place, clock):
+    """Each network, before and after taso-opt: first use, run beside one another, second use."""
+    folder = place.results / "networks" / place.kind
+    for name in place.networks:
+        first, bench, failed = (folder / f"{name}.{what}" for what in ("first.json", "bench.json", "failed.txt"))
+        if bench.exists() or failed.exists():
+            continue
+        if clock.left() < 5:
+            return
+        model, output = write_network(name, place), place.work / place.kind / f"{name}.opt.onnx"
+        output.parent.mkdir(parents=True, exist_ok=True)
+        shapes = shapes_of(model, {}) if name in EXAMPLES else []
+        known = json.loads(first.read_text()) if first.exists() else None
+        if known is None or known["interrupted"] or not output.exists():
+            done, report = optimise(model, output, place, min(clock.left(), place.limit), "-o", output, "--force", "--device",
+                                    "cuda", *shapes)
+            if report is None or done.code not in (0, 130):
+                fail(failed, done, clock)
+                say(f"{name}: {done.reason()}")
+                continue
+            keep(first, add_up(known, report))
+            say(f"{name}: {report['measuring']['kernels']} kernels measured in {report['measuring']['seconds']:.1f} s, "
+                f"taso-opt took {done.seconds:.1f} s{', cut short' if done.ended_by_us else ''}")
+        bench_models(model, output, bench, failed, place, clock, "--profile", "--runs", "200", *shapes)
+    for name in place.networks:
+        again = folder / f"{name}.again.json"
+        if again.exists() or not (folder / f"{name}.bench.json").exists():
+            continue
+        if clock.left() < 3:
+            return
+        model = write_network(name, place)
+        shapes = shapes_of(model, {}) if name in EXAMPLES else []
+        done, report = optimise(model, place.work / f"{name}.again.onnx", place, clock.left(), "--dry-run", "--check", "0",
+                                "--device", "cuda", *shapes)
+        if report is not None and not done.ended_by_us:
+            keep(again, report)
+            say(f"{name}: the second time {report['measuring']['kernels']} kernels measured, {done.seconds:.1f} s")
+
+
+def bench_models(model, output, bench, failed, place, clock, *more):
+    figures = place.work / f"{bench.stem}.figures.json"
+    figures.unlink(missing_ok=True)
+    done = run([place.program("taso-bench"), model, output, "--device", "cuda", "--precision", place.precision, "--prices",
+                place.prices, "--json", figures, *more], min(clock.left(), place.limit), place)
+    if not figures.exists() or done.ended_by_us:
+        fail(failed, done, clock)
+        say(f"{model.stem}: {done.reason()}")
+        return
+    keep(bench.with_suffix(".txt"), done.said)
+    keep(bench, figures.read_text())
+    told = [f"{one['microseconds']['median']:.1f} us (predicted {one.get('predicted_microseconds', 0):.1f}"
+            + (")" if one.get("check", {}).get("agrees", True) else ", DOES NOT AGREE)")
+            for one in json.loads(figures.read_text())["models"]]
+    say(f"{model.stem}: {', after taso-opt '.join(told)}; {done.seconds:.1f} s")
+
+
+def shapes_of(model, sizes):
+    """Arguments that give sizes to open dimensions: those that were asked for by name, else 1."""
+    try:
+        import onnx
+    except ImportError:  # those with open dimensions then fail with a word about it
+        return []
+    graph = onnx.load(model, load_external_data=False).graph
+    weights = {one.name for one in graph.initializer}
+    arguments = []
+    for one in graph.input:
+        dims = one.type.tensor_type.shape.dim
+        if one.name in weights or all(dim.dim_value > 0 for dim in dims):
+            continue
+        extents = [dim.dim_value if dim.dim_value > 0 else sizes.get(dim.dim_param, 1) for dim in dims]
+        arguments += ["--test-input-shape", f"{one.name}:{','.join(map(str, extents))}"]
+    return arguments
+
+
+def models(place, clock):
+    """Models of others, before and after taso-opt: whether the GPU agrees with the reference, and what has no kernel. The
+    kernels are not measured for this; the search goes by what is known."""
+    folder = place.results / "models" / place.precision
+    todo = [one for one in place.models if not any((folder / f"{one.stem}.{end}").exists() for end in ("bench.json", "failed.txt"))]
+    work = place.work / "models"
+    work.mkdir(parents=True, exist_ok=True)
+    shapes = {one: shapes_of(one, place.sizes) for one in todo}
+
+    def prepare(model):
+        output = work / f"{model.stem}.opt.onnx"
+        return model, output, *optimise(model, output, place, min(clock.left(), place.limit), "-o", output, "--force", "--jobs",
+                                        "2", *shapes[model])
+
+    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
+        prepared = list(pool.map(prepare, todo))
+    say(f"{len(todo)} models optimised")
+    for model, output, done, report in prepared:
+        failed = folder / f"{model.stem}.failed.txt"
+        if clock.left() < 3:
+            return
+        if report is None or not output.exists():
+            fail(failed, done, clock)
+            say(f"{model.stem}: {done.reason()}")
+            continue
+        keep(folder / f"{model.stem}.first.json", {**report, "shapes": shapes[model]})
+        bench_models(model, output, folder / f"{model.stem}.bench.json", failed, place, clock, "--no-measuring", "--runs", "20",
+                     *shapes[model])
+
+
+def ranking(place, clock):
+    """Variants of each network, what they were predicted to take and took."""
+    folder = place.results / "ranking" / place.kind
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (one for one in place.networks if one not in EXAMPLES):
+        file, failed = folder / f"{name}.json", folder / f"{name}.failed.txt"
+        if file.exists() or failed.exists():
+            continue
+        if clock.left() < 8:
+            return
+        seconds = min(place.each, clock.left() - 4)
+        done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--seconds",
+                    f"{seconds:.1f}", "--runs", "100", "--json", file, write_network(name, place)], seconds + 30, place)
+        if not file.exists():
+            fail(failed, done, clock)
+        say(f"{name}: {done.said.strip().splitlines()[-1] if file.exists() and done.said.strip() else done.reason()}")
+
+
+def repeat(place, clock):
+    """The same kernels, measured by three processes."""
+    folder = place.results / "repeat"
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = [folder / f"{i}.prices" for i in (1, 2, 3)]
+    left = [one for one in runs if not one.exists()]
+    files = [write_network(name, place) for name in REPEATED]
+    for i, one in enumerate(left):
+        seconds = clock.left() / (len(left) - i) - 3  # to start, and for the last kernel
+        if seconds < 2:
+            return
+        done = run([place.program("cost_repeat"), "--precision", place.precision, "--seconds", f"{seconds:.1f}", "--out", one,
+                    *files], seconds + 30, place)
+        say(done.said.strip().splitlines()[-1] if done.said.strip() else done.reason())
+    done = run([place.program("cost_repeat"), "--compare", *runs], 10, place)
+    keep(folder / "compared.txt", done.said)
+    say(done.said.strip())
+
+
+def tests(place, clock):
+    """Random configurations of every kind of kernel against the interpreter in float64."""
+    file = place.results / "tests.txt"
+    if file.exists():
+        return
+    usual = 100  # seconds, of which a third is not up to the patience of the tests
+    patience = min(1, max(0.1, (clock.left() - usual / 3) / (usual - usual / 3)))
+    done = run([place.program("cost_tests"), "*GPU*", "-d", "yes"], clock.left(), place, TASO_TEST_PATIENCE=f"{patience:.2f}")
+    keep(file, f"{done.said}\nexit {done.code} after {done.seconds:.0f} s{', ended by the budget' if done.ended_by_us else ''}\n")
+    say("\n".join(done.said.strip().splitlines()[-4:]))
+
+
+def sanitize(place, clock):
+    """A few of them under compute-sanitizer."""
+    file = place.results / "sanitize.txt"
+    if file.exists():
+        return
+    done = run([SOURCE / "scripts/sanitize-gpu", place.build.resolve(), "memcheck"], clock.left(), place)
+    keep(file, f"{done.said}\nexit {done.code} after {done.seconds:.0f} s{', ended by the budget' if done.ended_by_us else ''}\n")
+    say("\n".join(done.said.strip().splitlines()[-3:]))
+
+
+def record(place, clock):
+    """Prices of all example networks and of what the search makes of them; goes on where it ended."""
+    done = run([SOURCE / "scripts/record-prices", place.build, place.prices, f"{clock.left() - 10:.0f}"], clock.left(), place,
+               PRECISIONS=place.record_precisions, BATCHES=place.record_batches)
+    with (place.results / "record.txt").open("a") as log:
+        what = f"{place.record_precisions}, batch {place.record_batches}, {done.seconds:.0f} s"
+        log.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {what}\n{done.said}")
+    say(done.said.strip().splitlines()[-1] if done.said.strip() else done.reason())
+
+
+STEPS = {one.__name__: one for one in (networks, models, ranking, repeat, tests, sanitize, record)}
+BUDGETS = {"networks": 260, "models": 60, "ranking": 180, "repeat": 40, "tests": 80, "sanitize": 30, "record": 120}
+
+
+def go(steps, place):
+    """(name, seconds) of each."""
+    for name, seconds in steps:
+        say(f"== {name}, {seconds:.0f} s")
+        begin = time.monotonic()
+        try:
+            STEPS[name](place, Clock(seconds))
+        except NoGpu as trouble:
+            sys.exit(f"show-gpu: {trouble}")
+        say(f"== {name} took {time.monotonic() - begin:.0f} s")

@@ -1,0 +1,185 @@
+"""What scripts/show-gpu found, as Markdown."""
+import json
+import math
+import re
+
+import ranking as ranks
+
+
+def read(file):
+    return json.loads(file.read_text()) if file.exists() else None
+
+
+def table(head, rows):
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def off(predicted, measured):
+    return f"{100 * (predicted / measured - 1):+.1f} %"
+
+
+def times(one):
+    """(predicted and run one after the other, predicted and run as it runs, lanes) of a model of taso-bench's JSON."""
+    run = (one["predicted_microseconds"], one["microseconds"]["median"])
+    lanes = one.get("lanes")
+    if not lanes:
+        return run, run, 1
+    return (lanes["predicted_one_after_the_other"], lanes["one_after_the_other"]), run, lanes["lanes"]
+
+
+def agreement(one):
+    check = one.get("check")
+    return "not checked" if not check else f"{'yes' if check['agrees'] else '**NO**'}, {check['relative_error']:.1e}"
+
+
+def benches(folder):
+    """{name: taso-bench's figures}, in the order in which they were made."""
+    files = sorted(folder.glob("*.bench.json"), key=lambda file: file.stat().st_mtime)
+    return {file.name.removesuffix(".bench.json"): read(file) for file in files}
+
+
+def failures(folder):
+    found = {file.name.removesuffix(".failed.txt"): file.read_text().strip() for file in sorted(folder.glob("*.failed.txt"))}
+    return "".join(f"- {name}: {reason}\n" for name, reason in found.items())
+
+
+def prediction_table(found):
+    rows, offs = [], {"one after the other": [], "as it runs": []}
+    for name, figures in found.items():
+        for which, one in zip(("", ", optimised"), figures["models"]):
+            alone, run, lanes = times(one)
+            offs["one after the other"].append(alone[0] / alone[1] - 1)
+            offs["as it runs"].append(run[0] / run[1] - 1)
+            rows.append([name + which, one["kernels"], f"{alone[0]:.1f}", f"{alone[1]:.1f}", off(*alone), lanes, f"{run[0]:.1f}",
+                         f"{run[1]:.1f}", off(*run)])
+    text = table(["network", "kernels", "one after the other: predicted", "run", "off", "lanes", "as it runs: predicted", "run",
+                  "off"], rows)
+    for how, found_off in offs.items():
+        far = sorted(map(abs, found_off))
+        near = sum(one <= 0.1 for one in far)
+        text += f"\nWithin 10 %, {how}: {near} of {len(far)}, median {100 * far[len(far) // 2]:.1f} % off."
+    return text + "\n"
+
+
+def gain_table(found):
+    rows, ratios = [], []
+    for name, figures in found.items():
+        before, *after = figures["models"]
+        row = [name, f"{before['microseconds']['median']:.1f}"]
+        for one in after[:1]:
+            ratio = one["speed_against_first"]
+            ratios.append(ratio["ratio"])
+            row += [f"{one['microseconds']['median']:.1f}", f"{ratio['ratio']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})"]
+        row += [""] * (4 - len(row)) + [agreement(before), agreement(after[0]) if after else ""]
+        rows.append(row)
+    text = table(["network", "as it came", "optimised", "times as fast", "agrees before", "after"], rows)
+    if ratios:
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        text += f"\nGeometric mean of {len(ratios)}: {mean:.3f} times as fast.\n"
+    return text
+
+
+def first_use_table(folder, names):
+    rows, kernels, seconds = [], 0, 0
+    for name in names:
+        first, again = read(folder / f"{name}.first.json"), read(folder / f"{name}.again.json")
+        if first is None:
+            continue
+        measuring = first["measuring"]
+        kernels, seconds = kernels + measuring["kernels"], seconds + measuring["seconds"]
+        rows.append([name, measuring["kernels"], f"{measuring['seconds']:.1f}",
+                     f"{first['wall_seconds']:.1f}" + (" (cut short)" if first["interrupted"] else ""),
+                     again["measuring"]["kernels"] if again else "", f"{again['measuring']['seconds']:.1f}" if again else "",
+                     f"{again['wall_seconds']:.1f}" if again else ""])
+    text = table(["network", "kernels measured", "seconds of measuring", "seconds in all", "second use: measured",
+                  "seconds of measuring", "in all"], rows)
+    if kernels:
+        text += f"\n{kernels} kernels in {seconds:.0f} seconds, {seconds / kernels:.2f} each.\n"
+    return text
+
+
+def models_table(folder):
+    rows = []
+    for name, figures in benches(folder).items():
+        before, *after = figures["models"]
+        report = read(folder / f"{name}.first.json") or {}
+        given = [one for one in report.get("shapes", []) if not one.startswith("--")]
+        hosts = sorted({one for model in figures["models"] for one in model["on_host"]})
+        rows.append([name + (f" ({', '.join(given[:3])}{', …' if len(given) > 3 else ''})" if given else ""),
+                     " → ".join(str(one["kernels"]) for one in figures["models"]),
+                     " → ".join(f"{one['microseconds']['median']:.1f}" for one in figures["models"]), agreement(before),
+                     agreement(after[0]) if after else "", ", ".join(hosts)])
+    return table(["model", "kernels", "microseconds", "agrees before", "after", "on the host"], rows)
+
+
+def part(right, differing):
+    return f"{right} of {differing}" + (f", {100 * right / differing:.1f} %" if differing else "")
+
+
+def ranking_table(folder):
+    rows, sums = [], [[0, 0], [0, 0]]
+    for file in sorted(folder.glob("*.json"), key=lambda one: one.stat().st_mtime):
+        models = read(file)["models"]
+        if not models:
+            continue
+        row = [file.stem, len(models)]
+        for sum_of, found in zip(sums, ranks.rankings(models)):
+            sum_of[0] += found.differing
+            sum_of[1] += found.right
+            took = [one.took for one in found.variants]
+            offs = found.offs()
+            row += [f"{min(took):.0f} to {max(took):.0f}", f"{100 * offs[len(offs) // 2]:+.1f} %",
+                    part(found.right, found.differing)]
+        rows.append(row)
+    rows.append(["together", "", *(cell for differing, right in sums for cell in ("", "", part(right, differing)))])
+    return table(["network", "variants", "as they run: µs", "predicted, median off", "pairs ranked right",
+                  "one after the other: µs", "predicted, median off", "pairs ranked right"], rows)
+
+
+def tests_text(text):
+    """What Catch2 counted, and how many configurations of each kind."""
+    lines = re.findall(r"^\s*(.*: \d+ configurations checked.*)$", text, re.MULTILINE)
+    lines += re.findall(r"^(?:test cases|assertions|All tests passed|=+ ERROR SUMMARY|exit).*$", text, re.MULTILINE)
+    return "".join(f"- {line.strip()}\n" for line in lines)
+
+
+def text_of(results):
+    sections = []
+    about = read(results / "about.json") or []
+    figures = [one for folder in ("networks", "models") for kind in sorted((results / folder).glob("*"))
+               for one in benches(kind).values()]
+    device = figures[0]["device"] if figures else "a GPU"
+    head = f"# Shown on {device}\n\n"
+    if figures:
+        head += f"{figures[0]['device']}, {figures[0]['versions']}. Times in microseconds, medians.\n"
+    for one in about:
+        head += f"\n- {one['date']}, commit {one['commit']}: `{one['command']}`"
+    sections.append(head + "\n")
+    for folder in sorted((results / "networks").glob("*")):
+        found = benches(folder)
+        precision, batch = folder.name.rsplit("-", 1)
+        title = f"{precision}, batch {batch}"
+        if found:
+            sections.append(f"## Before and after taso-opt: {title}\n\n" + gain_table(found))
+            sections.append(f"## Predicted and measured: {title}\n\n" + prediction_table(found))
+        sections.append(f"## First use: {title}\n\n" + first_use_table(folder, found))
+        if failures(folder):
+            sections.append(f"Not run, {title}:\n\n" + failures(folder))
+    for folder in sorted((results / "models").glob("*")):
+        sections.append(f"## Models of others: {folder.name}\n\n" + models_table(folder))
+        if failures(folder):
+            sections.append("Not run:\n\n" + failures(folder))
+    for folder in sorted((results / "ranking").glob("*")):
+        sections.append(f"## Variants ranked: {folder.name.rsplit('-', 1)[0]}, batch {folder.name.rsplit('-', 1)[1]}\n\n"
+                        + ranking_table(folder))
+        if failures(folder):
+            sections.append("Not run:\n\n" + failures(folder))
+    compared = results / "repeat/compared.txt"
+    if compared.exists():
+        sections.append(f"## The same kernels measured three times\n\n```\n{compared.read_text().strip()}\n```\n")
+    for name, title in (("tests", "Random configurations against the interpreter in float64"),
+                        ("sanitize", "Under compute-sanitizer")):
+        if (results / f"{name}.txt").exists():
+            sections.append(f"## {title}\n\n" + tests_text((results / f"{name}.txt").read_text()))
+    return "\n".join(sections)

@@ -1,0 +1,191 @@
+"""scripts/show-gpu with programs that only pretend to have a GPU: what is done once is done, what fails is told, and the tables."""
+
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+
+import pytest
+from onnx import TensorProto, helper, save
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import ranking  # noqa: E402
+
+# Every program is this one: it notes how it was called, and makes up what it is asked for.
+FAKE = r'''#!{python}
+import json, os, pathlib, sys, time
+name, arguments = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
+with open(os.environ["CALLS"], "a") as calls:
+    calls.write(" ".join([name, *arguments]) + "\n")
+def given(flag):
+    return pathlib.Path(arguments[arguments.index(flag) + 1]) if flag in arguments else None
+if os.environ.get("NO_GPU") and "cuda" in arguments:
+    sys.exit(name + ": error: no GPU can be used: it is elsewhere")
+if any("broken" in one for one in arguments):
+    sys.exit(name + ": error: broken.onnx: cannot run If: control flow")
+def model(file, median, predicted, **more):
+    times = {{"median": median, "5_percent": median - 0.1, "95_percent": median + 0.1, "runs": 100}}
+    return {{"model": str(file), "microseconds": times,
+            "predicted_microseconds": predicted, "kernels": 7, "on_host": [], **more}}
+device = {{"device": "Some GPU", "versions": "driver 1"}}
+if name == "taso-networks":
+    given("-o").write_text("a network")
+elif name == "taso-opt":
+    time.sleep(float(os.environ.get("SLOW", 0)))
+    if given("-o"):
+        given("-o").write_text("optimised")
+    kernels = 0 if "--dry-run" in arguments else 12
+    given("--report").write_text(json.dumps({{"measuring": {{"kernels": kernels, "seconds": kernels / 10}}}}))
+elif name == "taso-bench":
+    agrees = {{"check": {{"agrees": True, "relative_error": 0.001}}}}
+    lanes = {{"lanes": {{"lanes": 2, "one_after_the_other": 130.0, "predicted_one_after_the_other": 156.0}}}}
+    given("--json").write_text(json.dumps({{**device, "models": [
+        model(arguments[0], 100.0, 95.0, **agrees, **lanes),
+        model(arguments[1], 80.0, 100.0, **agrees, on_host=["Loop"] if "--no-measuring" in arguments else [],
+              speed_against_first={{"ratio": 1.25, "low": 1.2, "high": 1.3}})]}}))
+elif name == "cost_variants":
+    variants = [model(1, 10.0, 11.0), model(2, 20.0, 19.0), model(3, 30.0, 18.0)]
+    given("--json").write_text(json.dumps({{**device, "models": variants}}))
+elif name == "cost_repeat":
+    print("3 calls in 3 runs; largest from smallest: median 0.50 %")
+    if given("--out"):
+        given("--out").write_text("prices")
+elif name == "cost_tests":
+    print("  convolutions: 200 configurations checked, in 420 ways\nAll tests passed (1955 assertions in 5 test cases)")
+'''
+
+
+@pytest.fixture
+def build(tmp_path):
+    for name in ("bin/taso-opt", "bin/taso-bench", "bin/taso-networks", "tests/cost_variants", "tests/cost_repeat",
+                 "tests/cost_tests"):
+        file = tmp_path / "build" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(FAKE.format(python=sys.executable))
+        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+    return tmp_path / "build"
+
+
+def show(tmp_path, *arguments, **variables):
+    """(exit code, what it said, the programs that it called)."""
+    calls = tmp_path / "calls"
+    calls.write_text("")
+    done = subprocess.run([sys.executable, HERE / "show.py", *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "CALLS": str(calls), **variables})
+    return done.returncode, done.stdout + done.stderr, calls.read_text().splitlines()
+
+
+def names(calls):
+    return [call.split()[0] for call in calls]
+
+
+def test_what_is_done_is_done_once(build, tmp_path):
+    command = (build, tmp_path / "results", "networks=60", "--networks", "squeezenet1_1,resnet50")
+    code, said, calls = show(tmp_path, *command)
+    assert code == 0, said
+    one = ["taso-networks", "taso-opt", "taso-bench"]
+    assert names(calls) == [*one, *one, "taso-opt", "taso-opt"], calls
+    assert show(tmp_path, *command)[2] == []
+    (tmp_path / "results/networks/tf32-1/resnet50.bench.json").unlink()
+    assert names(show(tmp_path, *command)[2]) == ["taso-bench"]
+    assert len(json.loads((tmp_path / "results/about.json").read_text())) == 3
+
+
+def test_nothing_begins_without_time(build, tmp_path):
+    steps = [f"{one}=0" for one in ("networks", "models", "ranking", "repeat")]
+    code, said, calls = show(tmp_path, build, tmp_path / "results", *steps, "--networks", "resnet50")
+    assert code == 0 and not {"taso-opt", "taso-bench", "cost_variants"} & set(names(calls)), (said, calls)
+
+
+def test_what_was_cut_short_is_gone_on_with_and_added_up(build, tmp_path):
+    first = tmp_path / "results/networks/tf32-1/resnet50.first.json"
+    first.parent.mkdir(parents=True)
+    first.write_text(json.dumps({"interrupted": True, "wall_seconds": 100, "measuring": {"kernels": 30, "seconds": 3}}))
+    code, said, calls = show(tmp_path, build, tmp_path / "results", "networks=60", "--networks", "resnet50")
+    assert code == 0 and names(calls)[:3] == ["taso-networks", "taso-opt", "taso-bench"], (said, calls)
+    found = json.loads(first.read_text())
+    assert found["measuring"] == {"kernels": 42, "seconds": 4.2} and found["wall_seconds"] > 100 and not found["interrupted"]
+
+
+def test_the_budget_ends_a_command_and_that_is_no_failure(build, tmp_path):
+    command = (build, tmp_path / "results", "networks=6", "--networks", "resnet50")
+    code, said, calls = show(tmp_path, *command, SLOW="30")
+    assert code == 0 and "not done after 6 s" in said, said
+    assert not list((tmp_path / "results/networks").rglob("*"))[1:], "nothing was done, nothing failed"
+    # One command has a limit of its own: what takes longer has failed.
+    code, said, calls = show(tmp_path, *command, "--limit", "1", SLOW="30")
+    assert "not done after 1 s" in (tmp_path / "results/networks/tf32-1/resnet50.failed.txt").read_text(), said
+
+
+def test_models_get_sizes_and_failures_are_told(build, tmp_path):
+    (tmp_path / "models").mkdir()
+    for name, shape in (("open", ["N", 3, "length"]), ("fixed", [2, 3]), ("broken", [1])):
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)])
+        save(helper.make_model(graph), tmp_path / f"models/{name}.onnx")
+    command = (build, tmp_path / "results", "models=60", "--models", tmp_path / "models", "--size", "length=8")
+    code, said, calls = show(tmp_path, *command)
+    assert code == 0, said
+    assert all(("x:1,3,8" in call) == ("open.onnx" in call) for call in calls), calls
+    assert sum("--no-measuring" in call for call in calls) == 2
+    assert show(tmp_path, *command)[2] == []
+    code, text, _ = show(tmp_path, "--table", tmp_path / "results")
+    assert "open (x:1,3,8)" in text and "| Loop |" in text
+    assert "- broken: taso-opt: error: broken.onnx: cannot run If: control flow" in text
+
+
+def test_without_a_gpu_it_says_so_in_one_line(build, tmp_path):
+    code, said, calls = show(tmp_path, build, tmp_path / "results", "--networks", "resnet50", NO_GPU="1")
+    assert code == 1 and said.strip().splitlines()[-1] == "show-gpu: no GPU can be used: it is elsewhere"
+    assert names(calls) == ["taso-networks", "taso-opt"]
+
+
+@pytest.mark.parametrize("arguments, word", [((), "BUILD and RESULTS are needed"), (("b", "r", "netwoks=3"), "no step 'netwoks'"),
+                                             (("nowhere", "r"), "build first")])
+def test_mistakes_are_told(arguments, word, tmp_path):
+    code, said, _ = show(tmp_path, *arguments)
+    assert code != 0 and word in said
+
+
+def test_tables(build, tmp_path):
+    steps = ("networks=60", "ranking=60", "repeat=30", "tests=30")
+    code, said, calls = show(tmp_path, build, tmp_path / "results", *steps, "--networks", "small_convnet,resnet50",
+                             "--commit", "abc")
+    assert code == 0, said
+    assert sum("--compare" in call for call in calls) == 1 and names(calls).count("cost_repeat") == 4
+    code, text, _ = show(tmp_path, "--table", tmp_path / "results")
+    assert code == 0, text
+    assert text.startswith("# Shown on Some GPU\n") and "commit abc: `scripts/show-gpu " in text
+    assert "| resnet50 | 100.0 | 80.0 | 1.250 (1.200 to 1.300) | yes, 1.0e-03 | yes, 1.0e-03 |" in text
+    assert "| resnet50 | 7 | 156.0 | 130.0 | +20.0 % | 2 | 95.0 | 100.0 | -5.0 % |" in text
+    assert "Within 10 %, one after the other: 0 of 4" in text and "Within 10 %, as it runs: 2 of 4" in text
+    assert "| resnet50 | 12 | 1.2 |" in text and "24 kernels in 2 seconds, 0.10 each" in text
+    assert "| together |  |  |  | 2 of 3, 66.7 % |  |  | 2 of 3, 66.7 % |" in text
+    assert "median 0.50 %" in text and "- convolutions: 200 configurations checked, in 420 ways" in text
+    for line in text.splitlines():  # every row as wide as its table
+        assert not line.startswith("|") or line.endswith("|"), line
+
+
+def variant(name, took, predicted, lanes=None, spread=0.1):
+    times = {"median": took, "5_percent": took - spread, "95_percent": took + spread, "runs": 100}
+    one = {"model": name, "microseconds": times, "predicted_microseconds": predicted}
+    return one | ({"lanes": lanes} if lanes else {})
+
+
+def test_pairs_within_noise_are_not_judged():
+    as_run, _ = ranking.rankings([variant("a", 100, 100), variant("b", 100.4, 90), variant("c", 110, 105)])
+    assert (as_run.pairs, as_run.differing, as_run.right) == (3, 2, 2)
+    as_run, _ = ranking.rankings([variant("a", 100, 100, spread=30), variant("b", 105, 90, spread=30)])
+    assert as_run.differing == 0
+
+
+def test_both_orders_are_judged_by_their_own_predictions():
+    slow_alone = {"one_after_the_other": 300.0, "predicted_one_after_the_other": 290.0}
+    as_run, alone = ranking.rankings([variant("a", 100, 90, slow_alone), variant("b", 120, 130)])
+    assert (as_run.differing, as_run.right) == (1, 1) and (alone.differing, alone.right) == (1, 1)
+    assert alone.variants[0].took == 300 and [one.name for one in as_run.variants] == ["a", "b"]
