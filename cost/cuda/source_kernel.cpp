@@ -80,8 +80,8 @@ std::vector<char> compile(const std::string& source, int capability) {
   ProgramEnd end;
   demand(nvrtcCreateProgram(&end.program, source.c_str(), "kernel.cu", 0, nullptr, nullptr), "a program");
   const std::string architecture = fmt::format("--gpu-architecture=sm_{}", capability);
-  const char* const options[] = {architecture.c_str(), "--std=c++17"};
-  const nvrtcResult status = nvrtcCompileProgram(end.program, 2, options);
+  const char* const options[] = {architecture.c_str(), "--std=c++17", "-default-device"};
+  const nvrtcResult status = nvrtcCompileProgram(end.program, 3, options);
   if (status != NVRTC_SUCCESS) {
     std::size_t size = 0;
     std::string log;

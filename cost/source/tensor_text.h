@@ -113,11 +113,24 @@ __device__ inline word turned_place(int k, int chunk) {
 __device__ inline word rounded(word x) { return bits(from_bits(x) * 1.000336914f); }
 /// What the hardware takes of a number, and what it leaves out. Together they have 22 of its 24 bits.
 __device__ inline word upper(word x) { return x & 0xffffe000u; }
+/// The same for numbers that are not infinite: less to do, and nearer to them.
+__device__ inline word nearest(word x) { return upper(rounded(x)); }
+__device__ inline word difference(word x, word y) { return bits(from_bits(x) - from_bits(y)); }
+struct Quickly { static constexpr bool is_careful = false; };
+struct Carefully { static constexpr bool is_careful = true; };
 /// For the products with what is left out: infinity times a rest of nothing is not to be no number.
 __device__ inline word finite(word x) { return (x & 0x7f800000u) == 0x7f800000u ? 0 : x; }
 __device__ inline word lower(word x) {
-  return upper(x) == x ? 0 : rounded(bits(from_bits(x) - from_bits(upper(x))));
+  return upper(x) == x ? 0 : rounded(difference(x, upper(x)));
 }
+template <bool is_careful>
+__device__ inline void take_apart(word& x, word& rest) {
+  const word first = is_careful ? upper(x) : nearest(x);
+  rest = is_careful ? lower(x) : difference(x, first);
+  x = first;
+}
+template <bool is_careful>
+__device__ inline word usable(word x) { return is_careful ? finite(x) : x; }
 )";
 
 /// From the begin of the kernel to the sums of a block. `left` and `right` are the factors, `row_at` and `depth_at` are
@@ -202,86 +215,114 @@ inline constexpr std::string_view tensor_sums = R"(
       if (begin + s < end) copy_right(begin + s, s);
   }
   wait_for_earlier_kernels();
-  let_next_kernel_begin();
-#pragma unroll
-  for (int s = 0; s < stages - 1; ++s) {
-    if (begin + s < end) {
-      if (!is_right_weight) copy_right(begin + s, s);
-      copy_left(begin + s, s);
-    }
-    end_of_copies();
-  }
+  // Blocks of the next kernel are put where there is room, which is not where they would share the work evenly. That costs
+  // more than it saves where there is much to multiply.
+  if (!is_exact) let_next_kernel_begin();
   float sums[parts_down][parts_across][4];
-#pragma unroll
-  for (int i = 0; i < parts_down; ++i)
-#pragma unroll
-    for (int j = 0; j < parts_across; ++j)
-#pragma unroll
-      for (int e = 0; e < 4; ++e) sums[i][j][e] = 0;
   const int warp_row = warp % warps_down * warp_rows, warp_column = warp / warps_down * warp_columns;
-  int stage = 0;
-  for (int s = begin; s < end; ++s) {
-    wait_for_copies<stages - 2>();
-    __syncthreads();
-    const int next = s + stages - 1, next_stage = stage == 0 ? stages - 1 : stage - 1;
-    if (next < end) {
-      copy_right(next, next_stage);
-      copy_left(next, next_stage);
-    }
-    end_of_copies();
-    const word a_at = memory + static_cast<word>(stage * stage_bytes), b_at = a_at + left_bytes;
-    // Which column of the depth stands where in a fragment does not matter as long as it is the same for both factors: a
-    // thread takes what lies side by side.
+  const auto add_up = [&](auto care) {
+    constexpr bool is_careful = decltype(care)::is_careful;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      word a[parts_down][2][4], b[parts_across][4];
-#pragma unroll
-      for (int i = 0; i < parts_down; ++i)
-#pragma unroll
-        for (int e = 0; e < 2; ++e) fetch(a[i][e], a_at + place(warp_row + i * 16 + e * 8 + g, half * 4 + t));
-      if (!are_columns_neighbours) {
-#pragma unroll
-        for (int j = 0; j < parts_across; ++j) fetch(b[j], b_at + place(warp_column + j * 8 + g, half * 4 + t));
-      } else if (in_chunk == 4) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-#pragma unroll
-          for (int j = 0; j < parts_across; j += 4) {
-            word v[4];
-            fetch(v, b_at + turned_place(half * 16 + t * 4 + e, warp_column / 4 + j * 2 + g));
-#pragma unroll
-            for (int f = 0; f < 4; ++f) b[j + f][e] = v[f];
-          }
-      } else {
-#pragma unroll
-        for (int e = 0; e < 4; ++e)
-#pragma unroll
-          for (int j = 0; j < parts_across; j += 8) {
-            word v[4], w[4];
-            fetch(v, b_at + turned_place(half * 32 + t * 8 + 2 * e, warp_column / 8 + j + g));
-            fetch(w, b_at + turned_place(half * 32 + t * 8 + 2 * e + 1, warp_column / 8 + j + g));
-#pragma unroll
-            for (int f = 0; f < 4; ++f) {
-              b[j + 2 * f][e] = low_halves(v[f], w[f]);
-              b[j + 2 * f + 1][e] = high_halves(v[f], w[f]);
-            }
-          }
+    for (int s = 0; s < stages - 1; ++s) {
+      if (begin + s < end) {
+        if (!is_right_weight || is_careful) copy_right(begin + s, s);
+        copy_left(begin + s, s);
       }
-      if (is_exact) {  // the products of both parts, but for that of what is left out twice, which is too small to matter
-        word a_rest[parts_down][2][4], b_rest[parts_across][4];
+      end_of_copies();
+    }
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
+    for (int i = 0; i < parts_down; ++i)
 #pragma unroll
-          for (int i = 0; i < parts_down; ++i)
+      for (int j = 0; j < parts_across; ++j)
 #pragma unroll
-            for (int f = 0; f < 2; ++f) {
-              a_rest[i][f][e] = lower(a[i][f][e]);
-              a[i][f][e] = upper(a[i][f][e]);
+        for (int e = 0; e < 4; ++e) sums[i][j][e] = 0;
+    int stage = 0;
+    for (int s = begin; s < end; ++s) {
+      wait_for_copies<stages - 2>();
+      __syncthreads();
+      const int next = s + stages - 1, next_stage = stage == 0 ? stages - 1 : stage - 1;
+      if (next < end) {
+        copy_right(next, next_stage);
+        copy_left(next, next_stage);
+      }
+      end_of_copies();
+      const word a_at = memory + static_cast<word>(stage * stage_bytes), b_at = a_at + left_bytes;
+      // Which column of the depth stands where in a fragment does not matter as long as it is the same for both factors: a
+      // thread takes what lies side by side.
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        word a[parts_down][2][4], b[parts_across][4];
+#pragma unroll
+        for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+          for (int e = 0; e < 2; ++e) fetch(a[i][e], a_at + place(warp_row + i * 16 + e * 8 + g, half * 4 + t));
+        if (!are_columns_neighbours) {
+#pragma unroll
+          for (int j = 0; j < parts_across; ++j) fetch(b[j], b_at + place(warp_column + j * 8 + g, half * 4 + t));
+        } else if (in_chunk == 4) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+#pragma unroll
+            for (int j = 0; j < parts_across; j += 4) {
+              word v[4];
+              fetch(v, b_at + turned_place(half * 16 + t * 4 + e, warp_column / 4 + j * 2 + g));
+#pragma unroll
+              for (int f = 0; f < 4; ++f) b[j + f][e] = v[f];
+            }
+        } else {
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+#pragma unroll
+            for (int j = 0; j < parts_across; j += 8) {
+              word v[4], w[4];
+              fetch(v, b_at + turned_place(half * 32 + t * 8 + 2 * e, warp_column / 8 + j + g));
+              fetch(w, b_at + turned_place(half * 32 + t * 8 + 2 * e + 1, warp_column / 8 + j + g));
+#pragma unroll
+              for (int f = 0; f < 4; ++f) {
+                b[j + 2 * f][e] = low_halves(v[f], w[f]);
+                b[j + 2 * f + 1][e] = high_halves(v[f], w[f]);
+              }
+            }
+        }
+        if (is_exact) {  // the products of both parts, but for that of what is left out twice, which is too small to matter
+          word a_rest[parts_down][2][4], b_rest[parts_across][4];
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+#pragma unroll
+            for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+              for (int f = 0; f < 2; ++f) take_apart<is_careful>(a[i][f][e], a_rest[i][f][e]);
+#pragma unroll
+            for (int j = 0; j < parts_across; ++j) take_apart<is_careful>(b[j][e], b_rest[j][e]);
+          }
+          // One sum after the other, so that none waits for its last product.
+#pragma unroll
+          for (int q = 0; q < 4; q += 2) {
+#pragma unroll
+            for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+              for (int j = 0; j < parts_across; ++j)
+                Instruction<element>::multiply(sums[i][j], a_rest[i][0][q], a_rest[i][1][q], a_rest[i][0][q + 1],
+                                               a_rest[i][1][q + 1], usable<is_careful>(b[j][q]),
+                                               usable<is_careful>(b[j][q + 1]));
+#pragma unroll
+            for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+              for (int j = 0; j < parts_across; ++j)
+                Instruction<element>::multiply(sums[i][j], usable<is_careful>(a[i][0][q]),
+                                               usable<is_careful>(a[i][1][q]), usable<is_careful>(a[i][0][q + 1]),
+                                               usable<is_careful>(a[i][1][q + 1]), b_rest[j][q], b_rest[j][q + 1]);
+          }
+        } else if (in_chunk == 4) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+#pragma unroll
+            for (int i = 0; i < parts_down; ++i) {
+              a[i][0][e] = rounded(a[i][0][e]);
+              a[i][1][e] = rounded(a[i][1][e]);
             }
 #pragma unroll
-          for (int j = 0; j < parts_across; ++j) {
-            b_rest[j][e] = lower(b[j][e]);
-            b[j][e] = upper(b[j][e]);
+            for (int j = 0; j < parts_across; ++j) b[j][e] = rounded(b[j][e]);
           }
         }
 #pragma unroll
@@ -289,34 +330,25 @@ inline constexpr std::string_view tensor_sums = R"(
 #pragma unroll
           for (int i = 0; i < parts_down; ++i)
 #pragma unroll
-            for (int j = 0; j < parts_across; ++j) {
-              Instruction<element>::multiply(sums[i][j], a_rest[i][0][q], a_rest[i][1][q], a_rest[i][0][q + 1],
-                                             a_rest[i][1][q + 1], finite(b[j][q]), finite(b[j][q + 1]));
-              Instruction<element>::multiply(sums[i][j], finite(a[i][0][q]), finite(a[i][1][q]), finite(a[i][0][q + 1]),
-                                             finite(a[i][1][q + 1]), b_rest[j][q], b_rest[j][q + 1]);
-            }
-      } else if (in_chunk == 4) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-#pragma unroll
-          for (int i = 0; i < parts_down; ++i) {
-            a[i][0][e] = rounded(a[i][0][e]);
-            a[i][1][e] = rounded(a[i][1][e]);
-          }
-#pragma unroll
-          for (int j = 0; j < parts_across; ++j) b[j][e] = rounded(b[j][e]);
-        }
+            for (int j = 0; j < parts_across; ++j)
+              Instruction<element>::multiply(sums[i][j], a[i][0][q], a[i][1][q], a[i][0][q + 1], a[i][1][q + 1], b[j][q],
+                                             b[j][q + 1]);
       }
-#pragma unroll
-      for (int q = 0; q < 4; q += 2)
-#pragma unroll
-        for (int i = 0; i < parts_down; ++i)
-#pragma unroll
-          for (int j = 0; j < parts_across; ++j)
-            Instruction<element>::multiply(sums[i][j], a[i][0][q], a[i][1][q], a[i][0][q + 1], a[i][1][q + 1], b[j][q],
-                                           b[j][q + 1]);
+      stage = stage + 1 == stages ? 0 : stage + 1;
     }
-    stage = stage + 1 == stages ? 0 : stage + 1;
+  };
+  add_up(Quickly());
+  if (is_exact) {
+    // That was without regard to infinities. Where there were some, sums are not finite, and are made once more.
+    float nothing = 0;
+#pragma unroll
+    for (int i = 0; i < parts_down; ++i)
+#pragma unroll
+      for (int j = 0; j < parts_across; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) nothing += sums[i][j][e] * 0;
+    if (__syncthreads_or(nothing == 0 ? 0 : 1)) add_up(Carefully());
+    let_next_kernel_begin();
   }
 
   // Each block of the cluster adds up a part of the tile's rows. What a block has is written where copies came before, and

@@ -87,8 +87,8 @@ std::string DeviceCompiler::complaints(const std::string& source) const {
   check(create && compile && log_size && log && destroy, "NVRTC has the functions that it is documented to have");
   Program program = nullptr;
   if (create(&program, source.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0) return "no program could be made";
-  const char* const options[] = {"--gpu-architecture=sm_90", "--disable-warnings", "--std=c++17"};
-  const int status = compile(program, 3, options);
+  const char* const options[] = {"--gpu-architecture=sm_90", "--disable-warnings", "--std=c++17", "-default-device"};
+  const int status = compile(program, 4, options);
   std::size_t size = 0;
   log_size(program, &size);
   std::string said(size, '\0');
