@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Times ONNX models in PyTorch (eager and compiled), in XLA and, if its programs are given, in taso, and compares them.
 
-Every framework runs in a process of its own, and all of a model are timed in turn, in one run: A B C, taso, C B A.
+Every framework runs in a process of its own, and all of a model are timed in turn, in one run: A B C, taso, C B A. A run that
+was cut off goes on where it ended, with the same command.
 """
 
 import argparse
 import concurrent.futures
 import datetime
+import json
 import os
 import pathlib
 import shlex
-import subprocess
+import signal
 import sys
 import tempfile
 import time
@@ -18,8 +20,10 @@ import time
 import numpy
 
 import report
-from jobs import LOAD_LIMIT, Job, Programs, operators_of
-from processes import Failure, Worker
+from jobs import Job
+from processes import Failure, ask_gpu
+from programs import Programs
+from schedule import Schedule
 
 
 def parse():
@@ -35,18 +39,31 @@ def parse():
     parser.add_argument("--rounds", type=int, default=2, help="turns in which they are timed (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
     parser.add_argument("--device", choices=["auto", "cpu"], default="auto", help="a GPU if there is one, or not")
-    parser.add_argument("--compile-limit", type=float, default=60, metavar="S",
-                        help="seconds for compiling one network in one framework (%(default)s)")
-    parser.add_argument("--precompile", type=int, metavar="N",
-                        help="compile N networks at once into torch's cache before anything is timed (half the processors)")
-    parser.add_argument("--time-limit", type=float, metavar="S", help="begin no further model after so many seconds")
+    parser.add_argument("--compile-limit", type=float, default=180, metavar="S",
+                        help="seconds for tracing and compiling one network in one framework, as far as that needs no GPU "
+                             "(%(default)s)")
+    parser.add_argument("--gpu-limit", type=float, default=90, metavar="S",
+                        help="seconds for what one of them has to do on the GPU before it is timed: XLA's compiling, warming up "
+                             "(%(default)s)")
+    parser.add_argument("--parallel", type=int, default=max((os.cpu_count() or 2) - 2, 2), metavar="N",
+                        help="so many processes read, trace and compile at once (%(default)s)")
+    parser.add_argument("--ahead", type=int, default=20, metavar="N",
+                        help="of so many rows there are processes at once: memory is what they cost (%(default)s)")
+    parser.add_argument("--xla-together", type=int, default=1, metavar="N",
+                        help="let XLA compile so many convolutional networks at once; they then try kernels on a GPU that "
+                             "they share (%(default)s)")
+    parser.add_argument("--time-limit", type=float, metavar="S", help="for everything: what is late is not timed")
     parser.add_argument("--taso-bench", type=pathlib.Path, metavar="PROGRAM", help="to time our plans too")
     parser.add_argument("--taso-opt", type=pathlib.Path, metavar="PROGRAM", help="to optimise the models first")
+    parser.add_argument("--optimised", type=pathlib.Path, metavar="FOLDER",
+                        help="with optimised models, for which taso-opt is not asked: NETWORK.PRECISION.onnx or NETWORK.onnx")
     parser.add_argument("--taso-networks", type=pathlib.Path, metavar="PROGRAM", help="to make models that are only named")
     parser.add_argument("--opt-arguments", default="--device cuda --check 0", help="for taso-opt ('%(default)s')")
     parser.add_argument("--bench-arguments", default="", help="for taso-bench, beside what is needed")
     parser.add_argument("--taso-limit", type=float, default=180, metavar="S", help="seconds for one run of these")
-    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="rewritten after every model")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
+                        help="rewritten after every model; rows that are complete there are not measured again")
+    parser.add_argument("--anew", action="store_true", help="measure everything, whatever is in the file of --json")
     parser.add_argument("--work", type=pathlib.Path, metavar="FOLDER", help="for logs and models made here (a temporary one)")
     settings = parser.parse_args()
     for name, known in (("frameworks", {"eager", "compile", "xla"}), ("layouts", {"contiguous", "channels_last"}),
@@ -64,6 +81,9 @@ def parse():
             parser.error(f"--{name.replace('_', '-')}: {program} is no program")
         if program:
             setattr(settings, name, program.resolve())
+    if min(settings.parallel, settings.ahead, settings.xla_together) < 1:
+        parser.error("--parallel, --ahead and --xla-together begin at 1")
+    settings.on_gpu = gpu_is_there(settings)
     return settings
 
 
@@ -71,46 +91,44 @@ def gpu_is_there(settings):
     return settings.device != "cpu" and any(pathlib.Path(name).exists() for name in ("/dev/nvidia0", "/dev/nvidiactl"))
 
 
-def driver_version():
-    try:
-        return subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
-                              text=True, timeout=20).stdout.split("\n")[0].strip() or "unknown"
-    except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
+def make_jobs(settings, folder, say):
+    """In the order of the precisions, then of the models."""
+    programs = Programs(settings, folder)
 
-
-def precompile(jobs, settings, folder, say):
-    """Fills torch's cache of compiled networks, many at once: nothing is timed meanwhile, so nobody is disturbed."""
-    parallel = settings.precompile
-    if parallel is None:
-        parallel = (os.cpu_count() or 2) // 2 if gpu_is_there(settings) else 0
-    wanted = [(job, one) for job in jobs for one in job.variants() if one["framework"] == "compile"]
-    if parallel < 2 or not wanted:
-        return
-    wanted.sort(key=lambda pair: -len(operators_of(pair[0].model)))  # the longest first, so that none is last alone
-    started = time.monotonic()
-
-    def compile_one(job, one):
-        worker = Worker(one, folder / f"{job.name}.precompile.log", {"TORCHINDUCTOR_COMPILE_THREADS": "2"})
+    def model(name):
         try:
-            worker.wait(LOAD_LIMIT)
-            worker.ask(settings.compile_limit, do="trace")
-            return True
+            return programs.model(name)
         except Failure as failure:
-            if "not done" in str(failure):
-                job.skipped[(one["framework"], one["layout"])] = f"{one['layout']}: compiling was {failure}"
-            return False
-        finally:
-            worker.end()
+            say(f"{name}: {failure}")
+            return None
 
-    with concurrent.futures.ThreadPoolExecutor(parallel) as pool:
-        done = sum(pool.map(lambda pair: compile_one(*pair), wanted))
-    say(f"torch.compile: {done} of {len(wanted)} compiled ahead in {time.monotonic() - started:.0f} s, {parallel} at once")
+    with concurrent.futures.ThreadPoolExecutor(min(settings.parallel, 4)) as pool:
+        models = [one for one in pool.map(model, dict.fromkeys(settings.models)) if one]
+    return [Job(one, precision, settings, folder, programs, say) for precision in settings.precision for one in models]
+
+
+def key_of(row):
+    return row["model"], row["precision"], row["batch"]
+
+
+def earlier_report(settings, say):
+    """What the file of --json holds, if it is to be gone on with."""
+    if settings.anew or not settings.json or not settings.json.exists():
+        return None
+    try:
+        found = json.loads(settings.json.read_text())
+        if found["schema_version"] == report.SCHEMA:
+            return found
+        say(f"{settings.json} is of another version: everything is measured anew")
+    except (ValueError, KeyError) as error:
+        say(f"{settings.json} cannot be read ({error}): everything is measured anew")
+    return None
 
 
 def main():
     settings = parse()
     began = time.monotonic()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no process stays behind
     folder = settings.work or pathlib.Path(tempfile.mkdtemp(prefix="compare-frameworks."))
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -118,50 +136,41 @@ def main():
         print(f"[{time.monotonic() - began:6.1f} s] {text}", file=sys.stderr, flush=True)
 
     say(f"logs are in {folder}")
-    programs = Programs(settings, folder)
-    whole = {"schema_version": 1, "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-             "command": shlex.join(["scripts/compare-frameworks", *sys.argv[1:]]), "device": None,
-             "versions": {"python": sys.version.split()[0], "numpy": numpy.__version__}, "rows": []}
-    if gpu_is_there(settings):
-        whole["versions"]["driver"] = driver_version()
-    jobs = []
-    for precision in settings.precision:
-        for model in settings.models:
-            try:
-                jobs.append(Job(programs.model(model), precision, settings, folder, programs, say))
-            except Failure as failure:
-                say(f"{model}: {failure}")
-    precompile(jobs, settings, folder, say)
-    late = lambda: settings.time_limit is not None and time.monotonic() - began > settings.time_limit
-    wrong = len(jobs) < len(settings.precision) * len(settings.models)
-    for index, job in enumerate(jobs):
-        if late():
-            say(f"the time is over; not done: {', '.join(one.name for one in jobs[index:])}")
-            break
-        try:
-            job.load()
-            if index + 1 < len(jobs):
-                jobs[index + 1].load()  # only reads the model, on the CPU, while this one is prepared
-            row = job.measure(whole)
-        finally:
-            job.end()
-        whole["rows"].append(row)
-        wrong = wrong or bool(report.disagreement(row))
+    this = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "command": shlex.join(["scripts/compare-frameworks", *sys.argv[1:]])}
+    whole = earlier_report(settings, say) or {"schema_version": report.SCHEMA, "device": None, "versions": {}, "runs": [],
+                                              "rows": []}
+    whole["versions"].update({"python": sys.version.split()[0], "numpy": numpy.__version__})
+    whole["xla_together"] = max(settings.xla_together, whole.get("xla_together", 1))
+    if settings.on_gpu:
+        whole["versions"]["driver"] = ask_gpu("driver_version") or "unknown"
+    jobs = make_jobs(settings, folder, say)
+    wrong = len(jobs) < len(settings.precision) * len(set(settings.models))
+    order = {(job.model.stem, job.precision, settings.batch): index for index, job in enumerate(jobs)}
+    complete = {key_of(row) for row in whole["rows"] if report.is_complete(row, settings)}
+    missing = [job for job in jobs if (job.model.stem, job.precision, settings.batch) not in complete]
+    if len(missing) < len(jobs):
+        say(f"{len(jobs) - len(missing)} of {len(jobs)} rows are there already")
+
+    def finished(job, row):
+        before = next((one for one in whole["rows"] if key_of(one) == key_of(row)), None)
+        if before is None or report.columns_timed(row) >= report.columns_timed(before):
+            whole["rows"] = [one for one in whole["rows"] if one is not before] + [row]
+        whole["rows"].sort(key=lambda one: order.get(key_of(one), -1))
         if settings.json:
             report.write(settings.json, whole)
-        say(f"{job.name}: " + ", ".join(f"{report.COLUMNS.get(column, 'taso ' + column)} "
+        say(f"{job.name}: " + ", ".join(f"{report.COLUMNS[column]} "
                                         + (f"{what['median']:,.1f} µs" if "median" in what else "failed")
                                         for column, what in row["times"].items()))
-    for job in jobs:
-        job.end()
+
+    if missing:
+        whole["runs"].append(this)
+        deadline = began + settings.time_limit if settings.time_limit else None
+        Schedule(missing, settings, say, deadline).run(whole, finished)
     if not whole["rows"]:
         return 2
-    print(report.table(whole["rows"]))
-    print(f"{whole['device']}; " + ", ".join(f"{name} {version}" for name, version in whole["versions"].items()))
-    if whole["device"] == "CPU":
-        print("these are times of a CPU, not of a GPU")
-    print(f"{whole['date']}: {whole['command']}")
-    return 1 if wrong else 0
+    print(report.document(whole))
+    return 1 if wrong or any(report.disagreement(row) for row in whole["rows"]) else 0
 
 
 if __name__ == "__main__":

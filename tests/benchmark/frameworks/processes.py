@@ -1,5 +1,9 @@
-"""Processes of others, with limits: a crash or a timeout costs the one answer that was waited for."""
+"""Processes of others, with limits: a crash or a timeout costs the one answer that was waited for.
 
+`alone` stops all of them but those that are being timed, so that what is prepared meanwhile disturbs nobody.
+"""
+
+import contextlib
 import json
 import os
 import pathlib
@@ -12,33 +16,112 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
+running = set()  # all that were started here and may still run
+gate = threading.RLock()  # held by whoever wants to be alone: nothing starts meanwhile
+
 
 class Failure(Exception):
     """A framework or a program did not do what was asked."""
 
 
-def end(process):
-    """Ends a process and all that it started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait()
+def parents():
+    """The parent of every process, by its number; nothing where /proc is missing."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            pass  # it ended meanwhile
+    return found
 
 
-class Worker:
+def family(number, table):
+    """A process and all that descend from it, those first that could start others."""
+    members = [number]
+    for one in members:
+        members += [child for child, parent in table.items() if parent == one]
+    return members
+
+
+def signal_all(numbers, what):
+    for number in numbers:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(number, what)
+
+
+class Running:
+    """A process that was started here. Time during which it was stopped is not its own."""
+
+    def __init__(self, command, **options):
+        with gate:
+            self.process = subprocess.Popen([str(one) for one in command], start_new_session=True, **options)
+            self.since = time.monotonic()
+            self.stopped = []
+            running.add(self)
+
+    def stop(self, table):
+        """Stops it and what it started; whether there was anything to stop."""
+        new = [one for one in family(self.process.pid, table) if one not in self.stopped]
+        self.stopped += new
+        signal_all(new, signal.SIGSTOP)
+        return bool(new)
+
+    def go_on(self, seconds):
+        self.since += seconds
+        signal_all(self.stopped, signal.SIGCONT)
+        self.stopped = []
+
+    def late(self, limit):
+        return not self.stopped and time.monotonic() > self.since + limit
+
+    def end(self):
+        """Ends it and all that it started."""
+        running.discard(self)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def alone(those):
+    """Stops everything that was started here except `those`; what is started meanwhile runs."""
+    with gate:
+        others = [one for one in list(running) if one not in those and one.process.poll() is None]
+        began = time.monotonic()
+        try:
+            while others and any([one.stop(table) for table in [parents()] for one in others]):
+                pass  # until all are stopped that were just being started
+            time.sleep(0.05)  # for what they had already given to the GPU
+            yield
+        finally:
+            for one in others:
+                one.go_on(time.monotonic() - began)
+
+
+def ask_gpu(what):
+    """A property of the GPU, as nvidia-smi says it; nothing where that fails. Nobody is disturbed who is alone."""
+    with gate, contextlib.suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"], capture_output=True,
+                              text=True, timeout=20).stdout.split("\n")[0].strip()
+    return ""
+
+
+def end_all():
+    for one in list(running):
+        one.end()
+
+
+class Worker(Running):
     """worker.py as a process. Answers are waited for; requests may be sent ahead."""
 
     def __init__(self, settings, log, environment=None):
         self.settings = settings
         self.log = open(log, "ab")
-        self.process = subprocess.Popen([sys.executable, str(HERE / "worker.py"), json.dumps(settings)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
-                                        start_new_session=True, env={**os.environ, **(environment or {})})
+        super().__init__([sys.executable, HERE / "worker.py", json.dumps(settings)], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=self.log, env={**os.environ, **(environment or {})})
         self.answers = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
         self.failure = None
-        self.sent = time.monotonic()
+        threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
         for line in self.process.stdout:
@@ -49,21 +132,22 @@ class Worker:
         return f"{self.settings['framework']} ({self.settings['layout']})"
 
     def send(self, **request):
-        self.sent = time.monotonic()
-        try:
+        self.since = time.monotonic()
+        with contextlib.suppress(OSError, ValueError):  # found out when the answer is waited for
             self.process.stdin.write((json.dumps(request) + "\n").encode())
             self.process.stdin.flush()
-        except (BrokenPipeError, OSError):
-            pass  # found out when the answer is waited for
 
     def wait(self, limit):
         """The answer to what was sent last; `limit` counts in seconds from then."""
-        if self.failure:
-            raise Failure(self.failure)
-        try:
-            line = self.answers.get(timeout=max(self.sent + limit - time.monotonic(), 0.01))
-        except queue.Empty:
-            self.fail(f"not done within {limit:.0f} s")
+        while True:
+            if self.failure:
+                raise Failure(self.failure)
+            try:
+                line = self.answers.get(timeout=min(max(self.since + limit - time.monotonic(), 0.01), 1))
+                break
+            except queue.Empty:
+                if self.late(limit):
+                    self.fail(f"not done within {limit:.0f} s")
         if line is None:
             self.fail(f"ended with {self.process.wait()}")
         answer = json.loads(line)
@@ -78,12 +162,12 @@ class Worker:
         return self.wait(limit)
 
     def fail(self, reason):
-        self.failure = reason
+        self.failure = self.failure or reason
         self.end()
-        raise Failure(reason)
+        raise Failure(self.failure)
 
     def end(self):
-        end(self.process)
+        super().end()
         self.log.close()
 
 
@@ -92,10 +176,11 @@ def run(command, limit, log):
     with open(log, "ab") as out:
         out.write(f"$ {' '.join(map(str, command))}\n".encode())
         out.flush()
-        process = subprocess.Popen([str(one) for one in command], stdout=out, stderr=out, stdin=subprocess.DEVNULL,
-                                   start_new_session=True)
+        program = Running(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         try:
-            return process.wait(timeout=limit)
-        except subprocess.TimeoutExpired:
-            end(process)
-            raise Failure(f"{pathlib.Path(command[0]).name}: not done within {limit:.0f} s") from None
+            while not program.late(limit):
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    return program.process.wait(timeout=min(max(program.since + limit - time.monotonic(), 0.01), 1))
+        finally:
+            program.end()
+        raise Failure(f"{pathlib.Path(command[0]).name}: not done within {limit:.0f} s")

@@ -8,7 +8,10 @@ import statistics
 
 import numpy
 
-COLUMNS = {"eager": "torch eager", "compile": "torch.compile", "xla": "XLA"}
+SCHEMA = 2  # of the JSON
+FRAMEWORKS = {"eager": "torch eager", "compile": "torch.compile", "xla": "XLA"}
+OURS = {"before": "ours as it came", "after": "ours optimised"}
+COLUMNS = {**FRAMEWORKS, **OURS}
 # The distance of two outputs, as ||a - b|| / ||b||, that rounding explains in a network of a hundred layers.
 TOLERANCES = {"fp32": 1e-3, "tf32": 2e-2, "fp16": 5e-2, "bf16": 2e-1}
 
@@ -49,11 +52,23 @@ def median_of(row, column):
 
 def conclude(row):
     """The best of the frameworks, and how many times as fast ours is."""
-    times = {column: median_of(row, column) for column in COLUMNS if median_of(row, column) is not None}
+    times = {column: median_of(row, column) for column in FRAMEWORKS if median_of(row, column) is not None}
     row["best"] = min(times, key=times.get) if times else None
     for column in ("before", "after"):
         ours = median_of(row, column)
         row[f"best_over_{column}"] = round(times[row["best"]] / ours, 3) if times and ours else None
+
+
+def columns_timed(row):
+    return sum(median_of(row, column) is not None for column in row["times"])
+
+
+def is_complete(row, settings):
+    """Whether a run with these settings could add nothing."""
+    wanted = list(settings.frameworks)
+    if settings.taso_bench:
+        wanted += ["before"] + (["after"] if settings.taso_opt or settings.optimised else [])
+    return all(median_of(row, column) is not None for column in wanted)
 
 
 def cell(row, column):
@@ -76,39 +91,52 @@ def disagreement(row):
     for column in ("before", "after"):
         check = row["times"].get(column, {}).get("check")
         if check and not check.get("agrees", True):
-            parts.append(f"taso {column}: {check.get('relative_error', math.nan):.1e} from its reference")
+            parts.append(f"{COLUMNS[column]}: {check.get('relative_error', math.nan):.1e} from its reference")
     return "; ".join(parts)
 
 
 def table(rows):
-    ours = any(column in row["times"] for row in rows for column in ("before", "after"))
+    ours = any(column in row["times"] for row in rows for column in OURS)
+    ratios = {"best_over_before": "best of three / as it came", "best_over_after": "best of three / optimised"}
     lines = []
     for precision in dict.fromkeys(row["precision"] for row in rows):
         some = [row for row in rows if row["precision"] == precision]
         batches = sorted({row["batch"] or 1 for row in some})
         lines += ["", f"{precision}, batch {', '.join(map(str, batches))}, median in µs", ""]
-        heads = ["model", *COLUMNS.values()]
-        heads += ["taso before", "taso after", "best / before", "best / after"] if ours else []
-        heads.append("outputs")
+        columns = COLUMNS if ours else FRAMEWORKS
+        heads = ["network", *columns.values(), *(ratios.values() if ours else []), "outputs"]
         lines += ["| " + " | ".join(heads) + " |", "| --- " + "| ---: " * (len(heads) - 2) + "| --- |"]
         for row in some:
-            cells = [row["model"], *(cell(row, column) for column in COLUMNS)]
-            if ours:
-                cells += [cell(row, "before"), cell(row, "after")]
-                cells += [f"{row[key]:.2f}×" if row[key] else "" for key in ("best_over_before", "best_over_after")]
+            cells = [row["model"], *(cell(row, column) for column in columns)]
+            cells += [f"{row[key]:.2f}×" if row[key] else "" for key in ratios] if ours else []
             wrong = disagreement(row)
             compared = len(row["agreement"]["compared"]) > 1
             cells.append(f"DIFFER: {wrong}" if wrong else
                          f"agree ({row['agreement']['largest']:.0e})" if compared else "not compared")
             lines.append("| " + " | ".join(cells) + " |")
-        for key, name in (("best_over_before", "before"), ("best_over_after", "after")):
-            ratios = [row[key] for row in some if row[key]]
-            if ratios:
-                lines.append(f"\ngeometric mean of best / {name}: {geometric_mean(ratios):.3f}× ({len(ratios)} models)")
-        failures = [f"* {row['model']}, {COLUMNS.get(column, 'taso ' + column)}: {reason}" for row in some
+        if ours:
+            means = {key: [row[key] for row in some if row[key]] for key in ratios}
+            cells = [f"{geometric_mean(found):.2f}× ({len(found)})" if found else "" for found in means.values()]
+            lines.append("| geometric mean (of so many) " + "| " * len(columns) + "| " + " | ".join(cells) + " | |")
+        failures = [f"* {row['model']}, {COLUMNS[column]}: {reason}" for row in some
                     for column, what in row["times"].items() for reason in what.get("failures", [])]
         lines += ["", *failures] if failures else []
     return "\n".join(lines).strip() + "\n"
+
+
+def document(whole):
+    """The tables, and under them what one has to know to measure them again."""
+    lines = [table(whole["rows"])]
+    lines.append(f"{whole['device']}; " + ", ".join(f"{name} {version}" for name, version in whole["versions"].items()))
+    if whole["device"] == "CPU":
+        lines.append("these are times of a CPU, not of a GPU")
+    together = whole.get("xla_together", 1)
+    if whole["device"] not in (None, "CPU"):
+        lines.append("While something was timed, all other processes were stopped; cuDNN's algorithms for PyTorch, Triton's "
+                     "configurations and XLA's kernels were tried on a GPU that did nothing else"
+                     + (f", but XLA compiled up to {together} convolutional networks at once." if together > 1 else "."))
+    lines += [f"{one['date']}: {one['command']}" for one in whole["runs"]]
+    return "\n".join(lines) + "\n"
 
 
 def write(file, report):

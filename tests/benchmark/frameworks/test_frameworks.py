@@ -187,6 +187,7 @@ def test_the_table_compares_ours_with_the_best_that_ran():
     text = report.table([made])
     assert "| net | 20.0 | * | **12.0** | 10.0 | 8.0 | 1.20× | 1.50× | agree (1e-04) |" in text
     assert "* net, torch.compile: crashed" in text
+    assert "| geometric mean (of so many) | | | | | | 1.20× (1) | 1.50× (1) | |" in text
 
 
 def test_outputs_that_differ_are_said():

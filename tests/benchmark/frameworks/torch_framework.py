@@ -22,6 +22,10 @@ def shapes_of(primitive, types, plain, keywords):
     return [(tuple(one.shape), torch.empty(0, dtype=one.dtype).numpy().dtype) for one in results]
 
 
+class Compiled(Exception):
+    """A network is compiled; to run it was not the point."""
+
+
 class TorchFramework:
     def __init__(self, settings):
         self.settings = settings
@@ -43,29 +47,55 @@ class TorchFramework:
         last = settings["layout"] == "channels_last"
 
         def moved(array):
-            tensor = torch.from_numpy(numpy.ascontiguousarray(array)).to(device)
+            tensor = torch.from_numpy(numpy.ascontiguousarray(array))
             if tensor.is_floating_point():
                 tensor = tensor.to(kind)
-            return tensor.contiguous(memory_format=torch.channels_last) if last and tensor.dim() == 4 else tensor
+            if last and tensor.dim() == 4:
+                tensor = tensor.contiguous(memory_format=torch.channels_last)
+            return tensor.to(device)  # only a copy: others may use the GPU now
 
         self.parameters = [moved(numpy.array(one)) for one in self.program.parameters.values()]
         self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"], settings.get("bounds")).values()]
         self.network = graph.function(self.program, torch_operators.functions(kind))
+        self.program.parameters = {}  # many such processes are there at once
+        if self.gpu:  # cuDNN and cuBLAS take a second to be loaded
+            one = torch.ones(1, 1, 1, 1, device=device)
+            torch.nn.functional.conv2d(one, one)
+            torch.matmul(one, one)
+            torch.cuda.synchronize()
 
     def call(self):
         return self.network(self.parameters, self.inputs)
 
     def trace(self):
-        """Compiles: mostly work of the CPU. cuDNN is not asked to try its algorithms yet: others may use the GPU now."""
+        """Compiles, which is work of the CPU, and does not run: others may use the GPU now."""
         self.start()
         torch.backends.cudnn.benchmark = False
         if not self.compiled:
             return
-        self.network = torch.compile(self.network, dynamic=False)
-        with torch.inference_mode():
-            self.call()
-        if self.gpu:
-            torch.cuda.synchronize()
+        self.tracing = True
+        done = False
+
+        def backend(module, inputs):
+            made = torch._dynamo.lookup_backend("inductor")(module, inputs)
+
+            def run(*arguments):
+                nonlocal done
+                done = True
+                if self.tracing:
+                    raise Compiled
+                return made(*arguments)
+
+            return run
+
+        self.network = torch.compile(self.network, backend=backend, dynamic=False)
+        try:
+            with torch.inference_mode():
+                self.call()
+        except Exception:  # Compiled, or what its way through torch made of it
+            if not done:
+                raise
+        self.tracing = False
 
     def prepare(self):
         """Warms up, and captures the graph; needs a GPU that is otherwise idle."""
@@ -90,6 +120,7 @@ class TorchFramework:
             for _ in range(5):
                 self.graph.replay()
             torch.cuda.synchronize()
+            torch.cuda.empty_cache()  # what the algorithms that were tried needed
 
     def time(self, runs):
         """Microseconds of each run."""

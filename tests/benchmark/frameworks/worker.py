@@ -6,11 +6,13 @@
 import json
 import os
 import sys
+import time
 import traceback
 
 
 def main():
     settings = json.loads(sys.argv[1])
+    os.nice(settings.get("nice", 0))
     # Frameworks print what they like; only answers go to whoever started this.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -20,8 +22,9 @@ def main():
         answers.flush()
 
     def attempt(action):
+        began = time.monotonic()
         try:
-            answer(**(action() or {}), ok=True)
+            answer(**(action() or {}), ok=True, seconds=round(time.monotonic() - began, 2))
         except Exception as error:
             traceback.print_exc()
             message = " ".join([line.strip() for line in str(error).splitlines() if line.strip()][:2])

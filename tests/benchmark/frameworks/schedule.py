@@ -1,0 +1,220 @@
+"""What is done when: the GPU does one thing at a time, and everything that does not need it is done meanwhile.
+
+Reading models, tracing and compiling for the CPU go on in many processes at once. Whatever runs or tries kernels (XLA's
+compilation, warming up, cuDNN's choice of algorithms, taso-opt) gets the GPU for itself, in the order of the jobs. As soon as
+everything of a job is prepared, all other processes are stopped, and it is timed.
+"""
+
+import concurrent.futures
+import contextlib
+import threading
+import time
+import traceback
+
+from jobs import LOAD_LIMIT, is_convolutional
+from processes import Failure, ask_gpu, end_all
+
+OVER = "the time was over"
+A_ROW = 6  # seconds for timing one, before it is known
+ROOM = 12  # gigabytes of the GPU that have to be free for one more process
+ROOM_LIMIT = 120  # seconds to wait for that
+
+
+class Schedule:
+    def __init__(self, jobs, settings, say, deadline=None):
+        self.waiting = list(jobs)
+        self.open = []
+        self.settings = settings
+        self.say = say
+        self.deadline = deadline
+        self.changed = threading.Condition()
+        self.pool = concurrent.futures.ThreadPoolExecutor(settings.parallel)
+        self.aside = concurrent.futures.ThreadPoolExecutor(3)  # for what rows wait for: not behind all of the others
+        self.is_over = False
+        self.optimising = set()  # jobs for which it has begun
+        self.spent = {}  # what -> seconds of the GPU
+        self.rows = 0
+
+    def left(self):
+        """Seconds until what is prepared has to be timed."""
+        if self.deadline is None:
+            return float("inf")
+        row = self.spent.get("timing", 0) / self.rows if self.rows else A_ROW
+        return self.deadline - time.monotonic() - row * sum(job.has_something() for job in self.open)
+
+    # --- in the threads of the pool ---
+
+    def submit(self, pool, action, *arguments):
+        with contextlib.suppress(RuntimeError):  # the pool is closed: the time is over
+            pool.submit(action, *arguments)
+
+    def wait_for_room(self):
+        """Processes that are prepared keep their memory until they are timed."""
+        until = time.monotonic() + ROOM_LIMIT
+        while self.settings.on_gpu and time.monotonic() < until and not self.is_over:
+            free = ask_gpu("memory.free")
+            if not free.isdigit() or int(free) > ROOM * 1024:
+                return
+            time.sleep(1)
+
+    def bring_up(self, variant):
+        """Starts a process and does all that needs no GPU."""
+        try:
+            if not variant.is_check:
+                self.wait_for_room()
+            if self.is_over:
+                raise Failure(OVER)
+            variant.start()
+            if self.is_over:  # since then: nobody would end it
+                raise Failure(OVER)
+            answer = variant.worker.wait(LOAD_LIMIT)
+            variant.seconds["load"] = answer["seconds"]
+            if not variant.is_check:
+                with self.changed:
+                    variant.job.bounds = answer["bounds"]
+                    self.maybe_check(variant.job)
+            variant.ask(self.settings.compile_limit, "trace")
+            if variant.is_check:
+                variant.ask(self.settings.compile_limit, "prepare")
+            if variant.state == "waiting":
+                variant.state = "prepared" if variant.is_check else "traced"
+        except Exception as error:  # whatever it is costs this variant alone
+            variant.fail(error if isinstance(error, Failure) else f"{type(error).__name__}: {error}")
+        with self.changed:
+            self.changed.notify_all()
+
+    def maybe_check(self, job):
+        if job.optimised and job.bounds is not None and job.check is None and "eager" in self.settings.frameworks:
+            self.submit(self.aside, self.bring_up, job.checker())
+
+    def optimise(self, job):
+        optimised = job.optimise(min(self.settings.taso_limit, max(self.left(), 0.01)))
+        with self.changed:
+            job.optimised = optimised
+            job.is_optimised = True
+            self.maybe_check(job)
+            self.changed.notify_all()
+
+    # --- in the thread that has the GPU ---
+
+    def admit(self):
+        """Begins with further jobs. Only so many are open at once, since each has processes that take up memory."""
+        new = []
+        while self.waiting and len(self.open) < self.settings.ahead:
+            new.append(self.waiting.pop(0))
+            self.open.append(new[-1])
+        variants = [one for job in new for one in job.variants]
+        for variant in sorted(variants, key=lambda one: not one.takes_long()):
+            self.submit(self.pool, self.bring_up, variant)
+        for job in new:
+            if not job.is_optimised and not job.programs.needs_gpu(job.model, job.precision):
+                self.optimising.add(job)
+                self.submit(self.aside, self.optimise, job)
+
+    def next_task(self):
+        """What the GPU is to do now, as a name and an action; None where there is nothing yet."""
+        for job in self.open:
+            if job.is_ready():
+                return "timing", lambda: self.finish(job)
+        for job in self.open:
+            for variant in job.variants:
+                if variant.state == "traced":
+                    if self.may_go_together(variant):
+                        return "xla", lambda: self.prepare_together(variant.job.precision)
+                    return variant.settings["framework"], lambda: self.prepare(variant)
+            if not job.is_optimised and job not in self.optimising:
+                self.optimising.add(job)
+                return "taso-opt", lambda: self.optimise(job)
+        return None
+
+    def may_go_together(self, variant):
+        """Only XLA's compilations of convolutional networks, and only if that was allowed."""
+        return (self.settings.xla_together > 1 and variant.settings["framework"] == "xla"
+                and is_convolutional(variant.job.model))
+
+    def prepare(self, variant, together=1):
+        try:
+            variant.ask(max(min(self.settings.gpu_limit, self.left()), 0.01), "prepare")
+            variant.seconds["together"] = together
+            variant.state = "prepared"
+        except Exception as error:  # whatever it is costs this variant alone
+            variant.fail(error if isinstance(error, Failure) else f"{type(error).__name__}: {error}")
+
+    def prepare_together(self, precision):
+        """All that may go together and is there or comes meanwhile, those first that take longest.
+
+        Of the next precision only what can be done while one of those is not ready yet."""
+        at_once, running, long = self.settings.xla_together, set(), set()
+        with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+            while True:
+                found = [one for job in self.open for one in job.variants
+                         if one.state == "traced" and self.may_go_together(one)
+                         and (job.precision == precision or one.takes_long() or long & running)]
+                for one in sorted(found, key=lambda one: not one.takes_long())[:at_once - len(running)]:
+                    one.state = "preparing"
+                    running.add(future := pool.submit(self.prepare, one, at_once))
+                    if one.takes_long():
+                        long.add(future)
+                if not running:
+                    return
+                _, running = concurrent.futures.wait(running, 0.2, concurrent.futures.FIRST_COMPLETED)
+
+    def finish(self, job):
+        try:
+            row = job.measure(self.whole)
+        except Exception as error:  # whatever it is costs this row alone
+            traceback.print_exc()
+            row = job.late_row(f"{type(error).__name__}: {error}")
+        self.rows += 1
+        self.close(job, row)
+
+    def close(self, job, row):
+        job.end()
+        if job in self.open:
+            self.open.remove(job)
+        self.finished(job, row)
+        if not self.is_over:
+            self.admit()
+
+    def run(self, whole, finished):
+        """Measures all jobs; `finished(job, row)` is called after each."""
+        self.whole, self.finished = whole, finished
+        idle = 0.0
+        try:
+            self.admit()
+            while self.open:
+                began = time.monotonic()
+                with self.changed:
+                    if self.left() <= 0:
+                        break
+                    task = self.next_task()
+                    if task is None:
+                        self.changed.wait(min(1, self.left()))
+                if task:
+                    task[1]()
+                    self.spent[task[0]] = self.spent.get(task[0], 0) + time.monotonic() - began
+                else:
+                    idle += time.monotonic() - began
+            self.wrap_up()
+        finally:
+            self.is_over = True
+            end_all()
+            for pool in (self.pool, self.aside):
+                pool.shutdown(cancel_futures=True)
+        parts = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in self.spent.items())
+        self.say(f"the GPU's time: {parts}, idle {idle:.0f} s")
+
+    def wrap_up(self):
+        """The time is over, or all is done: what is prepared is still timed, and of everything else it is said."""
+        self.is_over = True
+        for job in [*self.open, *self.waiting]:
+            for one in [*job.variants, *([job.check] if job.check else [])]:
+                if not one.is_settled():
+                    one.fail(OVER)
+            if not job.is_optimised:
+                job.taso_failures.append(OVER)
+        for job in [*self.open, *self.waiting]:
+            if job.has_something() and time.monotonic() < self.deadline:
+                self.finish(job)
+            else:
+                self.close(job, job.late_row(OVER))
