@@ -19,6 +19,7 @@
 #include "cli/console.h"
 #include "cost/plan.h"
 #include "ops/error.h"
+#include "ops/kernels/threads.h"
 #include "ops/onnx/atomic_file.h"
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/import.h"
@@ -111,6 +112,7 @@ std::vector<Variant> make_variants(const Imported& imported, Pricing& pricing, c
       if (random.chance(share)) some.push_back(rule);
     SearchOptions options;
     options.budget = 1 + random.below(settings.budget);
+    options.jobs = kernels::thread_count(0);
     options.is_named = [&](const Value& value) { return named.contains(value); };
     const BentPrices bent(pricing.times(), seed, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
     const SearchResult found = search(imported.graph, some, bent, options);

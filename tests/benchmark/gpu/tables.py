@@ -80,6 +80,24 @@ def gain_table(found):
     return text
 
 
+def kernels_table(found, most=5):
+    """Where the time of the optimised networks goes: kernels of one kind and origin together, those that take the most."""
+    rows = []
+    for name, figures in found.items():
+        profile = figures["models"][-1].get("profile", [])
+        all_of_it = sum(kernel["measured"] for kernel in profile)
+        kinds = {}
+        for kernel in profile:
+            ours = kernel["choice"].endswith(": own")
+            kinds.setdefault((kernel["operators"], "ours" if ours else "libraries"), []).append(kernel)
+        order = sorted(kinds.items(), key=lambda one: -sum(kernel["measured"] for kernel in one[1]))
+        for (operators, origin), kernels in order[:most]:
+            predicted, measured = (sum(kernel[what] for kernel in kernels) for what in ("predicted", "measured"))
+            rows.append([name, operators, origin, len(kernels), f"{predicted:.1f}", f"{measured:.1f}",
+                         f"{100 * measured / max(all_of_it, 1e-9):.0f} %"])
+    return table(["network, optimised", "kernel", "whose", "how many", "predicted", "measured", "share"], rows)
+
+
 def first_use_table(folder, names):
     rows, kernels, seconds = [], 0, 0
     for name in names:
@@ -163,6 +181,7 @@ def text_of(results):
         if found:
             sections.append(f"## Before and after taso-opt: {title}\n\n" + gain_table(found))
             sections.append(f"## Predicted and measured: {title}\n\n" + prediction_table(found))
+            sections.append(f"## Where the time goes, one kernel after the other: {title}\n\n" + kernels_table(found))
         sections.append(f"## First use: {title}\n\n" + first_use_table(folder, found))
         if failures(folder):
             sections.append(f"Not run, {title}:\n\n" + failures(folder))

@@ -46,6 +46,8 @@ elif name == "taso-bench":
     given("--json").write_text(json.dumps({{**device, "models": [
         model(arguments[0], 100.0, 95.0, **agrees, **lanes),
         model(arguments[1], 80.0, 100.0, **agrees, on_host=["Loop"] if "--no-measuring" in arguments else [],
+              profile=[{{"operators": "conv relu", "choice": how, "predicted": 9, "measured": time}}
+                       for how, time in (("tensor 16x32: own", 10), ("fused: engine 3", 40), ("a: own", 30), ("b: own", 20))],
               speed_against_first={{"ratio": 1.25, "low": 1.2, "high": 1.3}})]}}))
 elif name == "cost_variants":
     variants = [model(1, 10.0, 11.0), model(2, 20.0, 19.0), model(3, 30.0, 18.0)]
@@ -164,6 +166,7 @@ def test_tables(build, tmp_path):
     assert "| resnet50 | 100.0 | 80.0 | 1.250 (1.200 to 1.300) | yes, 1.0e-03 | yes, 1.0e-03 |" in text
     assert "| resnet50 | 7 | 156.0 | 130.0 | +20.0 % | 2 | 95.0 | 100.0 | -5.0 % |" in text
     assert "Within 10 %, one after the other: 0 of 4" in text and "Within 10 %, as it runs: 2 of 4" in text
+    assert "| resnet50 | conv relu | ours | 3 | 27.0 | 60.0 | 60 % |\n| resnet50 | conv relu | libraries | 1 |" in text
     assert "| resnet50 | 12 | 1.2 |" in text and "24 kernels in 2 seconds, 0.10 each" in text
     assert "| together |  |  |  | 2 of 3, 66.7 % |  |  | 2 of 3, 66.7 % |" in text
     assert "median 0.50 %" in text and "- convolutions: 200 configurations checked, in 420 ways" in text
