@@ -165,8 +165,8 @@ void run(const Settings& settings) {
     return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                        std::chrono::duration<double>(share * settings.seconds));
   };
-  pricing.set_deadline(share_of_time(0.75));
-  const std::vector<Variant> variants = make_variants(imported, pricing, settings, 0.25 * settings.seconds);
+  pricing.set_deadline(share_of_time(0.8));
+  const std::vector<Variant> variants = make_variants(imported, pricing, settings, 0.4 * settings.seconds);
   if (!has_gpu) {
     fmt::print("no GPU can be used: {}\n", trouble);
     return;

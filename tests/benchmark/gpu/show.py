@@ -83,8 +83,10 @@ def begin(options):
         shutil.copy(shipped, place.prices)
     file = options.results / "about.json"
     about = json.loads(file.read_text()) if file.exists() else []
+    # Where things lie on this machine is nobody's business.
+    arguments = [pathlib.Path(one).name if one.startswith("/") else one for one in sys.argv[1:]]
     about.append({"date": time.strftime("%Y-%m-%d %H:%M"), "commit": options.commit or commit(),
-                  "command": shlex.join(["scripts/show-gpu", *sys.argv[1:]])})
+                  "command": shlex.join(["scripts/show-gpu", *arguments])})
     steps.keep(file, about)
     return place
 

@@ -96,6 +96,9 @@ def run(command, seconds, place, **variables):
         except subprocess.TimeoutExpired:
             ended = True
             os.killpg(process.pid, how)
+        except BaseException:  # it is in a session of its own, and would go on without us
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if "no GPU can be used" in said:
         raise NoGpu(re.search(r"no GPU can be used.*", said)[0])
     return Done(process.returncode, said, time.monotonic() - begin, ended)

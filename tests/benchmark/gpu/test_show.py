@@ -162,7 +162,7 @@ def test_tables(build, tmp_path):
     assert sum("--compare" in call for call in calls) == 1 and names(calls).count("cost_repeat") == 4
     code, text, _ = show(tmp_path, "--table", tmp_path / "results")
     assert code == 0, text
-    assert text.startswith("# Shown on Some GPU\n") and "commit abc: `scripts/show-gpu " in text
+    assert text.startswith("# Shown on Some GPU\n") and "commit abc: `scripts/show-gpu build results networks=60 " in text
     assert "| resnet50 | 100.0 | 80.0 | 1.250 (1.200 to 1.300) | yes, 1.0e-03 | yes, 1.0e-03 |" in text
     assert "| resnet50 | 7 | 156.0 | 130.0 | +20.0 % | 2 | 95.0 | 100.0 | -5.0 % |" in text
     assert "Within 10 %, one after the other: 0 of 4" in text and "Within 10 %, as it runs: 2 of 4" in text
