@@ -56,7 +56,8 @@ def parse():
     parser.add_argument("--taso-bench", type=pathlib.Path, metavar="PROGRAM", help="to time our plans too")
     parser.add_argument("--taso-opt", type=pathlib.Path, metavar="PROGRAM", help="to optimise the models first")
     parser.add_argument("--optimised", type=pathlib.Path, metavar="FOLDER",
-                        help="with optimised models, for which taso-opt is not asked: NETWORK.PRECISION.onnx or NETWORK.onnx")
+                        help="with optimised models, for which taso-opt is not asked: PRECISION/NETWORK.opt.onnx, "
+                             "NETWORK.PRECISION.onnx or NETWORK.onnx")
     parser.add_argument("--taso-networks", type=pathlib.Path, metavar="PROGRAM", help="to make models that are only named")
     parser.add_argument("--opt-arguments", default="--device cuda --check 0", help="for taso-opt ('%(default)s')")
     parser.add_argument("--bench-arguments", default="", help="for taso-bench, beside what is needed")

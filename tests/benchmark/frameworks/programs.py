@@ -42,10 +42,13 @@ class Programs:
         return arguments + (["--precision", precision] if "--precision" not in arguments and "--device" in arguments else [])
 
     def given(self, model, precision):
-        """An optimised model that exists already, as PRECISION/NETWORK.onnx, NETWORK.PRECISION.onnx or NETWORK.onnx."""
-        folder = self.settings.optimised
-        names = (f"{precision}/{model.stem}.onnx", f"{model.stem}.{precision}.onnx", f"{model.stem}.onnx")
-        return next((folder / name for name in names if (folder / name).is_file()), None) if folder else None
+        """An optimised model that exists already; one that is named so (`.opt`) before one that may be the model itself."""
+        folder, name = self.settings.optimised, model.stem
+        kind = f"{precision}-{self.settings.batch or 1}"  # as scripts/show-gpu keeps them
+        names = (f"{kind}/{name}.opt.onnx", f"{precision}/{name}.opt.onnx", f"{name}.{precision}.opt.onnx", f"{name}.opt.onnx",
+                 f"{name}.{precision}.onnx", f"{name}.onnx")
+        found = (folder / one for one in names) if folder else ()
+        return next((file for file in found if file.is_file() and not file.samefile(model)), None)
 
     def needs_gpu(self, model, precision):
         """Whether optimising it measures kernels."""

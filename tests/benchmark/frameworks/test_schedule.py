@@ -77,8 +77,8 @@ class FakeWorker:
 def settings_for(**changes):
     return types.SimpleNamespace(**{**dict(
         frameworks=["eager", "xla"], layouts=["contiguous"], compile_layouts=["contiguous"], batch=None, seed=0, device="auto",
-        on_gpu=True, parallel=3, ahead=2, xla_together=1, compile_limit=10, gpu_limit=10, taso_limit=10, runs=2, rounds=2, taso_bench="bench",
-        taso_opt="opt", optimised=None, opt_arguments="--device cuda"), **changes})
+        on_gpu=True, parallel=3, ahead=2, xla_together=1, compile_limit=10, gpu_limit=10, taso_limit=10, runs=2, rounds=2,
+        taso_bench="bench", taso_opt="opt", optimised=None, opt_arguments="--device cuda"), **changes})
 
 
 @pytest.fixture
@@ -193,6 +193,18 @@ def test_others_stand_still_while_something_is_timed(tmp_path):
             processes.signal_all([number], 9)
         processes.end_all()
     assert not processes.running
+
+
+def test_an_optimised_model_is_found_and_is_not_the_model_itself(tmp_path):
+    programs = Programs(settings_for(optimised=tmp_path), tmp_path)
+    model = save_model(tmp_path / "net.onnx")
+    assert programs.given(model, "tf32") is None and programs.needs_gpu(model, "tf32")
+    for name in ("net.tf32.onnx", "tf32/net.opt.onnx", "tf32-1/net.opt.onnx"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        save_model(tmp_path / name)
+        assert programs.given(model, "tf32") == tmp_path / name
+    assert programs.given(model, "fp32") is None
+    assert not programs.needs_gpu(model, "tf32")
 
 
 def program(file, text):
