@@ -284,6 +284,7 @@ def repeat(place, clock):
     for i, one in enumerate(left):
         seconds = clock.left() / (len(left) - i) - 3  # to start, and for the last kernel
         if seconds < 2:
+            say("no time for it")
             return
         done = run([place.program("cost_repeat"), "--precision", place.precision, "--seconds", f"{seconds:.1f}", "--out", one,
                     *files], seconds + 30, place)
