@@ -7,21 +7,24 @@ everything of a job is prepared, all other processes are stopped, and it is time
 
 import concurrent.futures
 import contextlib
+import statistics
 import threading
 import time
 import traceback
 
 from jobs import LOAD_LIMIT, is_convolutional
-from processes import Failure, ask_gpu, end_all
+from processes import Failure, ask_gpu, end_all, running
 
 OVER = "the time was over"
 A_ROW = 6  # seconds for timing one, before it is known
 ROOM = 12  # gigabytes of the GPU that have to be free for one more process
 ROOM_LIMIT = 120  # seconds to wait for that
+CROWD = 30  # processes: fewer have room on any GPU that is meant here, and nvidia-smi takes its time
 
 
 class Schedule:
     def __init__(self, jobs, settings, say, deadline=None):
+        self.jobs = list(jobs)
         self.waiting = list(jobs)
         self.open = []
         self.settings = settings
@@ -51,7 +54,7 @@ class Schedule:
     def wait_for_room(self):
         """Processes that are prepared keep their memory until they are timed."""
         until = time.monotonic() + ROOM_LIMIT
-        while self.settings.on_gpu and time.monotonic() < until and not self.is_over:
+        while self.settings.on_gpu and len(running) >= CROWD and time.monotonic() < until and not self.is_over:
             free = ask_gpu("memory.free")
             if not free.isdigit() or int(free) > ROOM * 1024:
                 return
@@ -144,20 +147,20 @@ class Schedule:
         """All that may go together and is there or comes meanwhile, those first that take longest.
 
         Of the next precision only what can be done while one of those is not ready yet."""
-        at_once, running, long = self.settings.xla_together, set(), set()
+        at_once, under_way, long = self.settings.xla_together, set(), set()
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             while True:
                 found = [one for job in self.open for one in job.variants
                          if one.state == "traced" and self.may_go_together(one)
-                         and (job.precision == precision or one.takes_long() or long & running)]
-                for one in sorted(found, key=lambda one: not one.takes_long())[:at_once - len(running)]:
+                         and (job.precision == precision or one.takes_long() or long & under_way)]
+                for one in sorted(found, key=lambda one: not one.takes_long())[:at_once - len(under_way)]:
                     one.state = "preparing"
-                    running.add(future := pool.submit(self.prepare, one, at_once))
+                    under_way.add(future := pool.submit(self.prepare, one, at_once))
                     if one.takes_long():
                         long.add(future)
-                if not running:
+                if not under_way:
                     return
-                _, running = concurrent.futures.wait(running, 0.2, concurrent.futures.FIRST_COMPLETED)
+                _, under_way = concurrent.futures.wait(under_way, 0.2, concurrent.futures.FIRST_COMPLETED)
 
     def finish(self, job):
         try:
@@ -203,6 +206,11 @@ class Schedule:
                 pool.shutdown(cancel_futures=True)
         parts = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in self.spent.items())
         self.say(f"the GPU's time: {parts}, idle {idle:.0f} s")
+        for framework in self.settings.frameworks:
+            some = [one for job in self.jobs for one in job.variants if one.settings["framework"] == framework]
+            steps = {step: [one.seconds[step] for one in some if step in one.seconds] for step in ("load", "trace", "prepare")}
+            self.say(f"{framework}, seconds in the median and at most: " + ", ".join(
+                f"{step} {statistics.median(found):.1f} {max(found):.1f}" for step, found in steps.items() if found))
 
     def wrap_up(self):
         """The time is over, or all is done: what is prepared is still timed, and of everything else it is said."""
