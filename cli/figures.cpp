@@ -21,9 +21,9 @@ namespace {
 
 /// Where all sizes are known.
 void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, const Plan& laid_out,
-               Precision precision) {
+               const Pricing& pricing) {
   try {
-    const Outlook outlook = look_ahead(view, graph, laid_out, precision);
+    const Outlook outlook = look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
     figures.lanes = outlook.lanes;
     figures.seconds_in_lanes = in_units(Objective::time, outlook.cost);
   } catch (const InputError&) {
@@ -49,7 +49,7 @@ Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricin
       if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
     }
     if (best && figures.seconds >= best->seconds) continue;
-    add_lanes(figures, view, graph, laid_out, pricing.times().precision());
+    add_lanes(figures, view, graph, laid_out, pricing);
     best = figures;
   }
   return *best;

@@ -18,8 +18,8 @@ namespace {
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::string model, second;
-  std::string output, budget, objective, device, prices, precision, alpha, time_budget, check, rtol, atol, seed, jobs,
-      fold_limit, report, log_file, color;
+  std::string output, budget, objective, device, prices, precision, lanes, alpha, time_budget, check, rtol, atol, seed,
+      jobs, fold_limit, report, log_file, color;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false;
@@ -65,6 +65,9 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--prices", raw.prices, "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices)", "FILE",
       searching);
   one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is to be computed on the GPU (tf32)", "NAME",
+      searching);
+  one("--lanes", raw.lanes,
+      fmt::format("At most so many kernels run side by side on a GPU ({}); 1: one after the other", usual_lanes), "N",
       searching);
   app.add_flag("--confirm", options.confirm, "Run both models on the GPU: what is not faster there is not written")
       ->group(searching);
@@ -141,6 +144,7 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm: needs --device cuda");
   if (!raw.prices.empty()) options.pricing.file = raw.prices;
   if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
+  if (!raw.lanes.empty()) options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, 64, 1));
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
                             !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");

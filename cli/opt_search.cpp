@@ -15,6 +15,7 @@
 #include "cli/opt_selection.h"
 #include "cli/progress_line.h"
 #include "cli/table.h"
+#include "cost/execution.h"
 #include "ops/kernels/threads.h"
 #include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
@@ -80,6 +81,23 @@ std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& import
   return {names.begin(), names.end()};
 }
 
+/// What a graph takes with kernels side by side; nothing where that is not known, or where they run one after the other.
+std::function<Cost(const Graph&, Layout)> time_in_lanes(const Graph& graph, const DimensionSizes& sizes,
+                                                        const OptOptions& options, const Pricing& pricing) {
+  if (options.objective != Objective::time || pricing.lanes() == 1) return {};
+  auto time = [&pricing, sizes](const Graph& one, Layout layout) {
+    const WholeGraph view(one, sizes, layout);
+    const RecordedPrices& prices = pricing.times();
+    return look_ahead(view, one, plan(view, prices), prices.precision(), pricing.lanes()).cost;
+  };
+  try {
+    time(graph, Layout::channels_first);
+  } catch (const InputError&) {
+    return {};
+  }
+  return time;
+}
+
 }  // namespace
 
 void SearchSummary::give_up(const std::string& reason) {
@@ -87,6 +105,7 @@ void SearchSummary::give_up(const std::string& reason) {
   steps.clear();
   names.clear();
   after = before;
+  if (in_lanes) in_lanes->after = in_lanes->before;
   note = reason;
 }
 
@@ -110,6 +129,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.jobs = kernels::thread_count(options.jobs);
   if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
   searching.sizes = sizes_from(imported.graph, shapes);
+  searching.time_of_run = time_in_lanes(imported.graph, searching.sizes, options, pricing);
   searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
@@ -138,6 +158,9 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   summary.kept = found.counts.kept;
   summary.before = in_units(options.objective, found.cost_before);
   summary.after = in_units(options.objective, found.cost_after);
+  summary.tried = found.counts.tried;
+  if (searching.time_of_run)
+    summary.in_lanes = {in_units(options.objective, found.run_before), in_units(options.objective, found.run_after)};
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
   summary.steps = found.steps;

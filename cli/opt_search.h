@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +22,18 @@ namespace taso {
 /// What the search did, for the closing table and the report.
 struct SearchSummary {
   Objective objective = Objective::time;
-  std::string end;                                  ///< why it ended
-  std::string rules_hash;                           ///< of the rule set
-  Architecture architecture;                        ///< what kind of network it was taken for
-  std::string all_rules;                            ///< why no rules were chosen among those given; else empty
-  std::size_t rules = 0, chosen = 0, usable = 0;    ///< given; chosen; that can match this model's operators
-  std::size_t expanded = 0, matched = 0, kept = 0;  ///< see SearchResult::Counts
-  double before = 0, after = 0;                     ///< what the search added up, in units of the objective
+  std::string end;                                ///< why it ended
+  std::string rules_hash;                         ///< of the rule set
+  Architecture architecture;                      ///< what kind of network it was taken for
+  std::string all_rules;                          ///< why no rules were chosen among those given; else empty
+  std::size_t rules = 0, chosen = 0, usable = 0;  ///< given; chosen; that can match this model's operators
+  std::size_t expanded = 0, matched = 0, kept = 0, tried = 0;  ///< see SearchResult::Counts
+  double before = 0, after = 0;                                ///< what the search added up, in units of the objective
+  /// With kernels side by side, if that is what was chosen by.
+  struct InLanes {
+    double before = 0, after = 0;
+  };
+  std::optional<InLanes> in_lanes;
   struct Applied {
     std::string rule;
     std::size_t count = 0;

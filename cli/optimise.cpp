@@ -172,8 +172,8 @@ class Optimiser {
     clean_up(plain, cleaning());
     const Graph before = import_model(plain.view()).graph, after = import_model(edit_->view()).graph;
     GpuModel first(before, pricing_), second(after, pricing_);
-    first.prepare();
-    second.prepare();
+    first.prepare(options_.pricing.lanes);
+    second.prepare(options_.pricing.lanes);
     constexpr std::size_t runs = 200;
     const auto times = time_in_turn({&first, &second}, runs);
     const Ratio ratio = ratio_of(times[0], times[1]);
@@ -226,6 +226,10 @@ class Optimiser {
     const Objective objective = options_.objective;
     if (after.work_on_weights > before.work_on_weights) return false;
     if (objective == Objective::memory && before.peak_bytes == after.peak_bytes) return after.seconds < before.seconds;
+    // Neither one kernel after the other nor side by side may it take longer.
+    if (objective == Objective::time && after.seconds_in_lanes > before.seconds_in_lanes) return false;
+    if (objective == Objective::time && after.seconds_in_lanes < before.seconds_in_lanes)
+      return after.seconds <= before.seconds;
     // Work on weights that cannot be done ahead is free in a plan, and is more to read and to run all the same.
     return grew ? after.of(objective) < before.of(objective) : after.of(objective) <= before.of(objective);
   }

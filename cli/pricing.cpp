@@ -41,6 +41,7 @@ Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu
       store_(options.file, options.with_shipped),
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
+      lanes_(options.lanes),
       bytes_(std::make_unique<BytesWritten>()),
       launches_(std::make_unique<LaunchCount>()) {
   times_ = std::make_unique<RecordedPrices>(store_.shared(), machine_, options.precision);

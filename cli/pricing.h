@@ -14,6 +14,7 @@
 #include "cli/objective.h"
 #include "cli/price_store.h"
 #include "cost/accelerator.h"
+#include "cost/execution.h"
 #include "cost/kernel.h"
 #include "cost/plan.h"
 #include "cost/recorded_prices.h"
@@ -25,8 +26,9 @@ struct PricingOptions {
   bool on_gpu = false;                        ///< measure on this machine's GPU what nobody has measured yet
   std::optional<std::filesystem::path> file;  ///< where measured prices are kept, instead of the user's own
   Precision precision = Precision::tf32;
-  bool with_shipped = true;  ///< whether prices count that come with taso
-  bool measures = true;      ///< with a GPU: whether kernels that nobody has measured yet are measured
+  std::uint32_t lanes = usual_lanes;  ///< at most so many kernels run side by side
+  bool with_shipped = true;           ///< whether prices count that come with taso
+  bool measures = true;               ///< with a GPU: whether kernels that nobody has measured yet are measured
 };
 
 /// A call that nobody has measured yet, and what all such kernels of a graph are predicted to take.
@@ -58,6 +60,8 @@ class Pricing {
   PriceStore& store() { return store_; }
   /// How a call was done when it was measured; empty if it was not.
   std::string choice_of(const Call& call) const;
+  /// At most so many kernels run side by side.
+  std::uint32_t lanes() const { return lanes_; }
   /// Where they come from, for people.
   std::string source() const;
   /// Adds the kernels of a graph that nobody has measured yet, in the layout in which it is predicted to take less; what all its
@@ -92,6 +96,7 @@ class Pricing {
   PriceStore store_;
   std::unique_ptr<Accelerator> gpu_;
   std::string machine_;
+  std::uint32_t lanes_;
   std::unique_ptr<RecordedPrices> times_;
   std::unique_ptr<KernelPrices> bytes_, launches_;
   std::size_t measured_ = 0;

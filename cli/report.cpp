@@ -45,20 +45,24 @@ Json json_of_search(const Summary& summary) {
   Json applied = Json::array();
   for (const auto& one : search.applied)
     applied.push_back({{"rule", one.rule}, {"count", one.count}, {"saved", one.saved}});
-  return {{"objective", name_of(search.objective)},
-          {"end", search.end},
-          {"rules_hash", search.rules_hash},
-          {"network", {{"kind", name_of(search.architecture.kind)}, {"reason", search.architecture.reason}}},
-          {"rules", search.rules},
-          {"chosen_rules", search.chosen},
-          {"all_rules_because", search.all_rules.empty() ? Json(nullptr) : Json(search.all_rules)},
-          {"usable_rules", search.usable},
-          {"expanded", search.expanded},
-          {"matched", search.matched},
-          {"kept", search.kept},
-          {"cost", {{"before", search.before}, {"after", search.after}}},
-          {"applied", applied},
-          {"note", search.note}};
+  return {
+      {"objective", name_of(search.objective)},
+      {"end", search.end},
+      {"rules_hash", search.rules_hash},
+      {"network", {{"kind", name_of(search.architecture.kind)}, {"reason", search.architecture.reason}}},
+      {"rules", search.rules},
+      {"chosen_rules", search.chosen},
+      {"all_rules_because", search.all_rules.empty() ? Json(nullptr) : Json(search.all_rules)},
+      {"usable_rules", search.usable},
+      {"expanded", search.expanded},
+      {"matched", search.matched},
+      {"kept", search.kept},
+      {"cost", {{"before", search.before}, {"after", search.after}}},
+      {"tried_in_lanes", search.tried},
+      {"cost_in_lanes",
+       search.in_lanes ? Json{{"before", search.in_lanes->before}, {"after", search.in_lanes->after}} : Json(nullptr)},
+      {"applied", applied},
+      {"note", search.note}};
 }
 
 }  // namespace

@@ -70,11 +70,18 @@ std::vector<Row> figure_rows(const Figures& before, const Figures& after) {
   const auto share = [](const Figures& figures) {
     return fmt::format("{:.0f} %", figures.seconds > 0 ? 100 * figures.measured / figures.seconds : 0);
   };
-  return {{"kernels", with_commas(before.launches), with_commas(after.launches)},
-          {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
-          {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
-          {"predicted", text_of_seconds(before.seconds), text_of_seconds(after.seconds)},
-          {"of it measured", share(before), share(after)}};
+  std::vector<Row> rows{
+      {"kernels", with_commas(before.launches), with_commas(after.launches)},
+      {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
+      {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
+      {"predicted in a row", text_of_seconds(before.seconds), text_of_seconds(after.seconds)},
+      {"of it measured", share(before), share(after)}};
+  if (before.seconds_in_lanes > 0 && after.seconds_in_lanes > 0) {
+    rows.push_back(
+        {"predicted in lanes", text_of_seconds(before.seconds_in_lanes), text_of_seconds(after.seconds_in_lanes)});
+    rows.push_back({"lanes", std::to_string(before.lanes), std::to_string(after.lanes)});
+  }
+  return rows;
 }
 
 /// The time of kernels that nobody has measured, in the new model beyond the old, may be all that was gained.
@@ -96,9 +103,11 @@ std::string nothing_found(const SearchSummary& search) {
 }
 
 std::string lines_of(const SearchSummary& search) {
-  std::string text =
-      fmt::format("search: {} graphs expanded with {} of {} rules, {} matches; {}\n", with_commas(search.expanded),
-                  with_commas(search.usable), with_commas(search.rules), with_commas(search.matched), search.end);
+  const std::string tried =
+      search.tried > 0 ? fmt::format(", {} graphs tried in lanes", with_commas(search.tried)) : std::string();
+  std::string text = fmt::format("search: {} graphs expanded with {} of {} rules, {} matches{}; {}\n",
+                                 with_commas(search.expanded), with_commas(search.usable), with_commas(search.rules),
+                                 with_commas(search.matched), tried, search.end);
   if (!search.note.empty()) return text + fmt::format("nothing comes of it: {}\n", on_one_line(search.note));
   if (!search.changed()) return text + nothing_found(search) + "\n";
   Table table{{{"rule", "times", "saved"}}, 1, 3};

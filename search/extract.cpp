@@ -19,7 +19,8 @@ std::string text_of_attribute(const Attribute& attribute) {
 
 }  // namespace
 
-Extractor::Extractor(const Program& program, const Graph& graph) : program_(program), original_(graph) {
+Extractor::Extractor(const Program& program, const Graph& graph, OpaqueNodes* shared)
+    : program_(program), original_(graph), opaque_(shared != nullptr ? *shared : own_) {
   for (const Node* node : graph.nodes())
     for (std::size_t i = 0; i < node->outputs().size(); ++i)
       numbers_[program.value_of(node->output(i))] = next_number_++;

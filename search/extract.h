@@ -13,10 +13,16 @@ namespace taso {
 
 struct Match;
 
+/// Opaque nodes that were made anew, by the one that they do the same as and by operands.
+using OpaqueNodes = std::vector<std::pair<std::pair<const Node*, std::vector<Value>>, const Node*>>;
+
 class Extractor {
  public:
-  /// `graph` is the one that the program was made of.
-  Extractor(const Program& program, const Graph& graph);
+  /// `graph` is the one that the program was made of. Extractors that share opaque nodes make the same graph of a program, in
+  /// the same order.
+  Extractor(const Program& program, const Graph& graph, OpaqueNodes* shared = nullptr);
+  Extractor(const Extractor&) = delete;
+  Extractor& operator=(const Extractor&) = delete;
 
   /// The program as it stands now. Opaque nodes whose operands have changed are new nodes that do the same.
   Graph graph();
@@ -38,7 +44,8 @@ class Extractor {
   ValueNumber next_number_ = 0;
   std::unordered_map<ValueId, Value> made_;
   MergedValues merged_;
-  std::vector<std::pair<std::pair<const Node*, std::vector<Value>>, const Node*>> opaque_;  // those made anew
+  OpaqueNodes own_;
+  OpaqueNodes& opaque_;  // those made anew
 };
 
 }  // namespace taso

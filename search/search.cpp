@@ -11,6 +11,7 @@
 #include "search/pieces.h"
 #include "search/region.h"
 #include "search/rewrite.h"
+#include "search/run_choice.h"
 
 namespace taso {
 namespace {
@@ -57,6 +58,12 @@ UsableRules usable_rules(const Program& program, const std::vector<Rule>& rules,
   return result;
 }
 
+/// How many graphs the last choice looks at: some, and for each graph that was expanded so many operators' worth of them. That
+/// takes about a tenth of the time.
+constexpr std::size_t least_tried = 16, operators_tried = 20;
+/// Of a limit on time, what is for everything before that choice.
+constexpr double share_before_choice = 0.9;
+
 class Search {
  public:
   Search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& kernels, const SearchOptions& options,
@@ -72,6 +79,7 @@ class Search {
         prices_(program_, kernels, {options.sizes, layout_}),
         candidates_(program_, rules_.all, prices_) {
     before_ = cost_ = prices_.total();
+    if (options_.time_of_run) share_of_time_ = share_before_choice;
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
     descends_ = !is_one_ || rules_.all.size() > rules_.deep.size();
     if (descends_) candidates_.leave_alone({});  // else the only region has them all
@@ -98,7 +106,10 @@ class Search {
       }
       if (!end && cost_ == before && explored_ == explored) end = End::exhausted;
     }
-    return finish(*end);
+    SearchResult result;
+    if (options_.time_of_run) choose_by_run(result);
+    finish(*end, result);
+    return result;
   }
 
  private:
@@ -120,7 +131,7 @@ class Search {
   };
 
   bool is_late() const {
-    return options_.time_budget && std::chrono::steady_clock::now() - start_ > *options_.time_budget;
+    return options_.time_budget && std::chrono::steady_clock::now() - start_ > *options_.time_budget * share_of_time_;
   }
 
   /// Takes the best step in the whole graph, as long as there is one that makes it better: what shares an input may be far
@@ -262,8 +273,25 @@ class Search {
     return pairs;
   }
 
-  SearchResult finish(SearchResult::End end) {
-    SearchResult result;
+  /// Looks around what was found for what takes less as it runs.
+  void choose_by_run(SearchResult& result) {
+    share_of_time_ = 1;
+    if (!descends_) candidates_.leave_alone({});
+    RunChoiceOptions choosing;
+    choosing.time_of = [this](const Graph& graph) { return options_.time_of_run(graph, layout_); };
+    choosing.most_graphs = least_tried + operators_tried * expanded_ /
+                                             static_cast<std::size_t>(std::max<std::int64_t>(cost_.operators, 1));
+    choosing.jobs = options_.jobs;
+    choosing.should_end = [this] { return stop_.stop_requested() || is_late(); };
+    RunChoice choice(graph_, program_, prices_, candidates_, before_, applied_, opaque_, choosing);
+    choice.run();
+    cost_ = choice.cost();
+    result.run_before = choice.time_before();
+    result.run_after = choice.time();
+    result.counts.tried = choice.tried();
+  }
+
+  void finish(SearchResult::End end, SearchResult& result) {
     result.end = end;
     result.cost_before = before_.price;
     result.cost_after = cost_.price;
@@ -278,7 +306,7 @@ class Search {
       result.counts.kept += task.exploration->kept();
     }
     for (auto change = applied_.rbegin(); change != applied_.rend(); ++change) program_.undo(change->log);
-    Extractor extractor(program_, graph_);
+    Extractor extractor(program_, graph_, &opaque_);
     for (const Applied& change : applied_) {
       RewriteStep step = extractor.describe(*change.match, change.log, change.made);
       program_.redo(change.log);
@@ -291,7 +319,6 @@ class Search {
     prices_.moved();
     check(prices_.total() == cost_, "the cost that was kept up to date is the cost");
     result.replacements = extractor.replacements(options_.is_named);
-    return result;
   }
 
   const Graph& graph_;
@@ -310,9 +337,11 @@ class Search {
   Candidates candidates_;
   GraphCost before_, cost_;
   std::vector<Applied> applied_;
+  OpaqueNodes opaque_;
   std::map<std::string, Task> tasks_;        // by key
   std::size_t expanded_ = 0, explored_ = 0;  // in all; of regions
   bool is_one_ = false;                      // too small to be cut into pieces
+  double share_of_time_ = 1;                 // until when it goes on
   bool descends_ = false;                    // takes steps in the whole graph
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

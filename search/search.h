@@ -31,6 +31,9 @@ struct SearchOptions {
   std::vector<Rule> direct_rules;
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
+  /// What a graph takes as it runs, laid out so, where that is not the sum of its kernels, which may run side by side. The last
+  /// choice is made by it, see run_choice.h. It may be asked from several threads at once.
+  std::function<Cost(const Graph&, Layout)> time_of_run;
 };
 
 /// How the values of the graph that was given are computed now, in terms of such values: what export needs in order to
@@ -46,6 +49,7 @@ struct SearchResult {
   enum class End { budget, time, exhausted, stopped } end = End::exhausted;
   Graph graph;  ///< in the same pool
   Cost cost_before = 0, cost_after = 0;
+  Cost run_before = 0, run_after = 0;      ///< what it takes as it runs, if that was asked for
   Layout layout = Layout::channels_first;  ///< in which it was priced
   std::vector<RewriteStep> steps;          ///< on the way to the result
   Replacements replacements;
@@ -54,6 +58,7 @@ struct SearchResult {
     std::size_t expanded = 0;  ///< graphs whose rewrites were looked at
     std::size_t matched = 0;   ///< places where a rule was found to apply
     std::size_t kept = 0;      ///< graphs that were new and cheap enough
+    std::size_t tried = 0;     ///< graphs in the last choice, by what they take as they run
     std::size_t regions = 0;   ///< parts that were searched by themselves, those that are alike once
   } counts;
 };

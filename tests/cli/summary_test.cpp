@@ -81,9 +81,15 @@ TEST_CASE("the closing table says what the models are expected to cost") {
   summary.seconds = {{"load", 0.125}, {"check", 61}};
   const std::string table = table_of(summary);
   for (const char* row : {"kernels +1,234 +17", "bytes moved +5,000,000 +1,000,000", "peak memory +4,096 +2,048",
-                          "predicted +2.500 ms +12.00 µs"})
+                          "predicted in a row +2.500 ms +12.00 µs"})
     CHECK_THAT(table, Catch::Matches("[^]*" + std::string(row) + "[^]*"));
   CHECK_THAT(table, Catch::Contains("time: load 0.12 s, check 61.00 s\n"));
+  CHECK_THAT(table, !Catch::Contains("lanes"));  // where sizes are not known
+  summary.before.figures->seconds_in_lanes = 2e-3;
+  summary.before.figures->lanes = 3;
+  summary.after.figures->seconds_in_lanes = 11e-6;
+  for (const char* row : {"predicted in lanes +2.000 ms +11.00 µs", "lanes +3 +1"})
+    CHECK_THAT(table_of(summary), Catch::Matches("[^]*" + std::string(row) + "[^]*"));
 }
 
 TEST_CASE("a gain that rests on kernels that nobody has measured is told as such") {

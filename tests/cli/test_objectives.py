@@ -33,7 +33,7 @@ def test_no_model_gets_worse(objective, taso_opt, source_folder, tmp_path):
         before, after = (report[model_is]["predicted"][FIGURES[objective]] for model_is in ("before", "after"))
         assert after <= before
         better += bool(report["search"]["applied"])
-        row = {"time": "predicted", "memory": "peak memory", "launches": "kernels"}[objective]
+        row = {"time": "predicted in a row", "memory": "peak memory", "launches": "kernels"}[objective]
         assert re.search(rf"^{row} +\d.* +\d", done.err, re.MULTILINE)
         applied = report["search"]["applied"]
         assert bool(applied) == ("\nrule " in done.err)

@@ -204,6 +204,14 @@ std::string Campaign::search(const Graph& graph, std::uint64_t seed) {
   for (const RewriteStep& step : result.steps) tally_.in_results.insert(step.rule);
   if (result.cost_after > result.cost_before)
     return fmt::format("seed {}: cost {} became {}\n{}", seed, result.cost_before, result.cost_after, text_of(graph));
+  if (const auto& time = options_.search.time_of_run) {
+    const bool is_told =
+        result.run_before == time(graph, result.layout) && result.run_after == time(result.graph, result.layout);
+    if (!is_told || result.run_after > result.run_before)
+      return fmt::format("seed {}: {} became {} as it runs, which is {} and {}\n{}", seed, result.run_before,
+                         result.run_after, time(graph, result.layout), time(result.graph, result.layout),
+                         text_of(graph));
+  }
   if (const std::string flaw = flaw_of(graph, result); !flaw.empty())
     return fmt::format("seed {}: {}\n{}", seed, flaw, text_of(graph));
   std::string difference;

@@ -1,0 +1,182 @@
+#include "search/run_choice.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "ops/error.h"
+#include "ops/kernels/threads.h"
+#include "search/rewrite.h"
+
+namespace taso {
+namespace {
+
+constexpr Cost too_dear = std::numeric_limits<Cost>::max();
+/// A step more has to save at least one part of so many: schedules differ by as much without a reason.
+constexpr Cost least_part = 1000;
+
+}  // namespace
+
+RunChoice::RunChoice(const Graph& graph, Program& program, Prices& prices, Candidates& candidates,
+                     const GraphCost& before, std::vector<Applied>& applied, OpaqueNodes& opaque,
+                     const RunChoiceOptions& options)
+    : program_(program),
+      prices_(prices),
+      candidates_(candidates),
+      before_(before),
+      applied_(applied),
+      options_(options),
+      extractor_(program, graph, &opaque) {
+  time_before_ = options_.time_of(graph);
+  time_ = applied_.empty() ? time_before_ : options_.time_of(extractor_.graph());
+  known_.emplace(program_.hash(), time_);
+}
+
+void RunChoice::run() {
+  while (take_best_of(moves_that_leave_out(left() / 2), noise())) {
+  }
+  while (take_best_of(moves_that_add(left() / 2), std::max(noise(), time_ / least_part))) {
+  }
+  if (time_ > time_before_) {
+    Move nothing;
+    for (const Applied& change : applied_) nothing.without.insert(change.match.get());
+    nothing.time = time_before_;
+    take(nothing);
+  }
+}
+
+RunChoice::Way RunChoice::way_with(const Move& move) const {
+  Way way;
+  for (const Applied& change : applied_)
+    if (!move.without.contains(change.match.get())) way.push_back(change.match);
+  if (move.with) way.push_back(move.with);
+  return way;
+}
+
+/// Does as much of a way as is possible: a step may need one that is left out.
+RunChoice::Back RunChoice::go(const Way& way, bool is_priced) {
+  Back back;
+  while (back.common < way.size() && back.common < applied_.size() && applied_[back.common].match == way[back.common])
+    ++back.common;
+  for (std::size_t i = applied_.size(); i-- > back.common;) program_.undo(applied_[i].log);
+  const auto first = applied_.begin() + static_cast<std::ptrdiff_t>(back.common);
+  back.undone.assign(std::make_move_iterator(first), std::make_move_iterator(applied_.end()));
+  applied_.erase(first, applied_.end());
+  prices_.moved();
+  for (std::size_t i = back.common; i < way.size(); ++i) {
+    Applied change;
+    change.match = way[i];
+    if (!rewrite(program_, *change.match, change.log, &change.made)) continue;
+    if (is_priced) {
+      change.before = cost();
+      change.after = change.before + prices_.difference(program_, change.log);
+      prices_.moved();
+    }
+    applied_.push_back(std::move(change));
+  }
+  return back;
+}
+
+void RunChoice::go_back(Back back) {
+  for (; applied_.size() > back.common; applied_.pop_back()) program_.undo(applied_.back().log);
+  for (Applied& change : back.undone) {
+    program_.redo(change.log);
+    applied_.push_back(std::move(change));
+  }
+  prices_.moved();
+}
+
+/// Finds out the times; of what costs more in sum than the graph that was given, nobody wants to know.
+void RunChoice::judge(std::vector<Move>& moves) {
+  std::vector<std::pair<ProgramHash, Graph>> graphs;
+  std::vector<ProgramHash> hashes;
+  for (Move& move : moves) {
+    Back back = go(way_with(move), false);
+    hashes.push_back(program_.hash());
+    move.time = too_dear;
+    if (graphs.size() < left() && known_.emplace(program_.hash(), too_dear).second &&
+        prices_.total().price <= before_.price)
+      graphs.emplace_back(program_.hash(), extractor_.graph());
+    go_back(std::move(back));
+  }
+  std::vector<Cost> times(graphs.size(), too_dear);
+  kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(graphs.size()), [&](std::int64_t task) {
+    const auto i = static_cast<std::size_t>(task);
+    if (!options_.should_end()) times[i] = options_.time_of(graphs[i].second);
+  });
+  tried_ += graphs.size();
+  for (std::size_t i = 0; i < graphs.size(); ++i) known_[graphs[i].first] = times[i];
+  for (std::size_t i = 0; i < moves.size(); ++i)
+    if (const auto found = known_.find(hashes[i]); found != known_.end()) moves[i].time = found->second;
+}
+
+/// Takes the moves that pay, the best first, as long as they do on top of one another; false if there is none.
+bool RunChoice::take_best_of(std::vector<Move> moves, Cost least_gain) {
+  judge(moves);
+  std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.time < b.time; });
+  bool is_first = true;
+  for (const Move& move : moves) {
+    if (options_.should_end() || move.time >= time_ - least_gain) break;
+    std::vector<Move> again{move};
+    if (!is_first) judge(again);
+    if (again[0].time >= time_ - least_gain) continue;
+    take(again[0]);
+    is_first = false;
+  }
+  return !is_first;
+}
+
+void RunChoice::take(const Move& move) {
+  const Back back = go(way_with(move), true);
+  for (const Applied& change : back.undone) candidates_.touch(change.log);
+  for (std::size_t i = back.common; i < applied_.size(); ++i) candidates_.touch(applied_[i].log);
+  time_ = move.time;
+}
+
+/// All steps of a rule, all but those, all from some step on, and then single ones, those that save the least in sum first.
+std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) const {
+  constexpr std::size_t most_beginnings = 8;
+  std::vector<Move> moves;
+  std::set<std::string> rules;
+  for (const Applied& change : applied_) rules.insert(change.match->rule->name());
+  for (const std::string& rule : rules) {
+    Move its, others;
+    for (const Applied& change : applied_)
+      (change.match->rule->name() == rule ? its : others).without.insert(change.match.get());
+    moves.push_back(std::move(its));
+    if (rules.size() > 2) moves.push_back(std::move(others));
+  }
+  const std::size_t beginnings = std::min(most_beginnings, applied_.size());
+  for (std::size_t i = 1; i < beginnings; ++i) {
+    Move& rest = moves.emplace_back();
+    for (std::size_t k = i * applied_.size() / beginnings; k < applied_.size(); ++k)
+      rest.without.insert(applied_[k].match.get());
+  }
+  std::vector<const Applied*> order;
+  for (const Applied& change : applied_) order.push_back(&change);
+  std::stable_sort(order.begin(), order.end(), [](const Applied* a, const Applied* b) {
+    return a->before.price - a->after.price < b->before.price - b->after.price;
+  });
+  for (const Applied* change : order) moves.push_back({{change->match.get()}, nullptr, 0});
+  if (moves.size() > most) moves.resize(most);
+  return moves;
+}
+
+/// Those that cost the least in sum first.
+std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
+  candidates_.repair();
+  std::vector<const Candidate*> order;
+  for (const auto& [root, list] : candidates_.all())
+    for (const Candidate& candidate : list)
+      if (cost().price + candidate.difference.price <= before_.price) order.push_back(&candidate);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Candidate* a, const Candidate* b) { return a->difference < b->difference; });
+  std::vector<Move> moves;
+  for (const Candidate* candidate : order) {
+    if (moves.size() == most) break;
+    moves.push_back({{}, candidate->match, 0});
+  }
+  return moves;
+}
+
+}  // namespace taso

@@ -1,0 +1,77 @@
+// The last choice of a search, by what graphs take as they run. A search adds kernels up; where kernels that do not need one
+// another run side by side, the graph with the least sum need not be the one that takes least, and may take longer than what
+// was given.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "search/candidates.h"
+#include "search/extract.h"
+#include "search/region.h"
+
+namespace taso {
+
+struct RunChoiceOptions {
+  std::function<Cost(const Graph&)> time_of;  ///< asked from several threads at once
+  std::size_t most_graphs = 100;  ///< to ask for; two more in any case, of where it began and where it stands
+  unsigned jobs = 1;              ///< graphs that are asked for side by side; the result is the same
+  std::function<bool()> should_end;
+};
+
+class RunChoice {
+ public:
+  /// `applied` leads from the graph, which costs `before`, to where the program stands.
+  RunChoice(const Graph& graph, Program& program, Prices& prices, Candidates& candidates, const GraphCost& before,
+            std::vector<Applied>& applied, OpaqueNodes& opaque, const RunChoiceOptions& options);
+
+  /// Leaves steps out that do not pay as the graph runs, and takes more that do. What the program stands at afterwards takes
+  /// no longer than the graph that was given, neither as it runs nor in sum.
+  void run();
+
+  GraphCost cost() const { return applied_.empty() ? before_ : applied_.back().after; }
+  Cost time_before() const { return time_before_; }
+  Cost time() const { return time_; }
+  std::size_t tried() const { return tried_; }
+
+ private:
+  /// A way from the graph that was given: which rewrites are done, one after the other.
+  using Way = std::vector<std::shared_ptr<const Match>>;
+  /// What may be changed of a way.
+  struct Move {
+    std::set<const Match*> without;
+    std::shared_ptr<const Match> with;  // none, if nothing is added
+    Cost time = 0;                      // where it leads from here
+  };
+  /// Where the program was before it went elsewhere: from which step on the way was another, and that.
+  struct Back {
+    std::size_t common = 0;
+    std::vector<Applied> undone;
+  };
+  Way way_with(const Move& move) const;
+  Back go(const Way& way, bool is_priced);
+  void go_back(Back back);
+  void judge(std::vector<Move>& moves);
+  bool take_best_of(std::vector<Move> moves, Cost least_gain);
+  void take(const Move& move);
+  std::vector<Move> moves_that_leave_out(std::size_t most) const;
+  std::vector<Move> moves_that_add(std::size_t most);
+  std::size_t left() const { return options_.most_graphs - std::min(tried_, options_.most_graphs); }
+  Cost noise() const { return prices_.kernels().noise(); }
+
+  Program& program_;
+  Prices& prices_;
+  Candidates& candidates_;
+  GraphCost before_;
+  std::vector<Applied>& applied_;
+  const RunChoiceOptions& options_;
+  Extractor extractor_;
+  std::unordered_map<ProgramHash, Cost, HashProgramHash> known_;
+  Cost time_before_ = 0, time_ = 0;
+  std::size_t tried_ = 0;
+};
+
+}  // namespace taso

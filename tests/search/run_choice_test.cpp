@@ -1,0 +1,167 @@
+// The graph that a search returns is chosen by what it takes as it runs, where somebody says what that is.
+#include <algorithm>
+
+#include "cost/execution.h"
+#include "cost/plan.h"
+#include "ops/error.h"
+#include "ops/graph_text.h"
+#include "tests/catch.h"
+#include "tests/search/campaign.h"
+#include "tests/search/rule_graph.h"
+
+using namespace taso;
+
+namespace {
+
+/// A convolution takes 10 µs, one with more than 64 channels 18, and everything else nothing.
+class TwoSizes : public KernelPrices {
+ public:
+  Cost price(const GraphView&, const Kernel& kernel) const override {
+    if (kernel.kind != Kernel::Kind::convolution) return 0;
+    return kernel.columns > 64 ? 18'000'000 : 10'000'000;
+  }
+};
+
+/// Pairs of convolutions that share an input, and one that joins them; one after the other.
+Graph pairs(std::size_t count) {
+  std::string text = "graph\n  input x0: float32[1, 64, 14, 14]\n";
+  const std::string conv = "conv[strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0]]";
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i);
+    for (const std::string side : {"a", "b"}) {
+      text += "  constant w" + side + n + ": float32[64, 64, 1, 1]\n";
+      text += "  " + side + n + " = " + conv + "(x" + n + ", w" + side + n + ")\n";
+    }
+    text += "  constant wc" + n + ": float32[64, 128, 1, 1]\n  c" + n + " = concat[axis=1](a" + n + ", b" + n + ")\n";
+    text += "  x" + std::to_string(i + 1) + " = " + conv + "(c" + n + ", wc" + n + ")\n";
+  }
+  return parse_graph(text + "  output x" + std::to_string(count) + "\n");
+}
+
+std::size_t convolutions_in(const Graph& graph) {
+  std::size_t count = 0;
+  for (const Node* node : graph.nodes())
+    count += node->as_operator() != nullptr && std::holds_alternative<op::Conv>(*node->as_operator());
+  return count;
+}
+
+std::vector<Rule> merging() {
+  std::vector<Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(rules, [](const Rule& rule) { return rule.name != "shared-input"; });
+  REQUIRE(rules.size() == 1);
+  return rules;
+}
+
+Cost sum_of(const Graph& graph, Layout layout, const KernelPrices& prices) {
+  return plan(graph, prices, {{}, layout}).cost;
+}
+
+Cost in_lanes(const Graph& graph, Layout layout, const KernelPrices& prices) {
+  const WholeGraph view(graph, {}, layout);
+  return look_ahead(view, graph, plan(view, prices), Precision::tf32).cost;
+}
+
+}  // namespace
+
+TEST_CASE("the least sum is not chosen where it takes longer side by side") {
+  const TwoSizes prices;
+  const Graph graph = pairs(3);
+  SearchOptions options;
+  const SearchResult merged = search(graph, merging(), prices, options);
+  REQUIRE(convolutions_in(merged.graph) == 6);
+  REQUIRE(merged.cost_after < merged.cost_before);
+  REQUIRE(in_lanes(merged.graph, merged.layout, prices) > in_lanes(graph, merged.layout, prices));
+  options.time_of_run = [&](const Graph& one, Layout layout) { return in_lanes(one, layout, prices); };
+  const SearchResult chosen = search(graph, merging(), prices, options);
+  CHECK(chosen.steps.empty());
+  CHECK(convolutions_in(chosen.graph) == 9);
+  CHECK(chosen.cost_after == chosen.cost_before);
+  CHECK(chosen.run_after == chosen.run_before);
+  CHECK(chosen.run_before == in_lanes(graph, chosen.layout, prices));
+  CHECK(chosen.counts.tried > 0);
+}
+
+TEST_CASE("steps are left out one by one") {
+  const TwoSizes prices;
+  // Merging does not pay in the second pair.
+  const auto time = [&](const Graph& one, Layout layout) {
+    const bool is_merged = text_of(one).find("concat[axis=0](wa1") != std::string::npos;
+    return sum_of(one, layout, prices) + (is_merged ? 8'000'000 : 0);
+  };
+  SearchOptions options;
+  for (const std::size_t piece : {0, 2}) {
+    options.piece = piece;
+    options.time_of_run = time;
+    const SearchResult chosen = search(pairs(3), merging(), prices, options);
+    CHECK(chosen.steps.size() == 2);
+    CHECK(convolutions_in(chosen.graph) == 7);
+    CHECK(chosen.run_after == time(chosen.graph, chosen.layout));
+    CHECK(chosen.run_after < chosen.run_before);
+    CHECK(chosen.cost_after == chosen.cost_before - 2 * (20'000'000 - 18'000'000));
+  }
+}
+
+TEST_CASE("steps are taken that pay only as the graph runs, but none that make the sum larger than it was") {
+  class Dear : public KernelPrices {
+   public:
+    Cost price(const GraphView&, const Kernel& kernel) const override {
+      if (kernel.kind != Kernel::Kind::convolution) return 0;
+      return kernel.columns > 64 ? large : 10'000'000;
+    }
+    Cost large = 20'000'000;
+  } prices;
+  SearchOptions options;
+  options.time_of_run = [](const Graph& one, Layout) { return static_cast<Cost>(convolutions_in(one)) * 1'000'000; };
+  const SearchResult merged = search(pairs(3), merging(), prices, options);
+  CHECK(convolutions_in(merged.graph) == 6);
+  CHECK(merged.run_after == 6'000'000);
+  CHECK(merged.cost_after == merged.cost_before);
+  prices.large = 20'000'001;
+  const SearchResult kept = search(pairs(3), merging(), prices, options);
+  CHECK(kept.steps.empty());
+}
+
+TEST_CASE("the choice is the same with any number of threads, and knows its limits") {
+  const TwoSizes prices;
+  SearchOptions options;
+  options.time_of_run = [&](const Graph& one, Layout layout) {
+    return sum_of(one, layout, prices) + static_cast<Cost>(std::hash<std::string>()(text_of(one)) % 4'000'000);
+  };
+  std::vector<std::string> texts;
+  for (const unsigned jobs : {1U, 2U, 5U}) {
+    options.jobs = jobs;
+    texts.push_back(text_of(search(pairs(6), merging(), prices, options).graph));
+  }
+  CHECK(texts[0] == texts[1]);
+  CHECK(texts[0] == texts[2]);
+  // Without time for anything else, it is still no longer than it was.
+  options.time_budget = std::chrono::duration<double>(0);
+  options.time_of_run = [](const Graph& one, Layout) { return static_cast<Cost>(20 - convolutions_in(one)); };
+  CHECK(search(pairs(3), merging(), prices, options).steps.empty());
+}
+
+TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by side") {
+  const Roofline prices;
+  std::size_t in_several = 0;
+  for (const bool is_simulated : {true, false}) {
+    CampaignOptions options = wandering(30);
+    options.search.piece = 3;
+    options.makeup.parts = 8;
+    options.search.time_of_run = [&](const Graph& graph, Layout layout) {
+      const WholeGraph view(graph, {}, layout);
+      const Plan laid = plan(view, prices);
+      if (!is_simulated) return laid.cost / 2 + static_cast<Cost>(std::hash<std::string>()(text_of(graph)) % 5'000'000);
+      try {
+        const Outlook outlook = look_ahead(view, graph, laid, Precision::tf32);
+        in_several += outlook.lanes > 1;
+        return outlook.cost;
+      } catch (const InputError&) {  // a size that is not known
+        return laid.cost;
+      }
+    };
+    Campaign campaign(sound_rules(), options);
+    for (std::uint64_t seed = 9000; seed < 9060; ++seed) REQUIRE(campaign.search(seed) == "");
+    CHECK(campaign.tally().changed > campaign.tally().searches / 4);
+  }
+  CHECK(in_several > 20);
+}
