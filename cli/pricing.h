@@ -26,9 +26,9 @@ struct PricingOptions {
   bool on_gpu = false;                        ///< measure on this machine's GPU what nobody has measured yet
   std::optional<std::filesystem::path> file;  ///< where measured prices are kept, instead of the user's own
   Precision precision = Precision::tf32;
-  std::uint32_t lanes = usual_lanes;  ///< at most so many kernels run side by side
   bool with_shipped = true;           ///< whether prices count that come with taso
   bool measures = true;               ///< with a GPU: whether kernels that nobody has measured yet are measured
+  std::uint32_t lanes = usual_lanes;  ///< at most so many kernels run side by side
 };
 
 /// A call that nobody has measured yet, and what all such kernels of a graph are predicted to take.
