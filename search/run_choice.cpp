@@ -12,7 +12,7 @@ namespace taso {
 namespace {
 
 constexpr Cost too_dear = std::numeric_limits<Cost>::max();
-/// A step more has to save at least one part of so many: schedules differ by as much without a reason.
+/// Steps more, and operators more, have to save at least one part of so many: schedules differ by as much without a reason.
 constexpr Cost least_part = 1000;
 
 }  // namespace
@@ -37,7 +37,8 @@ void RunChoice::run() {
   }
   while (take_best_of(moves_that_add(left() / 2), std::max(noise(), time_ / least_part))) {
   }
-  if (time_ > time_before_) {
+  const bool pays = time_before_ - time_ >= time_before_ / least_part || cost().operators <= before_.operators;
+  if (time_ > time_before_ || !pays) {
     Move nothing;
     for (const Applied& change : applied_) nothing.without.insert(change.match.get());
     nothing.time = time_before_;

@@ -121,6 +121,27 @@ TEST_CASE("steps are taken that pay only as the graph runs, but none that make t
   CHECK(kept.steps.empty());
 }
 
+TEST_CASE("a graph with more operators has to be noticeably faster") {
+  class MoreIsLess : public KernelPrices {
+   public:
+    Cost price(const GraphView&, const Kernel& kernel) const override {
+      return 10'000'000 - 1'000'000 * static_cast<Cost>(std::min<std::size_t>(kernel.nodes.size(), 4));
+    }
+  };
+  const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  y = tanh(x)\n  output y\n");
+  const std::vector<Rule> rules{parse_rule("rule two\n  tanh(x) => relu(sigmoid(x))\n")};
+  const auto changes = [&](Cost saved) {
+    SearchOptions options;
+    options.budget = 3;
+    options.time_of_run = [&](const Graph& one, Layout) {
+      return 1'000'000'000 - (one.nodes().size() > 2 ? saved : 0);
+    };
+    return !search(graph, rules, MoreIsLess(), options).steps.empty();
+  };
+  CHECK(changes(1'000'000));
+  CHECK_FALSE(changes(999'999));
+}
+
 TEST_CASE("the choice is the same with any number of threads, and knows its limits") {
   const TwoSizes prices;
   SearchOptions options;
