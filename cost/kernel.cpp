@@ -1,6 +1,8 @@
 #include "cost/kernel.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "cost/movement.h"
 
@@ -29,6 +31,7 @@ void measure_convolution(const GraphView& view, Kernel& kernel) {
   kernel.rows = static_cast<double>(out[0]) * product(out, 2, out.size());
   kernel.columns = static_cast<double>(out[1]) / kernel.batches;
   kernel.depth = product(w, 1, w.size());
+  kernel.has_few_channels = w[1] < 4 && kernel.columns > 1;
 }
 
 void measure_matmul(const GraphView& view, Kernel& kernel) {
@@ -46,9 +49,8 @@ void measure_matmul(const GraphView& view, Kernel& kernel) {
   }
 }
 
-double operations_of(const GraphView& view, PlanNode node) {
+double operations_of(const GraphView& view, PlanNode node, double each) {
   const Operator& op = *view.op(node);
-  const double each = operations_per_element(op);
   if (each == 0) return 0;  // what only moves may have results that nobody uses
   const Role role = role_of(op);
   const PlanValue counted = role == Role::rows ? view.operand(node, 0) : view.result(node, 0);
@@ -56,6 +58,13 @@ double operations_of(const GraphView& view, PlanNode node) {
   if (const auto* pool = std::get_if<op::AveragePool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
   if (const auto* pool = std::get_if<op::MaxPool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
   return each * elements(view, counted) * window;
+}
+
+/// Of a table, for example, only the rows that are looked up.
+bool only_takes_parts(const GraphView& view, PlanNode node) {
+  const Opaque* const opaque = view.opaque(node);
+  const auto movement = opaque != nullptr && opaque->body ? opaque->body->movement() : std::nullopt;
+  return movement && movement->kind == PlainMovement::Kind::gather;
 }
 
 }  // namespace
@@ -99,16 +108,20 @@ void measure_work(const GraphView& view, Kernel& kernel) {
       for (std::size_t j = 0; j < view.users(value) && !needed; ++j) needed = !is_member(view.user(value, j));
       if (needed) kernel.written.push_back(value);
     }
-    if (role) kernel.operations += operations_of(view, node);
+    if (!role) continue;
+    const double each = operations_per_element(*view.op(node));
+    kernel.operations += operations_of(view, node, each);
+    kernel.chain += each;
   }
   std::sort(kernel.read.begin(), kernel.read.end());
   kernel.read.erase(std::unique(kernel.read.begin(), kernel.read.end()), kernel.read.end());
 
   const std::optional<Role> role = role_of(view, kernel.main);
-  for (const PlanValue value : kernel.read)
-    (view.is_weight(value) ? kernel.weight_bytes : kernel.bytes) += bytes_of(view, value);
   double written = 0;
   for (const PlanValue value : kernel.written) written += bytes_of(view, value);
+  const double most = only_takes_parts(view, kernel.main) ? written : std::numeric_limits<double>::infinity();
+  for (const PlanValue value : kernel.read)
+    (view.is_weight(value) ? kernel.weight_bytes : kernel.bytes) += std::min(bytes_of(view, value), most);
   if (role == Role::concat) written = copied;
   if (role == Role::split || role == Role::slice) kernel.bytes = written;  // only what is taken is read
   kernel.bytes += written;

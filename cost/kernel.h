@@ -27,9 +27,11 @@ struct Kernel {
   /// The product that a convolution or matmul amounts to: `batches` of [rows, depth] times [depth, columns]. A
   /// convolution's groups are batches. 0 if there is none.
   double batches = 0, rows = 0, columns = 0, depth = 0;
-  double operations = 0;    ///< other arithmetic, on CUDA cores
-  double weight_bytes = 0;  ///< that are read from memory, for nothing wrote them just now
-  double bytes = 0;         ///< of activations, read and written
+  bool has_few_channels = false;  ///< of a convolution: so few side by side that they do not fill 16 bytes
+  double operations = 0;          ///< other arithmetic, on CUDA cores
+  double chain = 0;               ///< of that arithmetic, what is done to one element, one thing after the other
+  double weight_bytes = 0;        ///< that are read from memory, for nothing wrote them just now
+  double bytes = 0;               ///< of activations, read and written
 };
 
 std::string_view name_of(Kernel::Kind kind);

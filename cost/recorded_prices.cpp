@@ -102,7 +102,7 @@ std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel
 
 Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
   const std::optional<Cost> cost = measured(view, kernel);
-  return cost ? *cost : roofline_.price(kernel);
+  return cost ? *cost : roofline_.price(view, kernel);
 }
 
 }  // namespace taso

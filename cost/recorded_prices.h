@@ -21,8 +21,11 @@ class RecordedPrices : public KernelPrices {
   Cost noise() const override { return h200_noise; }
   /// From now on nothing counts as measured that was recorded before.
   void forget_records();
-  /// From now on prices are those with weights from the cache, as far as these are known, or no longer. Not while others ask.
-  void set_warm(bool is_warm) { is_warm_ = is_warm; }
+  /// From now on prices are those with weights from the cache, or no longer. Not while others ask.
+  void set_warm(bool is_warm) {
+    is_warm_ = is_warm;
+    roofline_.set_warm(is_warm);
+  }
   bool is_warm() const { return is_warm_; }
   /// From now on this is what the call costs. Not while others ask.
   void learn(const Call& call, Cost cost) { learn(call, Costs{cost, cost}); }

@@ -1,221 +1,319 @@
-// cost_fit [--precision tf32] --prices FILE... MODEL...: fits the constants of the roofline (cost/h200.h) to prices that were
-// recorded for kernels of models, by least squares of the logarithm, and prints how far predictions are off before and after. Each
-// call counts once.
+// cost_fit [--write cost/h200.h] --prices FILE... [--test FILE]... [MODEL...]: fits the constants of the roofline to prices that
+// were recorded, all precisions together, and says how far predictions are off: of the calls that it was fitted to, of those of
+// the files behind --test, and of every model's when its own calls are left out of the fit, and those that no model has. Each
+// call counts once. With --write the constants are put into their places in that file.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "cost/h200.h"
 #include "cost/plan.h"
 #include "cost/recorded_prices.h"
+#include "cost/residence.h"
 #include "ops/error.h"
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/import.h"
 #include "ops/source.h"
+#include "tests/cost/recorded_kernel.h"
 
 using namespace taso;
 
 namespace {
 
 struct Sample {
+  std::string call;
   Kernel kernel;
-  double measured = 0;  ///< nanoseconds
+  Precision precision = Precision::fp32;
+  double cold = 0, warm = 0;  ///< nanoseconds; `warm` is 0 if there are no weights, or nobody has measured that
+};
+using Samples = std::vector<Sample>;
+
+struct Constant {
+  const char* name;
+  double RooflineConstants::*place;
+  double least, most;  ///< what hardware allows, or what is still believable
 };
 
-enum Place : std::size_t {
-  convolution,
-  convolution_first,
-  matmul,
-  element_wise,
-  pooling,
-  rows,
-  copy,
-  weight_bandwidth,
-  activation_bandwidth,
-  stream_bandwidth,
-  step,
-  tile_fill,
-  channels_first,
-  operations,
-  direct_operations,
-  places
+using C = RooflineConstants;
+const std::vector<Constant> constants = {
+    {"least_convolution", &C::least_convolution, 500, 1e4},
+    {"least_channels_first", &C::least_channels_first, 500, 1e4},
+    {"least_direct", &C::least_direct, 500, 1e4},
+    {"least_matmul", &C::least_matmul, 500, 1e4},
+    {"least_element_wise", &C::least_element_wise, 500, 1e4},
+    {"least_pooling", &C::least_pooling, 500, 1e4},
+    {"least_rows", &C::least_rows, 500, 1e4},
+    {"least_copy", &C::least_copy, 500, 1e4},
+    {"slab_wait", &C::slab_wait, 10, 2000},
+    {"meeting", &C::meeting, 10, 2000},
+    {"tile_bandwidth", &C::tile_bandwidth, 10, 300},
+    {"result_bandwidth", &C::result_bandwidth, 5, 127},
+    {"channels_first", &C::channels_first, 1, 5},
+    {"few_channels", &C::few_channels, 1, 5},
+    {"direct_operations", &C::direct_operations, 1000, 33500},
+    {"weight_wait", &C::weight_wait, 1, 1000},
+    {"weight_rate", &C::weight_rate, 1000, 20000},
+    {"activation_rate", &C::activation_rate, 2000, 12000},
+    {"operations", &C::operations, 2000, 33500},
+    {"chain_wait", &C::chain_wait, 1, 100},
 };
-using Constants = std::array<double, places>;
-constexpr std::array<const char*, places> names{"least_convolution",
-                                                "least_convolution_channels_first",
-                                                "least_matmul",
-                                                "least_element_wise",
-                                                "least_pooling",
-                                                "least_rows",
-                                                "least_copy",
-                                                "weight_bandwidth",
-                                                "activation_bandwidth",
-                                                "stream_bandwidth",
-                                                "step of the precision",
-                                                "tile_fill",
-                                                "channels_first",
-                                                "operations",
-                                                "direct_operations"};
 
-Constants present(Precision precision) {
-  const double of_step = precision == Precision::tf32   ? h200::step_tf32
-                         : precision == Precision::fp32 ? h200::step_float32
-                                                        : h200::step_half;
-  return {h200::least_convolution,
-          h200::least_convolution_channels_first,
-          h200::least_matmul,
-          h200::least_element_wise,
-          h200::least_pooling,
-          h200::least_rows,
-          h200::least_copy,
-          h200::weight_bandwidth,
-          h200::activation_bandwidth,
-          h200::stream_bandwidth,
-          of_step,
-          h200::tile_fill,
-          h200::channels_first,
-          h200::operations,
-          h200::direct_operations};
+double error_of(const Sample& sample, const RooflineConstants& candidate, bool is_warm = false) {
+  Roofline roofline(sample.precision, candidate);
+  roofline.set_warm(is_warm);
+  return std::log(static_cast<double>(roofline.price(sample.kernel)) * 1e-3 / (is_warm ? sample.warm : sample.cold));
 }
 
-/// What cost/roofline.cpp computes, with other constants; main() compares the two.
-double predicted(const Kernel& kernel, const Constants& c, Precision precision) {
-  const bool is_convolution = kernel.kind == Kernel::Kind::convolution;
-  const bool gathers = is_convolution && kernel.layout == Layout::channels_first && kernel.columns > 1;
-  double least = h200::least_opaque;
-  switch (kernel.kind) {
-    case Kernel::Kind::convolution: least = gathers ? c[convolution_first] : c[convolution]; break;
-    case Kernel::Kind::matmul: least = c[matmul]; break;
-    case Kernel::Kind::element_wise: least = c[element_wise]; break;
-    case Kernel::Kind::pooling: least = c[pooling]; break;
-    case Kernel::Kind::rows: least = c[rows]; break;
-    case Kernel::Kind::copy: least = c[copy]; break;
-    case Kernel::Kind::opaque: break;
-  }
-  double product = 0;
-  if (kernel.depth > 0) {
-    const double tiles =
-        kernel.batches * std::ceil(kernel.rows / h200::tile_rows) * std::ceil(kernel.columns / h200::tile_columns);
-    product = std::ceil(tiles / h200::multiprocessors) * (kernel.depth + c[tile_fill]) * c[step] *
-              (gathers ? c[channels_first] : 1.0);
-    const double direct = 2 * kernel.batches * kernel.rows * kernel.columns * kernel.depth / c[direct_operations];
-    if (is_convolution && kernel.batches > 1) product = std::min(product, direct);
-  }
-  const double share = stored(kernel.element, precision) == kernel.element ? 1.0 : 0.5;
-  const double weights = kernel.weight_bytes * share, activations = kernel.bytes * share;
-  const double moving = std::max(weights / c[weight_bandwidth] + activations / c[activation_bandwidth],
-                                 std::min(weights + activations, h200::stream_share) / c[stream_bandwidth]);
-  return least + std::max({product, kernel.operations / c[operations], moving});
-}
-
-double loss(const std::vector<Sample>& samples, const Constants& constants, Precision precision) {
+/// Like the sum of absolute errors, which a few calls that are unlike all others do not upset, but smooth near 0.
+double loss(const Samples& samples, const RooflineConstants& candidate) {
+  constexpr double smooth = 0.03;
   double sum = 0;
+  const auto add = [&](double error, double weight) { sum += weight * std::sqrt(error * error + smooth * smooth); };
   for (const Sample& sample : samples) {
-    const double error = std::log(predicted(sample.kernel, constants, precision) / sample.measured);
-    sum += error * error;
+    add(error_of(sample, candidate), sample.warm > 0 ? 0.5 : 1);
+    if (sample.warm > 0) add(error_of(sample, candidate, true), 0.5);
   }
   return sum;
 }
 
-/// One constant after the other, up and down by a factor that shrinks when nothing helps any more.
-Constants fitted(const std::vector<Sample>& samples, Constants constants, Precision precision) {
-  double best = loss(samples, constants, precision);
-  for (double factor = 1.5; factor > 1.002; factor = 1 + (factor - 1) * 0.7) {
+/// One constant after the other, and pairs of them, up and down by a factor that shrinks when nothing helps any more.
+/// It begins in the middle of what is believable, so that nothing depends on the present numbers.
+RooflineConstants fitted(const Samples& samples) {
+  RooflineConstants now;
+  for (const Constant& one : constants) now.*one.place = std::sqrt(one.least * one.most);
+  double best = loss(samples, now);
+  const auto moved = [](RooflineConstants from, const Constant& constant, double factor) {
+    double& value = from.*constant.place;
+    value = std::clamp(value * factor, constant.least, constant.most);
+    return from;
+  };
+  const auto accept = [&](const RooflineConstants& other) {
+    const double there = loss(samples, other);
+    if (there >= best * (1 - 1e-6)) return false;
+    best = there;
+    now = other;
+    return true;
+  };
+  for (double factor = 1.4; factor > 1.004; factor = 1 + (factor - 1) * 0.6) {
     for (bool helps = true; helps;) {
       helps = false;
-      for (std::size_t i = 0; i < places; ++i) {
-        for (const double change : {factor, 1 / factor}) {
-          Constants other = constants;
-          other[i] *= change;
-          const double now = loss(samples, other, precision);
-          if (now >= best * (1 - 1e-9)) continue;
-          best = now;
-          constants = other;
-          helps = true;
-        }
-      }
+      for (const Constant& one : constants)
+        for (const double change : {factor, 1 / factor}) helps |= accept(moved(now, one, change));
+      if (helps) continue;
+      for (const Constant& one : constants)
+        for (const Constant& two : constants)
+          if (&one != &two)
+            for (const double change : {factor, 1 / factor})
+              helps |= accept(moved(moved(now, one, change), two, 1 / change));
     }
   }
-  return constants;
+  return now;
 }
 
-void show(const char* name, const std::vector<Sample>& samples, const Constants& constants, Precision precision) {
-  fmt::print("{}: predicted / measured, by kind\n", name);
-  for (const auto kind : {Kernel::Kind::convolution, Kernel::Kind::matmul, Kernel::Kind::element_wise,
-                          Kernel::Kind::pooling, Kernel::Kind::rows, Kernel::Kind::copy}) {
-    std::vector<double> ratios;
-    double squares = 0;
-    for (const Sample& sample : samples) {
-      if (sample.kernel.kind != kind) continue;
-      ratios.push_back(predicted(sample.kernel, constants, precision) / sample.measured);
-      squares += std::log(ratios.back()) * std::log(ratios.back());
-    }
-    if (ratios.empty()) continue;
-    std::sort(ratios.begin(), ratios.end());
-    const auto at = [&](double part) {
-      return ratios[static_cast<std::size_t>(part * static_cast<double>(ratios.size() - 1))];
-    };
-    fmt::print("  {:14} {:5} calls: 5 % {:.2f}, quartiles {:.2f} {:.2f} {:.2f}, 95 % {:.2f}; typically {:.0f} % off\n",
-               name_of(kind), ratios.size(), at(0.05), at(0.25), at(0.5), at(0.75), at(0.95),
-               100 * (std::exp(std::sqrt(squares / static_cast<double>(ratios.size()))) - 1));
+// --- what is said ---
+
+double at(const std::vector<double>& sorted, double part) {
+  return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+void show_line(std::string_view name, std::vector<double> errors) {
+  if (errors.empty()) return;
+  std::sort(errors.begin(), errors.end());
+  const double bias = at(errors, 0.5);
+  for (double& error : errors) error = std::abs(error);
+  std::sort(errors.begin(), errors.end());
+  fmt::print("  {:24} {:4} calls: median {:5.1f} %, 90 of 100 within {:5.1f} %, typically {:+.1f} %\n", name,
+             errors.size(), 100 * at(errors, 0.5), 100 * at(errors, 0.9), 100 * bias);
+}
+
+void show(const char* name, const Samples& samples, const RooflineConstants& candidate) {
+  fmt::print("{}: |log(predicted / measured)|\n", name);
+  std::map<Kernel::Kind, std::vector<double>> errors;
+  std::vector<double> all;
+  for (const Sample& sample : samples) {
+    all.push_back(error_of(sample, candidate));
+    errors[sample.kernel.kind].push_back(all.back());
   }
+  for (auto& [kind, list] : errors) show_line(name_of(kind), std::move(list));
+  show_line("all", std::move(all));
 }
 
-void add_samples(const std::string& path, const RecordedPrices& prices, std::set<std::string>& known,
-                 std::vector<Sample>& samples) {
+// --- what it is fitted to ---
+
+Samples samples_of(const PriceDatabase& database) {
+  Samples samples;
+  for (const std::string& machine : database.machines())
+    for (const std::string& call : database.calls(machine)) {
+      const RecordedPrice& price = *database.find(machine, call);
+      if (price.nanoseconds <= 0) continue;
+      Sample sample{call, kernel_of_call(call), Precision::fp32, price.nanoseconds, price.warm_nanoseconds};
+      const std::size_t begin = call.find(' ') + 1;
+      sample.precision = precision_named(call.substr(begin, call.find(':') - begin)).value_or(Precision::fp32);
+      if (sample.kernel.weight_bytes == 0) sample.warm = 0;
+      samples.push_back(std::move(sample));
+    }
+  return samples;
+}
+
+struct Network {
+  std::string name;
+  std::set<std::string> calls;              ///< of its plans
+  std::map<std::string, std::size_t> best;  ///< of the best plan, and how often
+  bool is_warm = false, is_known = true;    ///< whether all calls of the best plan have a price
+};
+
+Network network_of(const std::string& path, const std::shared_ptr<PriceDatabase>& database, Precision precision) {
   Model model = Model::load(path);
   model.validate();
   GraphEdit edit(model);
   clean_up(edit);
   const Graph graph = import_model(edit.view()).graph;
-  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+  Network network;
+  const std::size_t begin = path.rfind('/') + 1;
+  network.name = path.substr(begin, path.rfind('.') - begin);
+  network.is_warm = stay_in_cache(weight_bytes_of(graph, {}, precision));
+  RecordedPrices prices(database, database->machines().at(0), precision);
+  prices.set_warm(network.is_warm);
+  Cost least = 0;
+  for (const Layout layout : {Layout::channels_last, Layout::channels_first}) {
     const WholeGraph view(graph, {}, layout);
-    for (const Plan::Step& one : plan(view, prices).steps) {
-      const auto measured = prices.measured(view, one.kernel);
-      if (!measured || *measured <= 0 || one.kernel.kind == Kernel::Kind::opaque) continue;
-      if (!known.insert(text_of(call_of(view, one.kernel, prices.precision()).call)).second) continue;
-      samples.push_back({one.kernel, static_cast<double>(*measured) * 1e-3});
+    const Plan laid = plan(view, prices);
+    std::map<std::string, std::size_t> calls;
+    bool is_known = true;
+    for (const Plan::Step& step : laid.steps) {
+      is_known = is_known && prices.measured(view, step.kernel);
+      if (prices.measured(view, step.kernel)) ++calls[text_of(call_of(view, step.kernel, precision).call)];
     }
+    for (const auto& [call, count] : calls) network.calls.insert(call);
+    if (least > 0 && laid.cost >= least) continue;
+    least = laid.cost;
+    network.best = std::move(calls);
+    network.is_known = is_known;
   }
+  return network;
+}
+
+void show_network(const Network& network, const Samples& samples, const RooflineConstants& after,
+                  const RooflineConstants& without) {
+  double measured = 0, fitted_sum = 0, unseen_sum = 0;
+  std::vector<double> errors;
+  for (const Sample& sample : samples) {
+    if (network.calls.count(sample.call) > 0) errors.push_back(error_of(sample, without));
+    const auto found = network.best.find(sample.call);
+    if (found == network.best.end()) continue;
+    const bool is_warm = network.is_warm && sample.warm > 0;
+    const double time = static_cast<double>(found->second) * (is_warm ? sample.warm : sample.cold);
+    measured += time;
+    fitted_sum += time * std::exp(error_of(sample, after, is_warm));
+    unseen_sum += time * std::exp(error_of(sample, without, is_warm));
+  }
+  show_line(network.name, std::move(errors));
+  fmt::print("  {:24}   plan{}: recorded {:.1f} us, predicted {:.1f} ({:+.1f} %), left out {:.1f} ({:+.1f} %)\n", "",
+             network.is_known ? "" : ", as far as it was measured", measured * 1e-3, fitted_sum * 1e-3,
+             100 * (fitted_sum / measured - 1), unseen_sum * 1e-3, 100 * (unseen_sum / measured - 1));
+}
+
+void leave_out(const std::vector<Network>& networks, const Samples& samples, const RooflineConstants& after) {
+  Samples known, variants;
+  for (const Sample& sample : samples) {
+    const bool is_known = std::any_of(networks.begin(), networks.end(),
+                                      [&](const Network& network) { return network.calls.count(sample.call) > 0; });
+    (is_known ? known : variants).push_back(sample);
+  }
+  fmt::print("Each left out of the fit, with all that no plan of these has:\n");
+  for (const Network& network : networks) {
+    Samples others;
+    std::copy_if(known.begin(), known.end(), std::back_inserter(others),
+                 [&](const Sample& sample) { return network.calls.count(sample.call) == 0; });
+    if (others.size() == known.size() || others.empty()) continue;
+    show_network(network, samples, after, fitted(others));
+  }
+  std::vector<double> errors;
+  if (!known.empty() && !variants.empty()) {
+    const RooflineConstants without = fitted(known);
+    for (const Sample& sample : variants) errors.push_back(error_of(sample, without));
+  }
+  show_line("in no plan of these", std::move(errors));
+}
+
+// --- where it goes ---
+
+std::string rounded(double value) {
+  return value < 10    ? fmt::format("{:.2f}", value)
+         : value < 100 ? fmt::format("{:.1f}", value)
+                       : fmt::format("{:.0f}", value);
+}
+
+/// Replaces the value behind each name, and the line that says where they come from.
+void write(const std::string& path, const RooflineConstants& values, const std::string& origin) {
+  std::string text(Source::read(path).text());
+  const auto replace = [&](const std::string& begin, char end, const std::string& by) {
+    const std::size_t from = text.find(begin);
+    if (from == std::string::npos) throw InputError(fmt::format("{}: no line with \"{}\"", path, begin));
+    const std::size_t first = from + begin.size();
+    text.replace(first, text.find(end, first) - first, by);
+  };
+  for (const Constant& constant : constants)
+    replace(fmt::format("double {} = ", constant.name), ';', rounded(values.*constant.place));
+  replace("// Fitted on ", '\n', origin);
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << text;
+  if (!out.flush()) throw EnvironmentError(fmt::format("{} cannot be written", path));
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16] = {};
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
 }
 
 int run(const std::vector<std::string>& arguments) {
-  Precision precision = Precision::tf32;
   auto database = std::make_shared<PriceDatabase>();
-  std::vector<std::string> models;
+  std::vector<std::string> models, tests;
+  std::string written, files;
+  const auto merge = [](PriceDatabase& into, const std::string& path) {
+    const Source source = Source::read(path);
+    into.merge(PriceDatabase::parse(source.text(), source.name()));
+  };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool has_next = i + 1 < arguments.size();
-    if (arguments[i] == "--precision" && has_next) {
-      precision = precision_named(arguments[++i]).value_or(Precision::tf32);
-    } else if (arguments[i] == "--prices" && has_next) {
-      const Source source = Source::read(arguments[++i]);
-      database->merge(PriceDatabase::parse(source.text(), source.name()));
+    if (arguments[i] == "--prices" && has_next) {
+      merge(*database, arguments[++i]);
+      files += " " + arguments[i].substr(arguments[i].rfind('/') + 1);
+    } else if (arguments[i] == "--test" && has_next) {
+      tests.push_back(arguments[++i]);
+    } else if (arguments[i] == "--write" && has_next) {
+      written = arguments[++i];
     } else {
       models.push_back(arguments[i]);
     }
   }
-  std::vector<Sample> samples;
-  std::set<std::string> known;
-  for (const std::string& machine : database->machines()) {
-    const RecordedPrices prices(database, machine, precision);
-    for (const std::string& model : models) add_samples(model, prices, known, samples);
+  const Samples samples = samples_of(*database);
+  if (samples.empty()) throw InputError("no prices to fit to: cost_fit --prices FILE");
+  const RooflineConstants before;
+  show("as it is", samples, before);
+  const RooflineConstants after = fitted(samples);
+  show("fitted", samples, after);
+  for (const Constant& constant : constants)
+    fmt::print("  {:24} {:>8} -> {:>8}\n", constant.name, rounded(before.*constant.place),
+               rounded(after.*constant.place));
+  for (const std::string& path : tests) {
+    PriceDatabase other;
+    merge(other, path);
+    show(fmt::format("{}, not fitted to", path).c_str(), samples_of(other), after);
   }
-  if (samples.empty()) throw InputError("no kernel of the models has a recorded price");
-  const Constants before = present(precision);
-  for (const Sample& sample : samples) {
-    const double theirs = static_cast<double>(Roofline(precision).price(sample.kernel)) * 1e-3;
-    check(std::abs(predicted(sample.kernel, before, precision) - theirs) < 0.01, "the same formula as the roofline's");
-  }
-  show("as it is", samples, before, precision);
-  const Constants after = fitted(samples, before, precision);
-  show("fitted", samples, after, precision);
-  for (std::size_t i = 0; i < places; ++i) fmt::print("  {:34} {:10.1f} -> {:10.1f}\n", names[i], before[i], after[i]);
+  std::vector<Network> networks;
+  for (const std::string& model : models) networks.push_back(network_of(model, database, Precision::tf32));
+  if (!networks.empty()) leave_out(networks, samples, after);
+  if (!written.empty()) write(written, after, fmt::format("{}, to {} calls of{}.", today(), samples.size(), files));
   return 0;
 }
 

@@ -56,8 +56,6 @@ std::string describe(const std::string& text_of_graph) {
   return text + fmt::format("#= {} bytes\n", laid.arena_bytes);
 }
 
-Plan plan_of(std::string_view text) { return plan(parse_graph(text), Roofline()); }
-
 }  // namespace
 
 TEST_CASE("graphs are laid onto the kernels that they should be") {
@@ -80,33 +78,38 @@ TEST_CASE("graphs are laid onto the kernels that they should be") {
 }
 
 TEST_CASE("prices can be worked out by hand") {
-  // 128 x 768 floats, read and written: too little to fill the GPU, 16384 bytes at 40 a nanosecond, after 2 us.
-  CHECK(plan_of(R"(graph
+  RooflineConstants round;
+  round.least_element_wise = 1000;
+  round.least_channels_first = 2000;
+  round.slab_wait = 100;
+  round.meeting = 50;
+  round.tile_bandwidth = 64;
+  round.result_bandwidth = 32;
+  round.channels_first = 2;
+  round.weight_wait = 300;
+  round.weight_rate = 10000;
+  round.activation_rate = 5000;
+  round.chain_wait = 10;
+  const Roofline roofline(Precision::tf32, round);
+  const auto cost_of = [&](std::string_view text) { return plan(parse_graph(text), roofline).cost; };
+  // 1 us, 10 ns for what is done to an element, and 786,432 bytes at 5,000 a nanosecond.
+  CHECK(cost_of(R"(graph
     input x: float32[128, 768]
     y = relu(x)
-    output y)")
-            .cost == 2'000'000 + 16384 * 1'000 / 40);
-  // 100 times as much is limited by bandwidth: 78,643,200 bytes at 5,000 a nanosecond.
-  CHECK(plan_of(R"(graph
+    output y)") == 1'167'286);
+  // 100 times as much: 50,000,000 bytes at 5,000 a nanosecond, the rest at 4,800.
+  CHECK(cost_of(R"(graph
     input x: float32[12800, 768]
     y = relu(x)
-    output y)")
-            .cost == 2'000'000 + 15'728'640);
-  // 196 places and 256 filters are 4 x 4 tiles, all at once; each goes through 2304 steps of 3.6 ns, and 32 to fill;
-  // as channels come first, all of this takes 1.9 times as long.
-  CHECK(plan_of(R"(graph
+    output y)") == 16'977'333);
+  // 196 places and 256 filters are 4 x 4 tiles of 64 x 64. Cut 8 times, they fill 128 multiprocessors, which go through 9 slabs
+  // each, in 256 and 100 ns, hand on a tile in 512 and meet 3 times in 50. As channels come first, this takes 2 times as long. To
+  // that 2 us are added, and 300 ns and 2,359,296 bytes of weights at 10,000 a nanosecond.
+  CHECK(cost_of(R"(graph
     input x: float32[1, 256, 14, 14]
     constant w: float32[256, 256, 3, 3]
     y = conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](x, w)
-    output y)")
-            .cost == 5'400'000 + (2304 + 32) * 3'600 * 19 / 10);
-  // 64 examples: 196 x 4 tiles, in 6 rounds.
-  CHECK(plan_of(R"(graph
-    input x: float32[64, 256, 14, 14]
-    constant w: float32[256, 256, 3, 3]
-    y = conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](x, w)
-    output y)")
-            .cost == 5'400'000 + 6 * (2304 + 32) * 3'600 * 19 / 10);
+    output y)") == 10'267'930);
 }
 
 TEST_CASE("unknown dimensions are priced at the sizes that are given") {

@@ -1,0 +1,52 @@
+// The text of a call tells all that the roofline wants to know of a kernel.
+#include "tests/cost/recorded_kernel.h"
+
+#include <map>
+
+#include "cost/call.h"
+#include "cost/plan.h"
+#include "cost/roofline.h"
+#include "ops/error.h"
+#include "tests/catch.h"
+#include "tests/cost/random_plan_graph.h"
+
+using namespace taso;
+
+TEST_CASE("a kernel is found again in the text of its call") {
+  Random random(11);
+  std::map<Kernel::Kind, int> met;
+  for (int i = 0; i < 300; ++i) {
+    const Graph graph = random_plan_graph(random, random.between(1, 2), 12);
+    const Layout layout = random.chance(0.5) ? Layout::channels_first : Layout::channels_last;
+    const WholeGraph view(graph, {}, layout);
+    for (const Plan::Step& step : plan(view, Roofline()).steps) {
+      const Kernel& kernel = step.kernel;
+      if (kernel.kind == Kernel::Kind::opaque) continue;
+      const std::string text = text_of(call_of(view, kernel, Precision::tf32).call);
+      // Where elements are joined to what a library knows as a whole, the text has less to do than the kernel.
+      if (text.find("gelu") != std::string::npos) continue;
+      INFO(text);
+      const Kernel found = kernel_of_call(text);
+      CHECK(found.kind == kernel.kind);
+      CHECK(found.element == kernel.element);
+      CHECK(found.batches == kernel.batches);
+      CHECK(found.rows == kernel.rows);
+      CHECK(found.columns == kernel.columns);
+      CHECK(found.depth == kernel.depth);
+      CHECK(found.has_few_channels == kernel.has_few_channels);
+      CHECK(found.operations == kernel.operations);
+      CHECK(found.chain == kernel.chain);
+      CHECK(found.weight_bytes == kernel.weight_bytes);
+      CHECK(found.bytes == kernel.bytes);
+      ++met[kernel.kind];
+    }
+  }
+  CHECK(met.size() >= 5);
+}
+
+TEST_CASE("what is no call is refused") {
+  CHECK_THROWS_AS(kernel_of_call(""), InputError);
+  CHECK_THROWS_AS(kernel_of_call("convolution tf32: float32[1]"), InputError);
+  CHECK_THROWS_AS(kernel_of_call("element-wise fp32: float32[4] -> float32[4]: relu(7)"), InputError);
+  CHECK_THROWS_AS(kernel_of_call("element-wise fp32: float32[4] -> float32[4]:"), InputError);
+}
