@@ -1,7 +1,6 @@
 #include "cost/cuda/candidates.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "ops/error.h"
 
@@ -102,19 +101,6 @@ std::optional<PreparedCall> Candidates::next() {
     way_ = launch_ = 0;
   }
   return std::nullopt;
-}
-
-Ways ways_of(Libraries& libraries, const Call& call, const Alignments& alignments, const Patience& patience) {
-  const auto begin = std::chrono::steady_clock::now();
-  Ways ways;
-  Candidates candidates(libraries, call, alignments);
-  while (std::optional<PreparedCall> next = candidates.next()) {
-    ways.calls.push_back(std::move(*next));
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (spent.count() > (candidates.has_own() ? patience.seconds_beside_own : patience.seconds)) break;
-  }
-  ways.reason = candidates.reason();
-  return ways;
 }
 
 }  // namespace taso::cuda

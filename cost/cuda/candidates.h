@@ -43,16 +43,4 @@ class Candidates {
   std::size_t rank_ = 0, way_ = 0, launch_ = 0, most_ = 0;
 };
 
-/// Ways that are ready, the most promising first, and why others are not.
-struct Ways {
-  std::vector<PreparedCall> calls;
-  std::string reason;
-};
-/// How long ways are made ready; one is in any case. Some of cuDNN's engines are compiled for seconds, and where there is a
-/// kernel of ours they are seldom the fastest.
-struct Patience {
-  double seconds = 3, seconds_beside_own = 1;
-};
-Ways ways_of(Libraries& libraries, const Call& call, const Alignments& alignments, const Patience& patience = {});
-
 }  // namespace taso::cuda

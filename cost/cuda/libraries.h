@@ -15,10 +15,6 @@ namespace taso::cuda {
 class Libraries {
  public:
   explicit Libraries(int device);
-  /// For another thread: with handles of its own, and the same kernels of ours.
-  std::unique_ptr<Libraries> another() const;
-  /// For what this thread does with CUDA from now on.
-  void use_device() const;
 
   /// The most promising first. Empty with the reason if nobody can do it.
   std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason);
@@ -34,11 +30,9 @@ class Libraries {
   CudnnEngines& cudnn();
   CublasMatmul& cublas();
 
-  Libraries() = default;
-
-  int device_ = 0, capability_ = 0;
+  int capability_ = 0;
   std::size_t cache_bytes_ = 0;
-  std::shared_ptr<SourceKernels> sources_;
+  std::unique_ptr<SourceKernels> sources_;
   // Made when they are needed first, for that takes a while.
   std::unique_ptr<CudnnEngines> cudnn_;
   std::unique_ptr<CublasMatmul> cublas_;

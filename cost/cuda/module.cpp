@@ -61,7 +61,6 @@ class CudaAccelerator : public Accelerator {
 
   void expect(std::span<const Call> calls) override {
     for (const Call& call : calls) libraries_.expect(call, "");
-    tuner().expect(calls);
   }
   Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
   Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {

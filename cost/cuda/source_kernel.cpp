@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -51,8 +50,7 @@ std::vector<char> read_entry(const std::filesystem::path& path) {
 void write_entry(const std::filesystem::path& path, const std::vector<char>& code) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
-  static std::atomic<unsigned> number = 0;
-  const std::filesystem::path aside = path.string() + fmt::format(".{}.{}", getpid(), number++);
+  const std::filesystem::path aside = path.string() + fmt::format(".{}", getpid());
   {
     const std::string body(code.begin(), code.end());
     std::ofstream file(aside, std::ios::binary);
@@ -218,28 +216,27 @@ void SourceKernels::expect(std::vector<SourceLaunch> launches) {
   for (SourceLaunch& launch : launches) {
     const std::pair key{launch.source, launch.name};
     if (!loaded_.contains(key) && !expected_.contains(key))
-      expected_[key] = compilers_.submit([this, launch = std::move(launch)] { return compiled(launch); }).share();
+      expected_[key] = compilers_.submit([this, launch = std::move(launch)] { return compiled(launch); });
   }
 }
 
 std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
+  const std::lock_guard lock(mutex_);
   const std::pair key{launch.source, launch.name};
-  std::shared_ptr<Loaded> loaded;
-  std::shared_future<std::vector<char>> expected;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = loaded_.find(key); known != loaded_.end()) loaded = known->second;
-    if (const auto known = expected_.find(key); known != expected_.end()) expected = known->second;
-  }
+  std::shared_ptr<Loaded>& loaded = loaded_[key];
   if (!loaded) {
     auto fresh = std::make_shared<Loaded>();
-    fresh->code = expected.valid() ? expected.get() : compiled(launch);
+    if (const auto expected = expected_.find(key); expected != expected_.end()) {
+      std::future<std::vector<char>> code = std::move(expected->second);
+      expected_.erase(expected);
+      fresh->code = code.get();
+    } else {
+      fresh->code = compiled(launch);
+    }
     require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "a compiled kernel");
     require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
-    const std::lock_guard lock(mutex_);
-    loaded = loaded_.try_emplace(key, std::move(fresh)).first->second;  // of two threads, the first one's
-    expected_.erase(key);
+    loaded = std::move(fresh);
   }
   // More than this is not given without being asked for.
   constexpr std::uint32_t usual_shared_bytes = 48 << 10;

@@ -52,7 +52,7 @@ class SourceKernels {
   std::filesystem::path folder_;  ///< empty: nothing is kept on disk
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Loaded>> loaded_;  ///< by source and name
-  std::map<std::pair<std::string, std::string>, std::shared_future<std::vector<char>>> expected_;
+  std::map<std::pair<std::string, std::string>, std::future<std::vector<char>>> expected_;
   Compilers compilers_;
 };
 

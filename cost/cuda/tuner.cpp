@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "cost/cuda/candidates.h"
 #include "ops/error.h"
 
 namespace taso::cuda {
@@ -63,11 +64,19 @@ bool has_weights(const Call& call) {
 }  // namespace
 
 Tuner::Tuner(Libraries& libraries, TuningLimits limits)
-    : libraries_(libraries), limits_(limits), preparations_(libraries), bench_(libraries.cache_bytes()) {}
+    : libraries_(libraries), limits_(limits), bench_(libraries.cache_bytes()) {}
 
-std::vector<Tuner::Candidate> Tuner::candidates_of(Ways ways) {
+std::vector<Tuner::Candidate> Tuner::prepare(const Call& call, const Alignments& alignments, double seconds,
+                                             std::string& reason) {
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<Candidate> list;
-  for (PreparedCall& call : ways.calls) list.push_back({std::move(call), 0, 0, ""});
+  Candidates candidates(libraries_, call, alignments);
+  while (std::optional<PreparedCall> next = candidates.next()) {
+    list.push_back({std::move(*next), 0, 0, ""});
+    // Some of cuDNN's engines are compiled for seconds, and where there is a kernel of ours they are seldom the fastest.
+    if (seconds_since(begin) > (candidates.has_own() ? seconds / 3 : seconds)) break;
+  }
+  reason = candidates.reason();
   return list;
 }
 
@@ -170,12 +179,7 @@ Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists, co
 Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
   Measurement none;
   try {
-    // `ready` keeps the handles that the candidates use.
-    Preparations::Ready ready = alignments.is_usual()
-                                    ? preparations_.take(call)
-                                    : Preparations::Ready{nullptr, ways_of(libraries_, call, alignments)};
-    none.trouble = ready.ways.reason;
-    std::vector<Candidate> candidates = candidates_of(std::move(ready.ways));
+    std::vector<Candidate> candidates = prepare(call, alignments, limits_.seconds_to_prepare, none.trouble);
     if (candidates.empty()) {
       if (none.trouble.empty()) none.trouble = "no way to do it";
       return none;
@@ -223,9 +227,7 @@ std::vector<Measurement> Tuner::measure_all(const Call& call) {
   std::vector<Measurement> all;
   Measurement none;
   try {
-    Ways ways = ways_of(libraries_, call, {}, {patience, patience});
-    none.trouble = ways.reason;
-    std::vector<Candidate> candidates = candidates_of(std::move(ways));
+    std::vector<Candidate> candidates = prepare(call, {}, patience, none.trouble);
     if (candidates.empty()) return {none};
     try_out(call, candidates, patience);
     for (const Candidate& candidate : candidates) {

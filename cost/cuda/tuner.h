@@ -6,28 +6,25 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "cost/accelerator.h"
 #include "cost/cuda/bench.h"
 #include "cost/cuda/libraries.h"
-#include "cost/cuda/preparations.h"
 
 namespace taso::cuda {
 
 struct TuningLimits {
-  double seconds_to_try = 0.15;  ///< a first look at each way
-  std::size_t finalists = 3;     ///< measured carefully
+  double seconds_to_prepare = 3;  ///< libraries may compile; what is not ready then is not tried
+  double seconds_to_try = 0.15;   ///< a first look at each way
+  std::size_t finalists = 3;      ///< measured carefully
 };
 
 class Tuner {
  public:
   explicit Tuner(Libraries& libraries, TuningLimits limits = {});
 
-  /// Makes ready on other threads what will be measured, in this order.
-  void expect(std::span<const Call> calls) { preparations_.expect(calls); }
   Measurement measure(const Call& call, const Alignments& alignments);
   Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings);
   /// Every way that was tried, in the order in which it was: first looks, at all of them, however long that takes.
@@ -41,7 +38,7 @@ class Tuner {
     std::size_t group = 0;    ///< of those that compute the same
     std::string trouble;
   };
-  static std::vector<Candidate> candidates_of(Ways ways);
+  std::vector<Candidate> prepare(const Call& call, const Alignments& alignments, double seconds, std::string& reason);
   void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
   Measurement measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings);
 
@@ -50,7 +47,6 @@ class Tuner {
 
   Libraries& libraries_;
   TuningLimits limits_;
-  Preparations preparations_;
   Bench bench_;
 };
 
