@@ -91,6 +91,7 @@ std::optional<PreparedCall> Candidates::next() {
   while (rank_ < most_) {
     for (; way_ < ways_.size(); ++way_, launch_ = 0) {
       Way& way = ways_[way_];
+      if (only_own_ && !is_own(way.lowering)) continue;
       while (launch_ < way.options.size()) {
         const std::size_t launch = launch_++;
         if (rank_ >= way.options[launch].size()) continue;

@@ -22,6 +22,8 @@ class Candidates {
   const std::string& reason() const { return reason_; }
   /// Whether a kernel of ours does the call, without libraries.
   bool has_own() const { return has_own_; }
+  /// From now on nothing but kernels of ours.
+  void leave_out_libraries() { only_own_ = true; }
 
  private:
   struct Option {
@@ -39,7 +41,7 @@ class Candidates {
 
   std::vector<Way> ways_;
   std::string reason_;
-  bool has_own_ = false;
+  bool has_own_ = false, only_own_ = false;
   std::size_t rank_ = 0, way_ = 0, launch_ = 0, most_ = 0;
 };
 

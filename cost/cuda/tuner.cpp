@@ -68,13 +68,20 @@ Tuner::Tuner(Libraries& libraries, TuningLimits limits)
 
 std::vector<Tuner::Candidate> Tuner::prepare(const Call& call, const Alignments& alignments, double seconds,
                                              std::string& reason) {
-  const auto begin = std::chrono::steady_clock::now();
+  libraries_.expect(call, "");  // kernels of ours are compiled beside one another
   std::vector<Candidate> list;
   Candidates candidates(libraries_, call, alignments);
-  while (std::optional<PreparedCall> next = candidates.next()) {
+  double spent = 0;  // by libraries; kernels of ours are tried in any case
+  for (;;) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::optional<PreparedCall> next = candidates.next();
+    if (!next) break;
+    if (!next->is_own) spent += seconds_since(begin);
     list.push_back({std::move(*next), 0, 0, ""});
     // Some of cuDNN's engines are compiled for seconds, and where there is a kernel of ours they are seldom the fastest.
-    if (seconds_since(begin) > (candidates.has_own() ? seconds / 3 : seconds)) break;
+    if (spent <= (candidates.has_own() ? seconds / 3 : seconds)) continue;
+    if (!candidates.has_own()) break;
+    candidates.leave_out_libraries();
   }
   reason = candidates.reason();
   return list;
