@@ -43,37 +43,39 @@ inline constexpr double least_run = 1000;
 
 // Nanoseconds that a kernel of a kind takes if it has next to nothing to do: being launched behind another, filling its
 // pipeline, writing its result.
-inline constexpr double least_convolution = 940;
-inline constexpr double least_channels_first = 4089;
-inline constexpr double least_direct = 1529;
-inline constexpr double least_matmul = 965;
-inline constexpr double least_element_wise = 789;
-inline constexpr double least_pooling = 749;
-inline constexpr double least_rows = 968;
+inline constexpr double least_convolution = 965;
+inline constexpr double least_channels_first = 4103;
+inline constexpr double least_direct = 1044;
+inline constexpr double least_matmul = 979;
+inline constexpr double least_element_wise = 780;
+inline constexpr double least_pooling = 745;
+inline constexpr double least_rows = 970;
 inline constexpr double least_copy = 969;
 
 // Products: nanoseconds that go by for each 32 of depth of a tile, however small it is, and for each time that the depth is
 // halved among blocks, whose sums then have to meet; bytes a nanosecond of factors that one multiprocessor gets from the cache,
 // and of results that it hands on.
-inline constexpr double slab_wait = 315;
-inline constexpr double meeting = 246;
-inline constexpr double tile_bandwidth = 196;
-inline constexpr double result_bandwidth = 18.1;
+inline constexpr double slab_wait = 312;
+inline constexpr double meeting = 241;
+inline constexpr double tile_bandwidth = 195;
+inline constexpr double result_bandwidth = 18.0;
 // How many times as long these take if channels come first, and if there are too few of them to be fetched 16 bytes at a time.
-inline constexpr double channels_first = 2.52;
-inline constexpr double few_channels = 1.78;
-// Multiplications and additions a nanosecond of convolutions of small groups, done without tiles.
-inline constexpr double direct_operations = 3292;
+inline constexpr double channels_first = 2.53;
+inline constexpr double few_channels = 1.77;
+// Convolutions of small groups, done without tiles: multiplications and additions a nanosecond, and nanoseconds for each step of
+// depth, which are done one after the other.
+inline constexpr double direct_operations = 3741;
+inline constexpr double direct_wait = 32.6;
 
 // Nanoseconds until the first weights come from memory; bytes a nanosecond of weights, most of whose time goes by while other
 // things are waited for, and of activations, which mostly lie in the cache.
-inline constexpr double weight_wait = 282;
-inline constexpr double weight_rate = 11139;
-inline constexpr double activation_rate = 6914;
+inline constexpr double weight_wait = 280;
+inline constexpr double weight_rate = 10997;
+inline constexpr double activation_rate = 6836;
 
 // Other arithmetic: operations a nanosecond of the whole device, and nanoseconds for each operation that an element has to wait
 // for.
-inline constexpr double operations = 16097;
-inline constexpr double chain_wait = 21.5;
+inline constexpr double operations = 16577;
+inline constexpr double chain_wait = 23.1;
 
 }  // namespace taso::h200

@@ -111,7 +111,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
     if (!role) continue;
     const double each = operations_per_element(*view.op(node));
     kernel.operations += operations_of(view, node, each);
-    kernel.chain += each;
+    kernel.chain = std::max(kernel.chain, each);
   }
   std::sort(kernel.read.begin(), kernel.read.end());
   kernel.read.erase(std::unique(kernel.read.begin(), kernel.read.end()), kernel.read.end());

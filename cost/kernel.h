@@ -29,7 +29,7 @@ struct Kernel {
   double batches = 0, rows = 0, columns = 0, depth = 0;
   bool has_few_channels = false;  ///< of a convolution: so few side by side that they do not fill 16 bytes
   double operations = 0;          ///< other arithmetic, on CUDA cores
-  double chain = 0;               ///< of that arithmetic, what is done to one element, one thing after the other
+  double chain = 0;               ///< of that arithmetic, the longest that a single operator does to one element
   double weight_bytes = 0;        ///< that are read from memory, for nothing wrote them just now
   double bytes = 0;               ///< of activations, read and written
 };

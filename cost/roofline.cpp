@@ -70,7 +70,8 @@ double Roofline::nanoseconds_of_kind(const Kernel& kernel, Kernel::Kind kind, do
       const double tiled = least + std::max(nanoseconds_of_tiles(kernel), other);
       if (kernel.batches <= 1) return tiled;
       const double products = 2 * kernel.batches * kernel.rows * kernel.columns * kernel.depth;
-      return std::min(tiled, constants_.least_direct + std::max(products / constants_.direct_operations, other));
+      const double direct = products / constants_.direct_operations + kernel.depth * constants_.direct_wait;
+      return std::min(tiled, constants_.least_direct + std::max(direct, other));
     }
     case Kernel::Kind::matmul: return constants_.least_matmul + std::max(nanoseconds_of_tiles(kernel), other);
     case Kernel::Kind::element_wise: return constants_.least_element_wise + other;

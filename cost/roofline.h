@@ -35,6 +35,7 @@ struct RooflineConstants {
   double channels_first = h200::channels_first;
   double few_channels = h200::few_channels;
   double direct_operations = h200::direct_operations;
+  double direct_wait = h200::direct_wait;
   double weight_wait = h200::weight_wait;
   double weight_rate = h200::weight_rate;
   double activation_rate = h200::activation_rate;

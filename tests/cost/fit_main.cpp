@@ -58,6 +58,7 @@ const std::vector<Constant> constants = {
     {"channels_first", &C::channels_first, 1, 5},
     {"few_channels", &C::few_channels, 1, 5},
     {"direct_operations", &C::direct_operations, 1000, 33500},
+    {"direct_wait", &C::direct_wait, 1, 300},
     {"weight_wait", &C::weight_wait, 1, 1000},
     {"weight_rate", &C::weight_rate, 1000, 20000},
     {"activation_rate", &C::activation_rate, 2000, 12000},
