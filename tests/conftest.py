@@ -34,6 +34,11 @@ def taso_opt(programs):
     return program
 
 
+@pytest.fixture(scope="session")
+def taso_networks(programs):
+    return programs / "taso-networks"
+
+
 def proving(programs, taso_opt, name):
     """A program that needs Z3."""
     program = programs / name

@@ -75,8 +75,9 @@ struct Writer {
   }
   std::string operator()(const op::BatchNorm& op) const {
     check(!is_integral(arithmetic), "integers have no such function");
-    return fmt::format("{} * ({} - {}) / {} + {}", in[1], in[0], in[3],
-                       call("sqrt", fmt::format("{} + {}", in[4], constant(op.epsilon))), in[2]);
+    // A root and a division would take longer than all the rest.
+    return fmt::format("{} * ({} - {}) * {} + {}", in[1], in[0], in[3],
+                       call("rsqrt", fmt::format("{} + {}", in[4], constant(op.epsilon))), in[2]);
   }
   template <class Other>
   std::string operator()(const Other&) const {

@@ -47,16 +47,18 @@ def words(text):
     return [re.sub(r"[\d.,]+", "#", re.sub(r"\s+", " ", line.strip())) for line in text.splitlines() if line.strip()]
 
 
-def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt, tmp_path):
-    shown = next((block for block in blocks(readme) if "taso-opt examples/" in block), None)
+def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt, taso_networks, tmp_path):
+    shown = next((block for block in blocks(readme) if "taso-opt build/" in block), None)
     assert shown, "the README shows no run of taso-opt"
-    command, *expected = [line for line in shown.splitlines() if line.strip()]
-    arguments = command.split("taso-opt ", 1)[1].split()
-    shown_output = arguments[arguments.index("-o") + 1]
-    arguments[arguments.index("-o") + 1] = str(tmp_path / "out.onnx")
-    done = subprocess.run([taso_opt, *arguments], cwd=source_folder, capture_output=True, text=True)
+    network, command, *expected = [line for line in shown.splitlines() if line.strip()]
+    name = network.split("taso-networks ", 1)[1].split()[0]
+    subprocess.run([taso_networks, name, "-q", "-o", tmp_path / f"{name}.onnx"], check=True)
+    arguments = command.split("taso-opt build/", 1)[1].split()
+    assert arguments == [f"{name}.onnx", "-o", f"build/{name}.opt.onnx", "--force"]
+    done = subprocess.run([taso_opt, tmp_path / f"{name}.onnx", "-o", tmp_path / f"{name}.opt.onnx", "--force"],
+                          cwd=source_folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    here = (done.stdout + done.stderr).replace(str(tmp_path / "out.onnx"), shown_output)
+    here = (done.stdout + done.stderr).replace(f"{tmp_path}/", "build/")
     here = re.sub(r"^searching: .*\n", "", here, flags=re.MULTILINE)  # what a slow machine is told
     def without_end(lines):  # a change of rules or prices may let a search end in another way
         return [re.sub(r"^(search: .*); .*$", r"\1", line) for line in lines]
