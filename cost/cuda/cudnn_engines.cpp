@@ -83,6 +83,7 @@ class PreparedEngine : public Prepared {
   }
 
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(workspace_); }
+  bool is_exclusive() const override { return true; }
 
   void launch(cudaStream_t stream, const Places& places) override {
     std::vector<std::int64_t> ids;

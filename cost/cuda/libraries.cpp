@@ -93,6 +93,10 @@ std::size_t PreparedCall::workspace_bytes() const {
   return most;
 }
 
+bool PreparedCall::is_exclusive() const {
+  return std::any_of(launches.begin(), launches.end(), [](const auto& launch) { return launch->is_exclusive(); });
+}
+
 void PreparedCall::launch(cudaStream_t stream, const Places& places) const {
   for (const auto& launch : launches) launch->launch(stream, places);
 }

@@ -46,6 +46,7 @@ struct PreparedCall {
   bool is_own = false;  ///< without a library
 
   std::size_t workspace_bytes() const;
+  bool is_exclusive() const;
   void launch(cudaStream_t stream, const Places& places) const;
 };
 

@@ -55,6 +55,8 @@ class Prepared {
  public:
   virtual ~Prepared() = default;
   virtual std::size_t workspace_bytes() const = 0;
+  /// Whether others of its library may not run beside it: what belongs to a handle of the library is there once.
+  virtual bool is_exclusive() const { return false; }
   /// Throws EnvironmentError if the library refuses.
   virtual void launch(cudaStream_t stream, const Places& places) = 0;
 };

@@ -262,12 +262,16 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
   for (std::size_t at = first; at < end; ++at)
     for (const std::uint32_t other : schedule.steps[at].after)
       if (!done.at(other)) done[other] = make_mark();
+  for (std::size_t at = first; at < end; ++at)
+    if (const std::uint32_t task = schedule.steps[at].task; calls_[task].is_exclusive() && !done[task])
+      done[task] = make_mark();
   for (std::uint32_t lane = 0; lane < schedule.lanes; ++lane) ends.push_back(make_mark());
   return capture(stream_.get(), [&] {
     // The other streams take part in the capture from where they wait for something of it; and must come back into the first.
     std::vector<bool> takes_part(schedule.lanes, false);
     takes_part[0] = true;
     std::vector<bool> has_kernel(schedule.lanes, false);  // at its end
+    const Schedule::Step* last_exclusive = nullptr;
     require(cudaEventRecord(ends[0].get(), stream_.get()), "the begin of lanes");
     for (std::size_t at = first; at < end; ++at) {
       const Schedule::Step& step = schedule.steps[at];
@@ -276,11 +280,16 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
         require(cudaStreamWaitEvent(stream, ends[0].get(), 0), "the begin of a lane");
         takes_part[step.lane] = true;
       }
-      for (const std::uint32_t other : step.after)
+      std::vector<std::uint32_t> after = step.after;
+      if (calls_[step.task].is_exclusive()) {
+        if (last_exclusive != nullptr && last_exclusive->lane != step.lane) after.push_back(last_exclusive->task);
+        last_exclusive = &step;
+      }
+      for (const std::uint32_t other : after)
         require(cudaStreamWaitEvent(stream, done[other].get(), 0), "waiting for a lane");
       record(2 * step.task, stream);
       // What waits for others, or for an event, does not begin early.
-      launch(step.task, step.lane, has_kernel[step.lane] && step.after.empty() && events.empty());
+      launch(step.task, step.lane, has_kernel[step.lane] && after.empty() && events.empty());
       has_kernel[step.lane] = moved_[step.task].empty();
       record(2 * step.task + 1, stream);
       if (done[step.task]) require(cudaEventRecord(done[step.task].get(), stream), "a step that others wait for");
