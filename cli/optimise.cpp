@@ -178,7 +178,7 @@ class Optimiser {
     const auto times = time_in_turn({&first, &second}, runs);
     const Ratio ratio = ratio_of(times[0], times[1]);
     summary_.confirmed = ratio;
-    if (ratio.low > 1) return;
+    if (ratio.is_faster()) return;
     summary_.search->give_up(fmt::format("on the GPU it is {:.3f} times as fast ({:.3f} to {:.3f}), so not faster",
                                          ratio.value, ratio.low, ratio.high));
     clean_only();

@@ -78,7 +78,9 @@ std::string table_of(const BenchReport& report) {
   std::string text = table.text();
   for (std::size_t i = 1; i < report.models.size(); ++i) {
     const Ratio ratio = ratio_of(report.models[0].microseconds, report.models[i].microseconds);
-    const char* const verdict = ratio.low > 1 ? "faster" : ratio.high < 1 ? "slower" : "no difference beyond noise";
+    const char* const verdict = ratio.is_faster()   ? "faster"
+                                : ratio.is_slower() ? "slower"
+                                                    : "no difference beyond noise";
     text += fmt::format(
         "{} against {}: {:.3f}x ({:.3f} to {:.3f}), {}\n", on_one_line(report.models[i].model.filename().string()),
         on_one_line(report.models[0].model.filename().string()), ratio.value, ratio.low, ratio.high, verdict);
