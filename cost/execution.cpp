@@ -65,7 +65,8 @@ class Maker {
     bind_steps();
     schedule(most_lanes);
     Outlook outlook{1, one_after_the_other(execution_.tasks).predicted};
-    if (!steps_.schedules.empty()) outlook = {steps_.schedules.front().lanes, steps_.schedules.front().expected};
+    if (!steps_.schedules.empty() && steps_.schedules.front().expected < outlook.cost)
+      outlook = {steps_.schedules.front().lanes, steps_.schedules.front().expected};
     return outlook;
   }
 
@@ -272,6 +273,7 @@ class Maker {
         const Plan::Step& step = plan_.steps[execution_.plan_steps[i]];
         task.cost = step.price;
         task.share = share_of(step.kernel, step.price);
+        task.load = load_of(step.kernel, step.price, precision_);
       }
       execution_.tasks.push_back(std::move(task));
     }

@@ -35,6 +35,19 @@ inline constexpr double least_opaque = 20000;
 /// kernels begin before those ahead of them have ended.
 inline constexpr double least_run = 1000;
 
+// --- Side by side ---
+//
+// Fitted to what 12 networks took in lanes, of what they took one after the other; see cost/README.md. Bytes a nanosecond, of
+// the whole device, at which kernels that run side by side are in one another's way: what tiles of a product fetch, activations,
+// weights.
+inline constexpr double beside_tiles = 7000;
+inline constexpr double beside_activations = 1250;
+inline constexpr double beside_weights = 1770;
+/// Nanoseconds that a kernel waits for another lane, in addition.
+inline constexpr double crossing = 900;
+/// Of the gain that follows from all that, so much is found.
+inline constexpr double gain_in_lanes = 0.8;
+
 // --- What was fitted ---
 //
 // To recorded prices; see cost/README.md for how well it predicts. This writes all numbers below, and the next line:

@@ -3,25 +3,30 @@
 #include <algorithm>
 #include <limits>
 
+#include "cost/h200.h"
 #include "ops/error.h"
 
 namespace taso {
 namespace {
 
-/// Of a kernel's price, this is being launched and filling its pipeline: time in which others have the GPU.
-constexpr double launch_time = 1'000'000;
-/// What a step waits for another lane, in addition.
-constexpr double crossing_time = 1'000'000;
 /// What promises less is not worth another lane: one part of so many.
 constexpr Cost least_gain = 200;
-/// Of the gain that is simulated, so much is found on an H200: between 27 % (ResNet-50, where little is gained) and 67 % in five
-/// networks, 56 % in Inception-v3, whose kernels fill the chip more than their tiles tell.
-constexpr double real_gain = 0.55;
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+
+/// What goes for steps that run side by side. Times are picoseconds.
+struct Manner {
+  double launch;    ///< of a step's price, the part in which others have the GPU: being launched, filling its pipeline
+  double crossing;  ///< what a step waits for another lane, in addition
+  double Task::*part;  ///< of the GPU, what a step takes up otherwise
+};
+constexpr Manner at_best{1e6, 1e6, &Task::share};
+/// Loads are of all of a step's time.
+constexpr Manner as_found{0, h200::crossing * 1e3, &Task::load};
 
 /// Kernels that run side by side, each as fast as there is room for it.
 class Machine {
  public:
+  explicit Machine(const Manner& manner) : manner_(manner) {}
   double now() const { return now_; }
   bool is_idle() const { return running_.empty(); }
   bool has_room() const {
@@ -32,8 +37,8 @@ class Machine {
 
   void start(std::uint32_t task, const Task& what, double delay) {
     const auto cost = static_cast<double>(what.cost);
-    const double launch = std::min(launch_time, cost / 2);
-    running_.push_back({task, delay + launch, cost - launch, std::clamp(what.share, 0.0, 1.0)});
+    const double launch = std::min(manner_.launch, cost / 2);
+    running_.push_back({task, delay + launch, cost - launch, std::clamp(what.*manner_.part, 0.0, 1.0)});
   }
 
   /// Goes on until something is done, and says what.
@@ -70,6 +75,7 @@ class Machine {
     std::uint32_t task = 0;
     double delay = 0, work = 0, share = 0;
   };
+  const Manner& manner_;
   std::vector<Running> running_;
   double now_ = 0;
 };
@@ -230,7 +236,7 @@ class ListScheduler {
       Schedule::Step step = lanes_.add(task, tasks_[task], lane);
       double delay = 0;
       for (const std::uint32_t other : step.after)
-        delay = std::max(delay, finished_[other] + crossing_time - machine_.now());
+        delay = std::max(delay, finished_[other] + at_best.crossing - machine_.now());
       machine_.start(task, tasks_[task], delay);
       running_[lane] = task;
       schedule_.steps.push_back(std::move(step));
@@ -273,7 +279,7 @@ class ListScheduler {
   const std::vector<Task>& tasks_;
   const ScheduleOptions& options_;
   std::vector<Cost> ways_;
-  Machine machine_;
+  Machine machine_{at_best};
   Lanes lanes_;
   std::vector<std::size_t> missing_;
   std::vector<std::vector<std::uint32_t>> users_;
@@ -282,54 +288,8 @@ class ListScheduler {
   Schedule schedule_;
 };
 
-}  // namespace
-
-Schedule one_after_the_other(const std::vector<Task>& tasks) {
-  Schedule schedule;
-  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
-    schedule.steps.push_back({i, 0, {}});
-    schedule.predicted += tasks[i].cost;
-  }
-  return schedule;
-}
-
-Schedule in_lanes(const std::vector<Task>& tasks, const ScheduleOptions& options) {
-  check(options.lanes > 0, "at least one lane");
-  for (std::uint32_t i = 0; i < tasks.size(); ++i)
-    for (const std::uint32_t need : tasks[i].needs) check(need < i, "tasks come after what they need");
-  return ListScheduler(tasks, options).make();
-}
-
-std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t most_lanes) {
-  constexpr std::size_t most_schedules = 5;
-  const Cost alone = one_after_the_other(tasks).predicted;
-  std::vector<Schedule> found;
-  for (const std::uint32_t lanes : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
-    if (lanes > most_lanes) break;
-    Schedule best;
-    for (const double least : {0.0, 1.5, 3.0}) {
-      Schedule schedule = in_lanes(tasks, {lanes, static_cast<Cost>(least * crossing_time)});
-      if (best.steps.empty() || schedule.predicted < best.predicted) best = std::move(schedule);
-    }
-    if (best.lanes > 1 && best.predicted < alone - alone / least_gain) found.push_back(std::move(best));
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Schedule& a, const Schedule& b) { return a.predicted < b.predicted; });
-  // Of those with equally many lanes, the better one.
-  std::vector<Schedule> kept;
-  for (Schedule& schedule : found) {
-    const bool is_known =
-        std::any_of(kept.begin(), kept.end(), [&](const Schedule& other) { return other.lanes == schedule.lanes; });
-    if (is_known || kept.size() == most_schedules) continue;
-    kept.push_back(std::move(schedule));
-    const double gain = static_cast<double>(alone - kept.back().predicted);
-    kept.back().expected = alone - static_cast<Cost>(real_gain * gain);
-  }
-  return kept;
-}
-
-Cost play(const std::vector<Task>& tasks, const Schedule& schedule) {
-  Machine machine;
+Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Manner& manner) {
+  Machine machine(manner);
   std::vector<double> finished(tasks.size(), -1);
   std::vector<std::vector<const Schedule::Step*>> queues(schedule.lanes);
   std::vector<std::size_t> at(schedule.lanes, 0);
@@ -342,7 +302,7 @@ Cost play(const std::vector<Task>& tasks, const Schedule& schedule) {
     double delay = 0;
     for (const std::uint32_t other : step.after) {
       if (finished[other] < 0) return;
-      delay = std::max(delay, finished[other] + crossing_time - machine.now());
+      delay = std::max(delay, finished[other] + manner.crossing - machine.now());
     }
     machine.start(step.task, tasks[step.task], delay);
     is_busy[lane] = true;
@@ -370,6 +330,61 @@ Cost play(const std::vector<Task>& tasks, const Schedule& schedule) {
   }
   finish_all();
   return static_cast<Cost>(machine.now() + 0.5);
+}
+
+}  // namespace
+
+Schedule one_after_the_other(const std::vector<Task>& tasks) {
+  Schedule schedule;
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+    schedule.steps.push_back({i, 0, {}});
+    schedule.predicted += tasks[i].cost;
+  }
+  return schedule;
+}
+
+Schedule in_lanes(const std::vector<Task>& tasks, const ScheduleOptions& options) {
+  check(options.lanes > 0, "at least one lane");
+  for (std::uint32_t i = 0; i < tasks.size(); ++i)
+    for (const std::uint32_t need : tasks[i].needs) check(need < i, "tasks come after what they need");
+  return ListScheduler(tasks, options).make();
+}
+
+std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t most_lanes) {
+  constexpr std::size_t most_schedules = 5;
+  const Cost alone = one_after_the_other(tasks).predicted;
+  std::vector<Schedule> found;
+  for (const std::uint32_t lanes : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
+    if (lanes > most_lanes) break;
+    Schedule best;
+    for (const double least : {0.0, 1.5, 3.0}) {
+      Schedule schedule = in_lanes(tasks, {lanes, static_cast<Cost>(least * at_best.crossing)});
+      if (best.steps.empty() || schedule.predicted < best.predicted) best = std::move(schedule);
+    }
+    if (best.lanes > 1 && best.predicted < alone - alone / least_gain) found.push_back(std::move(best));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Schedule& a, const Schedule& b) { return a.predicted < b.predicted; });
+  // Of those with equally many lanes, the better one.
+  std::vector<Schedule> kept;
+  for (Schedule& schedule : found) {
+    const bool is_known =
+        std::any_of(kept.begin(), kept.end(), [&](const Schedule& other) { return other.lanes == schedule.lanes; });
+    if (is_known || kept.size() == most_schedules) continue;
+    schedule.expected = expect(tasks, schedule);
+    kept.push_back(std::move(schedule));
+  }
+  std::stable_sort(kept.begin(), kept.end(),
+                   [](const Schedule& a, const Schedule& b) { return a.expected < b.expected; });
+  return kept;
+}
+
+Cost play(const std::vector<Task>& tasks, const Schedule& schedule) { return simulate(tasks, schedule, at_best); }
+
+Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) {
+  const Cost alone = one_after_the_other(tasks).predicted;
+  const Cost gain = alone - simulate(tasks, schedule, as_found);
+  return alone - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(gain));
 }
 
 StepOrder::StepOrder(const std::vector<Task>& tasks, const Schedule& schedule)

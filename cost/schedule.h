@@ -13,9 +13,10 @@ namespace taso {
 /// A step as far as scheduling is concerned.
 struct Task {
   Cost cost = 0;                     ///< by itself
-  double share = 1;                  ///< of the GPU, which it fills while it runs
+  double share = 1;                  ///< of the GPU's multiprocessors, which it fills while it runs
   bool is_barrier = false;           ///< nothing runs beside it: the host does it
   std::vector<std::uint32_t> needs;  ///< tasks before it, in the list, that have to be done first
+  double load = 1;                   ///< of what the GPU gets done at most, while it runs
 };
 
 struct Schedule {
@@ -28,8 +29,8 @@ struct Schedule {
   };
   std::vector<Step> steps;  ///< in an order in which they can be done one after the other
   std::uint32_t lanes = 1;
-  Cost predicted = 0;  ///< as `play` has it
-  Cost expected = 0;   ///< of those that `schedules` finds: less is gained than `play` has it
+  Cost predicted = 0;  ///< as `play` has it, by which schedules are made
+  Cost expected = 0;   ///< of those that `schedules` finds: as `expect` has it
 };
 
 /// Every task in the order of the list, in one lane.
@@ -42,12 +43,17 @@ struct ScheduleOptions {
 /// In lanes: whenever one is free, the task that most of the remaining work hangs on.
 Schedule in_lanes(const std::vector<Task>& tasks, const ScheduleOptions& options);
 
-/// The most promising ones with at most so many lanes, the best first; none if nothing is gained by running tasks side by side.
+/// The most promising ones with at most so many lanes, the one first that is expected to be the best; none if nothing is gained by
+/// running tasks side by side.
 std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t most_lanes);
 
-/// How long a schedule is expected to take. Steps that run side by side slow each other down where their shares are more than
-/// the whole GPU; waiting for another lane takes time of its own.
+/// How long a schedule takes at best. Steps that run side by side slow each other down where their shares are more than the whole
+/// GPU; waiting for another lane takes time of its own.
 Cost play(const std::vector<Task>& tasks, const Schedule& schedule);
+
+/// How long a schedule is expected to take, as was found on a GPU: by loads instead of shares, and of the gain a part is lost. Not
+/// what schedules are made by: a step in one lane too many costs little, one that waits for no reason costs what it takes.
+Cost expect(const std::vector<Task>& tasks, const Schedule& schedule);
 
 /// Which steps of a schedule are done before which others begin, whatever happens.
 class StepOrder {

@@ -2,9 +2,12 @@
 #include "cost/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "cost/footprint.h"
+#include "cost/h200.h"
+#include "cost/share.h"
 #include "ops/random.h"
 #include "tests/catch.h"
 
@@ -159,6 +162,70 @@ TEST_CASE("small kernels gain by running side by side, those that fill the GPU d
   // Launches overlap, the work does not.
   tasks.assign(8, {10 * microsecond, 1, false, {}});
   for (const Schedule& one : schedules(tasks, 8)) CHECK(one.predicted >= 72 * microsecond);
+}
+
+TEST_CASE("what is expected of a schedule: a part of the gain, by how much of the GPU each step needs") {
+  const auto eight = [](double load) {
+    std::vector<Task> tasks(8, {10 * microsecond, 0.1, false, {}});
+    for (Task& task : tasks) task.load = load;
+    return tasks;
+  };
+  const auto expected_of = [&](double load) { return expect(eight(load), in_lanes(eight(load), {8, 0})); };
+  const auto less_gain = [](Cost gain) {
+    return 80 * microsecond - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(gain));
+  };
+  CHECK(expected_of(0.1) == less_gain(70 * microsecond));
+  CHECK(expected_of(0.25) == less_gain(60 * microsecond));
+  CHECK(expected_of(1) == 80 * microsecond);
+  // Whatever is expected, the same lanes are tried.
+  for (const double load : {0.1, 1.0}) {
+    const std::vector<Schedule> found = schedules(eight(load), 8);
+    REQUIRE(found.size() == 5);
+    for (const Schedule& one : found) CHECK(one.expected == expect(eight(load), one));
+  }
+
+  // One after the other in two lanes: every other step waits.
+  std::vector<Task> chain(4, {10 * microsecond, 0.1, false, {}});
+  Schedule schedule{{{0, 0, {}}, {1, 1, {0}}, {2, 0, {1}}, {3, 1, {2}}}, 2, 0, 0};
+  const double waits = 3 * h200::crossing * 1e3 * h200::gain_in_lanes;
+  CHECK(std::abs(expect(chain, schedule) - 40 * microsecond - static_cast<Cost>(waits)) <= 1);
+}
+
+TEST_CASE("the schedule comes first that is expected to be the best") {
+  Random random(12);
+  std::size_t several = 0, others = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Task> tasks = random_tasks(random);
+    for (Task& task : tasks) task.load = random.unit();
+    const std::vector<Schedule> found = schedules(tasks, 8);
+    several += found.size() > 1;
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      CHECK(found[i - 1].expected <= found[i].expected);
+      others += found[i - 1].predicted > found[i].predicted;
+    }
+  }
+  CHECK(several > 10);
+  CHECK(others > 0);
+}
+
+TEST_CASE("loads: what a kernel moves, in the time that it takes") {
+  Kernel kernel;
+  kernel.element = ElementType::float32;
+  kernel.bytes = 1200 * h200::beside_activations;  // 1.2 microseconds of the whole device
+  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.6));
+  CHECK(load_of(kernel, 4 * microsecond, Precision::tf32) == Approx(0.3));
+  CHECK(load_of(kernel, 2 * microsecond, Precision::fp16) == Approx(0.3));
+  CHECK(load_of(kernel, 1 * microsecond, Precision::tf32) == 1);
+  CHECK(load_of(kernel, 0, Precision::tf32) == 1);
+  kernel.weight_bytes = 200 * h200::beside_weights;
+  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.7));
+  // A product of two tiles, each of which fetches 64 rows and 64 columns.
+  kernel.batches = 2;
+  kernel.rows = kernel.columns = 64;
+  kernel.depth = 256;
+  const double fetched = 2 * 256 * (64 + 64) * 4;
+  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.7 + fetched / h200::beside_tiles / 2000));
+  CHECK(load_of({}, microsecond, Precision::tf32) > 0);
 }
 
 TEST_CASE("a fork that is not worth waiting for is none") {
