@@ -16,5 +16,6 @@ TEST_CASE("weights count once, as they are stored") {
 
 TEST_CASE("small networks stay in the cache") {
   CHECK(stay_in_cache(14e6));    // MobileNet-v2
+  CHECK(stay_in_cache(32e6));    // DenseNet-121
   CHECK(!stay_in_cache(102e6));  // ResNet-50
 }
