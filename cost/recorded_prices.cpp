@@ -78,6 +78,7 @@ void RecordedPrices::forget_records() {
   const std::unique_lock lock(mutex_);
   database_ = std::make_shared<PriceDatabase>();
   known_.clear();
+  caution_ = 1;
 }
 
 void RecordedPrices::learn(const Call& call, const Costs& costs) {
@@ -102,7 +103,9 @@ std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel
 
 Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
   const std::optional<Cost> cost = measured(view, kernel);
-  return cost ? *cost : roofline_.price(view, kernel);
+  if (cost) return *cost;
+  const double predicted = static_cast<double>(roofline_.price(view, kernel)) * caution_;
+  return std::min(static_cast<Cost>(std::llround(predicted)), highest_kernel_price);
 }
 
 }  // namespace taso

@@ -19,8 +19,11 @@ class RecordedPrices : public KernelPrices {
   RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision);
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
-  /// From now on nothing counts as measured that was recorded before.
+  /// From now on nothing counts as measured that was recorded before, and there is no reason for caution.
   void forget_records();
+  /// From now on what was not measured counts so many times what the roofline says. It is right on average, and a search finds
+  /// where it is wrong: kernels that do the same work, of which one was measured and the other is said to take less.
+  void set_caution(double factor) { caution_ = factor; }
   /// From now on prices are those with weights from the cache, or no longer. Not while others ask.
   void set_warm(bool is_warm) {
     is_warm_ = is_warm;
@@ -53,6 +56,7 @@ class RecordedPrices : public KernelPrices {
   std::string machine_;
   Precision precision_;
   bool is_warm_ = false;
+  double caution_ = 1;
   Roofline roofline_;
   mutable std::shared_mutex mutex_;
   mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call: text is slow to make

@@ -78,17 +78,25 @@ TEST_CASE("what was measured counts, and the roofline for the rest") {
     const WholeGraph view(graph);
     const Plan by_roofline = plan(view, Roofline());
     auto database = std::make_shared<PriceDatabase>();
-    Cost expected = 0;
+    Cost expected = 0, cautiously = 0;
     for (const Plan::Step& step : by_roofline.steps) {
       const std::string text = text_of(call_of(view, step.kernel, Precision::tf32).call);
       if (database->find("M", text) == nullptr && random.chance(0.5)) database->set("M", text, {12345.5, 0, true, ""});
     }
-    for (const Plan::Step& step : by_roofline.steps)
-      expected += database->find("M", text_of(call_of(view, step.kernel, Precision::tf32).call)) != nullptr
-                      ? 12'345'500
-                      : step.price;
+    for (const Plan::Step& step : by_roofline.steps) {
+      const bool is_measured =
+          database->find("M", text_of(call_of(view, step.kernel, Precision::tf32).call)) != nullptr;
+      expected += is_measured ? 12'345'500 : step.price;
+      cautiously += is_measured ? 12'345'500 : 2 * step.price;
+    }
     CHECK(plan(view, RecordedPrices(database, "M", Precision::tf32)).cost == expected);
     CHECK(plan(view, RecordedPrices(database, "another", Precision::tf32)).cost == by_roofline.cost);
+
+    RecordedPrices cautious(database, "M", Precision::tf32);
+    cautious.set_caution(2);
+    CHECK(plan(view, cautious).cost == cautiously);
+    cautious.forget_records();
+    CHECK(plan(view, cautious).cost == by_roofline.cost);
 
     RecordedPrices learning(database, "another", Precision::tf32);
     CHECK(plan(view, learning).cost == by_roofline.cost);
