@@ -144,7 +144,8 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm: needs --device cuda");
   if (!raw.prices.empty()) options.pricing.file = raw.prices;
   if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
-  if (!raw.lanes.empty()) options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, 64, 1));
+  if (!raw.lanes.empty())
+    options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, usual_lanes, 1));
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
                             !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");

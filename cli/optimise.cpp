@@ -302,7 +302,9 @@ Ending optimise(const OptOptions& options, Console& console) {
   if (options.pricing.on_gpu) {
     std::string trouble;
     gpu = open_accelerator(trouble);
-    if (!gpu) throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
+    const std::string said = fmt::format("no GPU can be used: {}", trouble);
+    if (!gpu && options.confirm) throw EnvironmentError(said);
+    if (!gpu) console.warning(said + "; what was measured before has to do");
   }
   Pricing pricing(options.pricing, std::move(gpu), console);
   Optimiser optimiser(model, options, checking, console, phases, summary, certificate, pricing);

@@ -112,7 +112,8 @@ void resolve(const Raw& raw, BenchSettings& settings) {
     throw UsageError("--time-budget, --no-search and --anew go with --record");
   for (const std::string& text : raw.shapes) settings.shapes.push_back(parse_input_shape(text));
   if (!raw.runs.empty()) settings.runs = static_cast<std::size_t>(whole_number("--runs", raw.runs, 1'000'000, 1));
-  if (!raw.lanes.empty()) settings.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, 64, 1));
+  if (!raw.lanes.empty())
+    settings.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, usual_lanes, 1));
   if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
   if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   settings.check = !raw.no_check;

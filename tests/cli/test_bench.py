@@ -203,6 +203,13 @@ def test_without_a_gpu_it_is_said(taso_bench, taso_opt, tmp_path, home):
     done = run(taso_bench, model, **home)
     assert done.code == 0 and "no GPU can be used: " in done.err and "times of the reference" in done.err, done
     for program, arguments in [(taso_bench, (model, "--device", "cuda")), (taso_bench, (model, "--record")),
-                               (taso_opt, (model, "--dry-run", "--device", "cuda"))]:
+                               (taso_opt, (model, "--dry-run", "--device", "cuda", "--confirm"))]:
         done = run(program, *arguments, **home)
         assert done.code == 6 and "no GPU can be used: " in done.err, done
+    # Who only wants prices gets those that there are, and the same model.
+    written = []
+    for name, device in (("auto", ()), ("cuda", ("--device", "cuda"))):
+        done = run(taso_opt, model, "-o", tmp_path / f"{name}.onnx", *device, **home)
+        assert done.code == 0 and ("no GPU can be used: " in done.err) == (name == "cuda"), done
+        written.append((tmp_path / f"{name}.onnx").read_bytes())
+    assert written[0] == written[1]
