@@ -4,7 +4,8 @@
     scripts/compare-ranking --results FILE...
 
 For each model BUILD/tests/cost_variants runs variants as the search makes them, good ones and bad ones, in turn. Two of them
-differ beyond noise if their medians are farther apart than three standard errors and than half a percent. Printed is the share of
+differ beyond noise if their medians are farther apart than three standard errors and than one percent, by which the same graph
+loaded twice can differ. Printed is the share of
 such pairs that the predictions put in the right order: as they run, with kernels side by side, and one kernel after the other.
 """
 import argparse
@@ -16,6 +17,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+least_difference = 0.01
 
 
 @dataclasses.dataclass
@@ -61,7 +64,7 @@ class Ranking:
         for a, b in itertools.combinations(self.variants, 2):
             self.pairs += 1
             apart = a.took - b.took
-            if abs(apart) <= max(3 * math.hypot(a.error, b.error), 0.005 * min(a.took, b.took)):
+            if abs(apart) <= max(3 * math.hypot(a.error, b.error), least_difference * min(a.took, b.took)):
                 continue
             self.differing += 1
             if (a.predicted - b.predicted) * apart > 0:
