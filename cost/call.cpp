@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cost/added_bias.h"
 #include "cost/gelu_steps.h"
 #include "ops/error.h"
 #include "ops/operator_text.h"
@@ -18,7 +19,7 @@ bool has_products(Kernel::Kind kind) { return kind == Kernel::Kind::convolution 
 class CallMaker {
  public:
   CallMaker(const GraphView& view, const Kernel& kernel, Precision precision)
-      : view_(view), kernel_(kernel), precision_(precision), members_(kernel.nodes) {
+      : view_(view), kernel_(kernel), precision_(precision), members_(kernel.nodes), bias_(added_bias(view, kernel)) {
     std::sort(members_.begin(), members_.end());
   }
 
@@ -76,6 +77,11 @@ class CallMaker {
     operand.element = stored(view_.element(placed.value), precision_);
     operand.is_weight = view_.is_weight(placed.value);
     if (view_.extents(placed.value) == nullptr) return operand;
+    if (bias_ && placed.value == bias_->vector) {  // as the convolution wants it
+      operand.extents = {bias_->channels};
+      operand.strides = packed(operand.extents, Layout::channels_first);
+      return operand;
+    }
     operand.extents = *view_.extents(placed.value);
     operand.strides = operand.is_weight ? strides_of_weight(placed.value)
                       : placed.is_copy  ? other_strides(view_, placed.value)
@@ -114,6 +120,23 @@ class CallMaker {
 
   // --- what computes ---
 
+  /// The first operand that is looked at. What comes from within goes before what is read, and weights go last, wherever that
+  /// is all the same: so the same work has the same text.
+  std::size_t first_operand(PlanNode node) const {
+    const Operator* const op = view_.op(node);
+    if (op == nullptr || !(std::holds_alternative<op::Add>(*op) || std::holds_alternative<op::Mul>(*op))) return 0;
+    const auto rank = [&](std::size_t i) {
+      const PlanValue value = view_.operand(node, i);
+      return is_member(view_.producer(value)) ? 0 : view_.is_weight(value) ? 2 : 1;
+    };
+    return rank(1) < rank(0) ? 1 : 0;
+  }
+  /// The operand with this number, counted from the first on.
+  PlanValue ordered_operand(PlanNode node, std::size_t number) const {
+    const std::size_t first = first_operand(node);
+    return view_.operand(node, first == 0 ? number : 1 - number);
+  }
+
   void steps() {
     std::vector<PlanNode> order;
     for (const PlanValue value : kernel_.written) visit(view_.producer(value), order);
@@ -121,10 +144,14 @@ class CallMaker {
     auto next = static_cast<std::uint32_t>(call.read.size());
     std::unordered_map<PlanNode, std::uint32_t> first_result;
     for (const PlanNode node : order) {
+      if (bias_ && node == bias_->add) {
+        first_result.emplace(node, first_result.at(kernel_.main));
+        continue;
+      }
       if (node == kernel_.main) call.main = call.steps.size();
       Call::Step step{*view_.op(node), {}, next};
       for (std::size_t i = 0; i < view_.operands(node); ++i) {
-        const PlanValue value = view_.operand(node, i);
+        const PlanValue value = ordered_operand(node, i);
         const PlanNode producer = view_.producer(value);
         if (!is_member(producer)) {
           step.operands.push_back(read(node, value));
@@ -134,6 +161,7 @@ class CallMaker {
         for (std::size_t j = 0; view_.result(producer, j) != value; ++j) ++number;
         step.operands.push_back(number);
       }
+      if (bias_ && node == kernel_.main) step.operands.push_back(read(bias_->add, bias_->vector));
       first_result.emplace(node, next);
       next += static_cast<std::uint32_t>(view_.results(node));
       call.steps.push_back(std::move(step));
@@ -171,8 +199,9 @@ class CallMaker {
   void visit(PlanNode node, std::vector<PlanNode>& order) {
     if (std::find(order.begin(), order.end(), node) != order.end()) return;
     for (std::size_t i = 0; i < view_.operands(node); ++i) {
-      const PlanNode producer = view_.producer(view_.operand(node, i));
-      is_member(producer) ? visit(producer, order) : static_cast<void>(read(node, view_.operand(node, i)));
+      const PlanValue value = ordered_operand(node, i);
+      const PlanNode producer = view_.producer(value);
+      is_member(producer) ? visit(producer, order) : static_cast<void>(read(node, value));
     }
     order.push_back(node);
   }
@@ -302,6 +331,7 @@ class CallMaker {
   const Kernel& kernel_;
   Precision precision_;
   std::vector<PlanNode> members_;
+  std::optional<AddedBias> bias_;
   PlacedCall placed_;
 };
 

@@ -66,7 +66,9 @@ struct PlacedCall {
 };
 
 /// The same for equal kernels of different graphs: reads are numbered in the order in which the steps come to them, and
-/// steps stand behind what they need. Of an opaque kernel it has the operands only; operands that it leaves out are missing.
+/// steps stand behind what they need; of the operands of a sum or product, what is computed here comes first and weights come
+/// last. A bias that is added to a convolution is its third operand (see added_bias.h), a vector, whatever the rank of the value.
+/// Of an opaque kernel it has the operands only; operands that it leaves out are missing.
 /// If only data is moved or cast there (see can_be_called), the call is a copy.
 PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision);
 

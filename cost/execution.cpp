@@ -171,7 +171,13 @@ class Maker {
   }
 
   Binding weight(PlanValue value, const Call::Operand& operand) {
-    const auto [found, is_new] = weights_.try_emplace({value, operand.strides}, weight_bytes_);
+    const Extents& extents = *view_.extents(value);
+    // A bias may be seen as a vector: then only one axis is longer than 1, and it lies as every dense layout has it.
+    const bool is_seen_otherwise = operand.extents.size() != extents.size();
+    check(!is_seen_otherwise || (operand.extents.size() == 1 && operand.extents[0] == elements_of(extents)),
+          "a weight is seen as it is, or as a vector");
+    const auto [found, is_new] =
+        weights_.try_emplace({value, is_seen_otherwise ? strides_of(extents) : operand.strides}, weight_bytes_);
     if (is_new) weight_bytes_ += aligned(dense_bytes(value));
     return {Binding::Place::weights, 0, found->second};
   }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "cost/added_bias.h"
 #include "cost/movement.h"
 
 namespace taso {
@@ -91,6 +92,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   std::sort(members.begin(), members.end());
   const auto is_member = [&](PlanNode node) { return std::binary_search(members.begin(), members.end(), node); };
 
+  const std::optional<AddedBias> bias = added_bias(view, kernel);
   double copied = 0;  // into a concat: what is in place already is not
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
@@ -108,7 +110,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
       for (std::size_t j = 0; j < view.users(value) && !needed; ++j) needed = !is_member(view.user(value, j));
       if (needed) kernel.written.push_back(value);
     }
-    if (!role) continue;
+    if (!role || (bias && node == bias->add)) continue;
     const double each = operations_per_element(*view.op(node));
     kernel.operations += operations_of(view, node, each);
     kernel.chain = std::max(kernel.chain, each);

@@ -20,7 +20,8 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
                          std::make_shared<HeldWeight>(random_array(data, ElementType::float32, extents)));
   };
   const Value full = constant("full", {4, 4, 3, 3}), deep = constant("deep", {4, 1, 3, 3}), vec = constant("vec", {4}),
-              image = constant("image", {1, 4, 1, 1}), matrix = constant("matrix", {4, 4});
+              image = constant("image", {1, 4, 1, 1}), column = constant("column", {4, 1, 1}),
+              matrix = constant("matrix", {4, 4});
   std::vector<Value> values;
   for (const char* name : {"x", "y"}) values.push_back(pool.input(name, type));
   graph.inputs = values;
@@ -39,8 +40,12 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
       case 3: result = pool.apply(op::MatMul{}, {x, matrix}); break;
       case 4: result = pool.apply(op::Relu{}, {x}); break;
       case 5: result = pool.apply(op::Sigmoid{}, {x}); break;
-      case 6:
-      case 7: result = pool.apply(op::Add{}, {x, some()}); break;
+      case 6: result = pool.apply(op::Add{}, {x, some()}); break;
+      case 7: {
+        const Value other = random.chance(0.5) ? (random.chance(0.5) ? image : column) : some();
+        result = random.chance(0.5) ? pool.apply(op::Add{}, {x, other}) : pool.apply(op::Add{}, {other, x});
+        break;
+      }
       case 8: result = pool.apply(op::Mul{}, {x, random.chance(0.5) ? image : some()}); break;
       case 9: result = pool.apply(op::BatchNorm{}, {x, vec, vec, vec, vec}); break;
       case 10: result = pool.apply(op::Softmax{3}, {x}); break;
