@@ -50,13 +50,48 @@ def parsed():
     if options.table is None and options.results is None:
         parser.error("BUILD and RESULTS are needed, or --table RESULTS")
     chosen = []
+    options.named = [text.partition("=")[0] for text in options.steps]
     for text in options.steps or steps.STEPS:
         name, _, seconds = text.partition("=")
         if name not in steps.STEPS:
             parser.error(f"there is no step '{name}'; there are {', '.join(steps.STEPS)}")
-        chosen.append((name, float(seconds or steps.BUDGETS[name])))
+        try:
+            chosen.append((name, float(seconds or steps.BUDGETS[name])))
+        except ValueError:
+            parser.error(f"{name}: seconds are needed, not '{seconds}'")
     options.steps = chosen
     return options
+
+
+PROGRAMS = {"networks": ["taso-networks", "taso-opt", "taso-bench"], "models": ["taso-opt", "taso-bench"],
+            "ranking": ["taso-networks", "cost_variants"], "repeat": ["taso-networks", "cost_repeat"], "tests": ["cost_tests"],
+            "sanitize": ["cost_tests"], "record": ["taso-networks", "taso-bench"]}
+
+
+def trouble_of(options):
+    """Why it cannot begin; None if it can."""
+    known = steps.EXAMPLES + steps.SMALL_FIRST
+    for name in options.networks or []:
+        if name not in known:
+            return f"--networks: there is no network '{name}'; there are {', '.join(known)}"
+    chosen = [name for name, _ in options.steps]
+    for one in dict.fromkeys(one for name in chosen for one in PROGRAMS[name]):
+        file = options.build / ("tests" if one.startswith("cost_") else "bin") / one
+        if not os.access(file, os.X_OK):
+            return f"{file} is not there: build first"
+    if not list((options.build / "lib").glob("**/*taso_cuda.so")):
+        return f"{options.build}/lib has no CUDA module: build with TASO_CUDA"
+    if options.models and not list(options.models.glob("*.onnx")):
+        return f"--models: {options.models} {'has no .onnx files' if options.models.is_dir() else 'is no folder'}"
+    if options.models and "models" not in chosen:
+        return "--models: the step models is not among those to be done"
+    if not options.models and "models" in options.named:
+        return "models: no folder is given by --models"
+    for one in options.size:
+        name, _, size = one.partition("=")
+        if not name or not size.isdigit() or int(size) < 1:
+            return f"--size: NAME=N is needed, not '{one}'"
+    return None
 
 
 def commit():
@@ -96,9 +131,9 @@ def main():
     if options.table:
         print(tables.text_of(options.table), end="")
         return
-    for program in ("taso-opt", "taso-bench", "taso-networks"):
-        if not os.access(options.build / "bin" / program, os.X_OK):
-            sys.exit(f"show-gpu: {options.build}/bin/{program} is not there: build first")
+    if trouble := trouble_of(options):
+        print(f"show-gpu: {trouble}", file=sys.stderr)
+        sys.exit(2)
     steps.go(options.steps, begin(options))
 
 

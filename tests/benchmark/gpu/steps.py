@@ -135,7 +135,9 @@ def optimise(model, output, place, seconds, *more):
     """What taso-opt reports, with how long it took; the reason if there is nothing."""
     report = place.work / f"{output.stem}.report.json"
     report.unlink(missing_ok=True)
-    done = run([place.program("taso-opt"), model, "--precision", place.precision, "--prices", place.prices, "--report", report,
+    # Where nothing is measured, prices are only read; before anything was, there are none.
+    prices = ["--prices", place.prices] if "cuda" in more or place.prices.exists() else []
+    done = run([place.program("taso-opt"), model, "--precision", place.precision, *prices, "--report", report,
                 "--no-certificate", "-q", *more], seconds, place)
     if not report.exists():
         return done, None

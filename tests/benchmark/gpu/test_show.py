@@ -64,7 +64,7 @@ elif name == "cost_tests":
 @pytest.fixture
 def build(tmp_path):
     for name in ("bin/taso-opt", "bin/taso-bench", "bin/taso-networks", "tests/cost_variants", "tests/cost_repeat",
-                 "tests/cost_tests"):
+                 "tests/cost_tests", "lib/taso/libtaso_cuda.so"):
         file = tmp_path / "build" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(FAKE.format(python=sys.executable))
@@ -98,7 +98,7 @@ def test_what_is_done_is_done_once(build, tmp_path):
 
 
 def test_nothing_begins_without_time(build, tmp_path):
-    steps = [f"{one}=0" for one in ("networks", "models", "ranking", "repeat")]
+    steps = [f"{one}=0" for one in ("networks", "ranking", "repeat")]
     code, said, calls = show(tmp_path, build, tmp_path / "results", *steps, "--networks", "resnet50")
     assert code == 0 and not {"taso-opt", "taso-bench", "cost_variants"} & set(names(calls)), (said, calls)
 
@@ -152,6 +152,31 @@ def test_without_a_gpu_it_says_so_in_one_line(build, tmp_path):
 def test_mistakes_are_told(arguments, word, tmp_path):
     code, said, _ = show(tmp_path, *arguments)
     assert code != 0 and word in said
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (("networks", "--networks", "resnet50,resnet5"), "there is no network 'resnet5'; there are small_convnet, "),
+    (("models", "--models", "nowhere"), "--models: nowhere is no folder"),
+    (("models", "--models", "."), "--models: . has no .onnx files"),
+    (("models",), "no folder is given by --models"),
+    (("networks", "--models", "folder"), "the step models is not among those to be done"),
+    (("models", "--models", "folder", "--size", "length"), "--size: NAME=N is needed, not 'length'"),
+    (("networks=soon",), "seconds are needed, not 'soon'")])
+def test_what_is_missing_is_told_before_anything_runs(arguments, word, build, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/one.onnx").write_text("a model")
+    code, said, calls = show(tmp_path, build, tmp_path / "results", *arguments)
+    assert code == 2 and word in said and calls == [] and not (tmp_path / "results").exists(), said
+
+
+@pytest.mark.parametrize("step, piece", [("networks", "bin/taso-bench"), ("ranking", "tests/cost_variants"),
+                                         ("repeat", "tests/cost_repeat"), ("tests", "tests/cost_tests"),
+                                         ("networks", "lib/taso/libtaso_cuda.so")])
+def test_what_is_not_built_is_told_before_anything_runs(step, piece, build, tmp_path):
+    (build / piece).unlink()
+    code, said, calls = show(tmp_path, build, tmp_path / "results", step, "--networks", "resnet50")
+    assert code == 2 and "build" in said and calls == [], said
 
 
 def test_tables(build, tmp_path):
