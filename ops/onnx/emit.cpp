@@ -124,12 +124,16 @@ class Emission {
   void operator()(const op::Split& op) {
     std::vector<Dim> parts;  // two, or more where the writer has put splits together
     for (const Type& type : output_types_) parts.push_back((*type.shape)[static_cast<std::size_t>(op.axis)]);
-    const Integers lengths = numbers(parts, "Split");
+    // Equal parts need no lengths, whatever these are at run time.
+    const bool are_equal = !parts[0].is_static() &&
+                           std::all_of(parts.begin(), parts.end(), [&](const Dim& part) { return part == parts[0]; });
+    const Integers lengths = are_equal ? Integers() : numbers(parts, "Split");
     std::vector<std::string> operands{inputs_[0]};
-    if (opset() >= 13) operands.push_back(list(lengths));
+    if (opset() >= 13 && !are_equal) operands.push_back(list(lengths));
     auto& split = *node("Split", operands, {outputs_.begin(), outputs_.end()});
     add_integer(split, "axis", op.axis);
-    if (opset() < 13) add_integers(split, "split", lengths);
+    if (opset() < 13 && !are_equal) add_integers(split, "split", lengths);
+    if (opset() >= 18 && are_equal) add_integer(split, "num_outputs", static_cast<std::int64_t>(parts.size()));
   }
   void operator()(const op::Slice& op) {
     const Dim size = (*input_types_[0].shape)[static_cast<std::size_t>(op.axis)];

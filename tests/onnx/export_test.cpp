@@ -1,6 +1,7 @@
 // From graphs back to ONNX: changed models compute the changed graph, and random graphs survive the way there and back.
 #include "ops/onnx/export.h"
 
+#include "ops/graph_text.h"
 #include "tests/onnx/clean_model.h"
 
 using namespace taso;
@@ -128,6 +129,23 @@ TEST_CASE("a part of a split that the model has no name for") {
     REQUIRE(first->outputs().size() == 2);
     changed.outputs[0] = changed.pool->apply(op::Exp{}, {first->output(1)});
   });
+}
+
+TEST_CASE("equal parts are cut without saying how long they are, where nobody knows") {
+  for (const std::int64_t opset : {7, 11, 13, 17, 18, 21}) {
+    INFO("opset " << opset);
+    const Graph graph = parse_graph(
+        "graph\n  input x: float32[N, 4]\n  input y: float32[N, 4]\n  j = concat[axis=0](x, y)\n"
+        "  a, b = split[axis=0, at=N](j)\n  s = sub(a, b)\n  output s\n");
+    Model model = write_model(graph, {.opset = opset});
+    REQUIRE_NOTHROW(model.validate());
+    CHECK(equal(import_model(view_of(model)).graph, graph));
+  }
+  // Different ones would need their lengths.
+  const Graph different = parse_graph(
+      "graph\n  input x: float32[N, 4]\n  input y: float32[M, 4]\n  j = concat[axis=0](x, y)\n"
+      "  a, b = split[axis=0, at=N](j)\n  s = tanh(a)\n  t = tanh(b)\n  output s, t\n");
+  CHECK_THROWS_AS(write_model(different, {.opset = 17}), InputError);
 }
 
 TEST_CASE("below IR 4 new constants are nodes") {
