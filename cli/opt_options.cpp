@@ -62,8 +62,10 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--device", raw.device,
       "cuda: measure on this machine's GPU what a kernel takes; auto, the default: use what was measured before",
       "NAME", searching);
-  one("--prices", raw.prices, "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices)", "FILE",
-      searching);
+  one("--prices", raw.prices,
+      "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices); made if it is not there with --device "
+      "cuda",
+      "FILE", searching);
   one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is to be computed on the GPU (tf32)", "NAME",
       searching);
   one("--lanes", raw.lanes,

@@ -260,6 +260,7 @@ class Optimiser {
 }  // namespace
 
 Ending optimise(const OptOptions& options, Console& console) {
+  if (options.pricing.file && !options.pricing.on_gpu) require_prices(*options.pricing.file);
   if (!options.dry_run) check_writable(options.output);
   if (options.report) check_writable(*options.report);
   const bool certified = options.certificate && !options.dry_run;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/data_files.h"
+#include "cli/ending.h"
 #include "ops/error.h"
 #include "ops/onnx/atomic_file.h"
 #include "ops/source.h"
@@ -48,6 +49,13 @@ class FolderLock {
 };
 
 }  // namespace
+
+void require_prices(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error))
+    throw InputError(fmt::format("--prices: {} is not there, and nothing is measured that it would be made for",
+                                 on_one_line(file.string())));
+}
 
 PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped) : file_(file ? *file : own_file()) {
   if (const auto folder = with_shipped ? find_data_file("prices") : std::nullopt) {

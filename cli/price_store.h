@@ -10,6 +10,9 @@
 
 namespace taso {
 
+/// For who only reads prices, so that a name that was mistyped is not taken for an empty file. Throws InputError.
+void require_prices(const std::filesystem::path& file);
+
 class PriceStore {
  public:
   /// `file`: where measured prices are kept, instead of in the user's own file; it may not exist yet. Throws InputError for

@@ -121,6 +121,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
   if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = open_accelerator(trouble);
   if (!gpu && (settings.record || settings.device == BenchSettings::Device::cuda))
     throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
+  if (settings.prices && !settings.imported && !(gpu && settings.measure)) require_prices(*settings.prices);
   Pricing pricing({gpu != nullptr, settings.prices, settings.precision, true, settings.measure}, std::move(gpu),
                   console);
   if (settings.imported) {

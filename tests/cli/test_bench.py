@@ -124,6 +124,19 @@ def test_prices_move(taso_bench, tmp_path, home):
     assert kept.read_text() == before
 
 
+def test_prices_that_are_only_read_have_to_be_there(taso_bench, taso_opt, source_folder, tmp_path, home):
+    model, missing = source_folder / "examples/small_convnet.onnx", tmp_path / "mistyped.prices"
+    for command in ((taso_opt, model, "--dry-run", "--budget", "0"), (taso_bench, model, "--device", "cpu", "--runs", "1"),
+                    (taso_bench, "--export", tmp_path / "all.prices")):
+        done = run(*command, "--prices", missing, **home)
+        assert done.code == 3 and f"--prices: {missing} is not there" in done.err and not missing.exists(), done
+    # Whoever measures makes the file, and whoever has no GPU goes on with a word about it.
+    done = run(taso_opt, model, "--dry-run", "--budget", "0", "--device", "cuda", "--prices", missing, **home)
+    assert done.code == 0, done
+    missing.write_text(PRICES.format("Some GPU, driver 1"))
+    assert run(taso_opt, model, "--dry-run", "--budget", "0", "--prices", missing, **home).code == 0
+
+
 @pytest.mark.parametrize("text", ["", "something\n", "taso prices 3\n", "taso prices 1\n1\t1\tx\ty\n",
                                   "taso prices 1\nmachine M\n1\t1\tx\n", "taso prices 1\nmachine M\n-1\t1\tx\ty\n",
                                   "taso prices 2\nmachine M\n1\t1\tx\tconvolution tf32: float32[1, 2"])
