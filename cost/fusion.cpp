@@ -15,7 +15,7 @@ bool same_kind(const GraphView& view, PlanValue a, PlanValue b) {
          is_image(view, a) == is_image(view, b);
 }
 
-/// Concats whose operands are all where they should be need no kernel.
+/// Concats whose operands are all where they should be.
 bool is_all_in_place(const GraphView& view, PlanNode root) {
   for (const PlanNode node : concats_below(view, root))
     for (std::size_t i = 0; i < view.operands(node); ++i)
@@ -23,10 +23,16 @@ bool is_all_in_place(const GraphView& view, PlanNode root) {
   return true;
 }
 
+bool is_all_seen(const GraphView& view, PlanNode root) {
+  const auto below = splits_below(view, root);
+  return std::all_of(below.begin(), below.end(), [&](PlanNode one) { return is_view(view, one); });
+}
+
 }  // namespace
 
-void Affected::clear() {
+void Affected::clear(std::size_t changes) {
   nodes_.clear();
+  changes_ = changes;
   ++change_;
   ++graph_;
 }
@@ -204,6 +210,14 @@ PlanNode Fusion::leader_of_chain(PlanNode node) const {
   return product == no_plan_node ? segment.head() : product;
 }
 
+bool Fusion::is_free_root(PlanNode root) const {
+  if (place(root) >= known_roots_.size()) known_roots_.resize(std::max(place(root) + 1, 2 * known_roots_.size()));
+  KnownRoot& known = known_roots_[place(root)];
+  if (known.time != time_)
+    known = {time_, is_role(view_, root, Role::concat) ? is_all_in_place(view_, root) : is_all_seen(view_, root)};
+  return known.is_free;
+}
+
 PlanNode Fusion::leader(PlanNode node) const {
   if (view_.is_free(node)) return no_plan_node;
   const std::optional<Role> role = role_of(view_, node);
@@ -216,13 +230,11 @@ PlanNode Fusion::leader(PlanNode node) const {
     case Role::rows: return leader_of_chain(node);
     case Role::concat: {
       const PlanNode root = root_of_concats(view_, node);
-      return is_all_in_place(view_, root) ? no_plan_node : root;
+      return is_free_root(root) ? no_plan_node : root;
     }
     case Role::split: {
       const PlanNode root = root_of_splits(view_, node);
-      const auto below = splits_below(view_, root);
-      const bool all_seen = std::all_of(below.begin(), below.end(), [&](PlanNode one) { return is_view(view_, one); });
-      return all_seen ? no_plan_node : root;
+      return is_free_root(root) ? no_plan_node : root;
     }
     case Role::transpose: {
       const PlanValue operand = view_.operand(node, 0);
@@ -399,7 +411,9 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
         if (view_.result(user, j) != no_plan_value) add_moved(view_.result(user, j), nodes);
     } else if (is_role(view_, user, Role::concat)) {
       // Whether one part lies in its place says how the others lie.
-      for (const PlanNode concat : concats_below(view_, root_of_concats(view_, user)))
+      const PlanNode root = root_of_concats(view_, user);
+      if (!nodes.begin_concats(root)) continue;
+      for (const PlanNode concat : concats_below(view_, root))
         for (std::size_t j = 0; j < view_.operands(concat); ++j) add_moved(view_.operand(concat, j), nodes);
     }
   }
@@ -427,10 +441,22 @@ void Fusion::affected(PlanNode changed, Affected& nodes) const {
     if (view_.result(changed, i) != no_plan_value) affected(view_.result(changed, i), nodes);
 }
 
+/// No kernel takes so many users of a value with what computes it. Else they matter to one another where they decide how the
+/// value lies: as a view, or in the place of a concat. A concat that comes is asked for when it is there.
+bool Fusion::has_users_enough(PlanValue value, std::size_t changes) const {
+  const std::size_t users = view_.users(value);
+  if (users <= longest_branching_epilogue || users - longest_branching_epilogue <= changes) return false;
+  if (only_moves(view_, view_.producer(value))) return false;
+  for (std::size_t i = 0; i < users; ++i)
+    if (is_role(view_, view_.user(value, i), Role::concat)) return false;
+  return true;
+}
+
 void Fusion::affected(PlanValue changed, Affected& nodes) const {
   if (view_.is_weight(changed)) return;
   const PlanNode producer = view_.producer(changed);
   add_chain(producer, nodes);
+  if (has_users_enough(changed, nodes.changes_)) return;
   for (std::size_t i = 0; i < view_.users(changed); ++i) add_chain(view_.user(changed, i), nodes);
   add_moved(changed, nodes);
 }

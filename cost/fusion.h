@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -30,7 +31,8 @@ inline constexpr std::size_t longest_epilogue = 6, longest_branching_epilogue = 
 class Affected {
  public:
   const std::vector<PlanNode>& nodes() const { return nodes_; }
-  void clear();
+  /// `changes`: at most so many nodes are taken away, and so many come; as many as there are, if that is not known.
+  void clear(std::size_t changes = std::numeric_limits<std::size_t>::max());
   /// Keeps the nodes, but what is near is looked at again: the graph is another one.
   void next_graph() { ++graph_; }
 
@@ -41,11 +43,13 @@ class Affected {
   bool begin(PlanNode node) { return mark(begun_nodes_, place(node), graph_); }
   bool begin(PlanValue value) { return mark(begun_values_, place(value), graph_); }
   bool begin_layout(PlanValue value) { return mark(begun_layouts_, place(value), graph_); }
+  bool begin_concats(PlanNode root) { return mark(begun_concats_, place(root), graph_); }
   static bool mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint32_t by);
 
   std::vector<PlanNode> nodes_;
-  std::vector<std::uint32_t> added_, begun_nodes_, begun_values_, begun_layouts_;
+  std::vector<std::uint32_t> added_, begun_nodes_, begun_values_, begun_layouts_, begun_concats_;
   std::uint32_t graph_ = 1, change_ = 1;
+  std::size_t changes_ = std::numeric_limits<std::size_t>::max();
 };
 
 /// It remembers what it found out, until it is told that the graph has changed.
@@ -91,6 +95,8 @@ class Fusion {
   /// The node into whose kernel the whole segment goes.
   PlanNode absorber(const Segment& segment) const;
   PlanNode find_absorber(const Segment& segment) const;
+  /// Whether concats, or splits, that are one need no kernel: all lies where it should. Of a root.
+  bool is_free_root(PlanNode root) const;
   /// The last of the segments that go into one another.
   const Segment& last_segment(PlanNode node) const;
   /// The convolution or matmul with whose kernel goes the one that this segment ends.
@@ -102,6 +108,8 @@ class Fusion {
   void add_chain(PlanNode node, Affected& nodes) const;
   /// Those with which the kernel that takes a node may go, or may have gone.
   void add_products(PlanNode node, std::size_t furthest, Affected& nodes) const;
+  /// Whether so many use a value, however the graph changes, that its users are priced as they are without regard to each other.
+  bool has_users_enough(PlanValue value, std::size_t changes) const;
   /// Whether what shows this value in another way has to copy it may depend on how it lies.
   void add_moved(PlanValue value, Affected& nodes) const;
 
@@ -111,6 +119,11 @@ class Fusion {
     std::uint32_t time = 0, segment = 0;
   };
   mutable std::vector<Known> known_;  // by node
+  struct KnownRoot {
+    std::uint32_t time = 0;
+    bool is_free = false;
+  };
+  mutable std::vector<KnownRoot> known_roots_;  // by node
   std::uint32_t time_ = 1;
 };
 

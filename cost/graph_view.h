@@ -68,6 +68,8 @@ class GraphView {
  private:
   friend bool is_image(const GraphView& view, PlanValue value);  // see movement.h
   friend std::vector<std::int64_t> strides_in_memory(const GraphView& view, PlanValue value);
+  friend PlanNode root_of_concats(const GraphView& view, PlanNode concat);
+  friend PlanNode root_of_splits(const GraphView& view, PlanNode split);
   struct Known {
     std::uint32_t time = 0;
     bool is_image = false;
@@ -76,10 +78,19 @@ class GraphView {
     std::uint32_t time = 0;
     std::vector<std::int64_t> strides;
   };
+  struct KnownRoot {
+    std::uint32_t time = 0;
+    PlanNode root = no_plan_node;
+  };
+  /// The last node that `next` leads to, which gives `no_plan_node` there. Each is worked out once: of a long row, every node
+  /// asks for its end.
+  template <class Next>
+  PlanNode end_of_row(PlanNode node, const Next& next) const;
   Layout layout_;
   mutable std::uint32_t time_ = 1;
   mutable std::vector<Known> known_images_;  // by value
   mutable std::vector<KnownStrides> known_strides_;
+  mutable std::vector<KnownRoot> known_roots_;  // of concats and splits, by node
 };
 
 /// The size of unknown dimensions when something is priced. Left empty, they are 1.

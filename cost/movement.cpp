@@ -442,20 +442,37 @@ PlanNode concat_in_place(const GraphView& view, PlanValue value) {
   return no_plan_node;
 }
 
+template <class Next>
+PlanNode GraphView::end_of_row(PlanNode node, const Next& next) const {
+  std::vector<PlanNode> row;
+  PlanNode root = no_plan_node;
+  while (root == no_plan_node) {
+    if (place(node) >= known_roots_.size()) known_roots_.resize(std::max(place(node) + 1, 2 * known_roots_.size()));
+    if (const KnownRoot& known = known_roots_[place(node)]; known.time == time_) {
+      root = known.root;
+      break;
+    }
+    row.push_back(node);
+    const PlanNode further = next(node);
+    if (further == no_plan_node) root = node;
+    node = further;
+  }
+  for (const PlanNode one : row) known_roots_[place(one)] = {time_, root};
+  return root;
+}
+
 PlanNode root_of_concats(const GraphView& view, PlanNode concat) {
-  for (PlanNode outer = joined(view, concat); outer != no_plan_node; outer = joined(view, concat)) concat = outer;
-  return concat;
+  return view.end_of_row(concat, [&](PlanNode node) { return joined(view, node); });
 }
 
 PlanNode root_of_splits(const GraphView& view, PlanNode split) {
-  for (;;) {
-    const PlanValue operand = view.operand(split, 0);
+  return view.end_of_row(split, [&](PlanNode node) {
+    const PlanValue operand = view.operand(node, 0);
     const PlanNode producer = view.producer(operand);
-    if (view.is_free(producer) || role_of(view, producer) != Role::split || !only_use(view, operand) ||
-        as<op::Split>(view, producer).axis != as<op::Split>(view, split).axis)
-      return split;
-    split = producer;
-  }
+    const bool is_one = !view.is_free(producer) && role_of(view, producer) == Role::split && only_use(view, operand) &&
+                        as<op::Split>(view, producer).axis == as<op::Split>(view, node).axis;
+    return is_one ? producer : no_plan_node;
+  });
 }
 
 std::vector<PlanNode> concats_below(const GraphView& view, PlanNode root) {

@@ -9,11 +9,17 @@ namespace {
 
 /// A constant that half of the network uses says nothing about who is near whom.
 constexpr std::size_t most_users = 200;
+/// Of a matching, some 20 to 50 ns each: so often it is asked whether to end.
+constexpr std::size_t steps_between_questions = 1024;
 
 }  // namespace
 
-Candidates::Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices)
-    : program_(program), prices_(prices), by_kind_(all_operators().size()) {
+Candidates::Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
+                       std::function<bool()> should_end)
+    : program_(program),
+      prices_(prices),
+      by_kind_(all_operators().size()),
+      should_end_(should_end ? std::move(should_end) : [] { return false; }) {
   for (const RewriteRule* rule : rules) {
     by_kind_[rule->nodes()[rule->roots()[0]].kind].push_back(rule);
     depth_ = std::max(depth_, rule->depth());
@@ -26,18 +32,31 @@ void Candidates::leave_alone(std::unordered_set<ComputationId> outside) {
   all_.clear();
   touched_.clear();
   changed_.clear();
-  for (const ComputationId id : program_.computations()) look(id);
+  left_.clear();
+  look_at(program_.computations());
 }
 
-void Candidates::look(ComputationId root) {
+/// In this order: names of new values come from it.
+void Candidates::look_at(std::vector<ComputationId> roots) {
+  std::size_t done = 0;
+  while (done < roots.size() && look(roots[done])) ++done;
+  roots.erase(roots.begin(), roots.begin() + static_cast<std::ptrdiff_t>(done));
+  for (const ComputationId id : roots) all_.erase(id);  // they may be of another graph
+  left_ = std::move(roots);
+}
+
+bool Candidates::look(ComputationId root) {
   all_.erase(root);
-  if (outside_.contains(root)) return;
-  if (!program_.has(root) || !program_.store()[root].is_work()) return;
+  if (outside_.contains(root)) return true;
+  if (!program_.has(root) || !program_.store()[root].is_work()) return true;
   std::vector<Candidate> here;
   std::vector<Match> matches;
+  const std::function<bool()> asks = [this] { return ++steps_ % steps_between_questions == 0 && should_end_(); };
+  const auto found = [&](Match match) { matches.push_back(std::move(match)); };
   for (const RewriteRule* rule : by_kind_[program_.store()[root].kind()])
-    find_matches(program_, *rule, root, [&](Match match) { matches.push_back(std::move(match)); });
+    if (!find_matches(program_, *rule, root, found, asks)) return false;
   for (Match& match : matches) {
+    if (should_end_()) return false;
     const auto& nodes = match.rule->nodes();
     bool inside = true;
     for (std::size_t i = 0; i < nodes.size() && !outside_.empty(); ++i)
@@ -57,6 +76,7 @@ void Candidates::look(ComputationId root) {
     here.push_back(std::move(candidate));
   }
   if (!here.empty()) all_.emplace(root, std::move(here));
+  return true;
 }
 
 void Candidates::touch(const Program::Log& log) {
@@ -113,12 +133,13 @@ void Candidates::repair() {
     if (program_.definition(value).exists) roots.insert(program_.definition(value).computation);
     affect(value, depth_, roots);
   }
-  // In one order, whatever the sets' is: names of new values come from it.
-  std::vector<ComputationId> order(roots.begin(), roots.end());
-  std::sort(order.begin(), order.end());
-  for (const ComputationId id : order) look(id);
   touched_.clear();
   changed_.clear();
+  roots.insert(left_.begin(), left_.end());
+  // In one order, whatever the sets' is.
+  std::vector<ComputationId> order(roots.begin(), roots.end());
+  std::sort(order.begin(), order.end());
+  look_at(std::move(order));
 }
 
 }  // namespace taso

@@ -2,6 +2,7 @@
 // another graph only the neighbourhood of what changed is looked at again.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <unordered_set>
@@ -20,8 +21,10 @@ struct Candidate {
 
 class Candidates {
  public:
-  /// There are none before leave_alone() has been called.
-  Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices);
+  /// There are none before leave_alone() has been called. `should_end` is asked every now and then while it looks; what has not
+  /// been looked at by then has no rewrites until repair() is called again.
+  Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
+             std::function<bool()> should_end = {});
 
   /// By the computation that gives the first result, in the order of ids.
   const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }
@@ -29,12 +32,13 @@ class Candidates {
   void leave_alone(std::unordered_set<ComputationId> outside);
   /// Notes what a change touches; it must be called when the change has been made, or taken back.
   void touch(const Program::Log& log);
-  /// Looks at everything again that was touched.
+  /// Looks at everything again that was touched, and at what was left when it was last told to end.
   void repair();
   std::size_t matched() const { return matched_; }
 
  private:
-  void look(ComputationId root);
+  void look_at(std::vector<ComputationId> roots);
+  bool look(ComputationId root);
   void affect(ValueId value, std::size_t levels, std::unordered_set<ComputationId>& roots) const;
 
   Program& program_;
@@ -45,6 +49,9 @@ class Candidates {
   std::unordered_set<ComputationId> outside_;
   std::unordered_set<ValueId> touched_;
   std::unordered_set<ComputationId> changed_;
+  std::vector<ComputationId> left_;  // not looked at, for it was told to end
+  std::function<bool()> should_end_;
+  std::size_t steps_ = 0;
   std::size_t matched_ = 0;
 };
 

@@ -18,7 +18,7 @@ Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule
     : options_(options),
       program_(store_, graph),
       prices_(program_, prices, options.pricing),
-      candidates_(program_, rules, prices_),
+      candidates_(program_, rules, prices_, options.should_end),
       queue_(options.longest_queue) {
   Border border;
   for (const Value& value : surroundings.images) border.images.insert(program_.value_of(value));

@@ -17,6 +17,7 @@ struct ExplorationOptions {
   double alpha = 1.05;
   std::size_t longest_queue = 1'000'000;
   PlanOptions pricing;
+  std::function<bool()> should_end;  ///< asked every now and then, also while rules are matched
 };
 
 /// What the search of a part of a graph has to know of the rest.
@@ -31,7 +32,8 @@ class Exploration {
   Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const KernelPrices& prices,
               const ExplorationOptions& options, const Surroundings& surroundings = {});
 
-  /// Expands up to so many graphs more. `should_end` is asked before each but the first.
+  /// Expands up to so many graphs more. `should_end` is asked before each but the first, besides that of the options: once that
+  /// has ended it, there may be more to find than it knows of.
   void run(std::size_t expansions, const std::function<bool()>& should_end);
 
   bool is_exhausted() const { return begun_ && queue_.empty(); }

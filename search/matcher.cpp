@@ -10,8 +10,9 @@ namespace {
 
 class Matching {
  public:
-  Matching(Program& program, const RewriteRule& rule, const std::function<void(Match)>& found)
-      : program_(program), store_(program.store()), rule_(rule), found_(found) {
+  Matching(Program& program, const RewriteRule& rule, const std::function<void(Match)>& found,
+           const std::function<bool()>& should_end)
+      : program_(program), store_(program.store()), rule_(rule), found_(found), should_end_(should_end) {
     match_.rule = &rule;
     match_.inputs.assign(rule.property().inputs().size(), no_value);
     match_.variables.resize(rule.property().variables().size());
@@ -20,11 +21,13 @@ class Matching {
     match_.exchanged.assign(rule.nodes().size(), false);
   }
 
-  void run(ComputationId root) {
+  /// False if it was ended.
+  bool run(ComputationId root) {
     const SourceNode& node = rule_.nodes()[rule_.roots()[0]];
-    if (store_[root].kind() != node.kind) return;
+    if (store_[root].kind() != node.kind) return true;
     const ValueId value = program_.results(root)[node.output];
     if (value != no_value) try_root(0, value);
+    return !has_ended_;
   }
 
  private:
@@ -41,6 +44,7 @@ class Matching {
   }
 
   void solve(std::size_t next) {
+    if (has_ended_ || (should_end_ && (has_ended_ = should_end_()))) return;
     if (next == goals_.size()) {
       if (match_.roots.size() == rule_.roots().size())
         complete();
@@ -165,6 +169,8 @@ class Matching {
   Store& store_;
   const RewriteRule& rule_;
   const std::function<void(Match)>& found_;
+  const std::function<bool()>& should_end_;
+  bool has_ended_ = false;
   Match match_;
   std::vector<bool> is_bound_;
   std::vector<std::size_t> trail_;                      // variables, in the order of their binding
@@ -194,9 +200,9 @@ bool may_match(const Program& program, const RewriteRule& rule, ComputationId ro
 
 }  // namespace
 
-void find_matches(Program& program, const RewriteRule& rule, ComputationId root,
-                  const std::function<void(Match)>& found) {
-  if (may_match(program, rule, root)) Matching(program, rule, found).run(root);
+bool find_matches(Program& program, const RewriteRule& rule, ComputationId root,
+                  const std::function<void(Match)>& found, const std::function<bool()>& should_end) {
+  return !may_match(program, rule, root) || Matching(program, rule, found, should_end).run(root);
 }
 
 }  // namespace taso

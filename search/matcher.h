@@ -35,9 +35,10 @@ struct Match {
   std::vector<TargetNode::Operand> results;  ///< what each root becomes
 };
 
-/// The matches of one rule whose first result is given by `root`.
-void find_matches(Program& program, const RewriteRule& rule, ComputationId root,
-                  const std::function<void(Match)>& found);
+/// The matches of one rule whose first result is given by `root`. `should_end` is asked at every step, if there is one; false
+/// if it ended the matching before everything was found.
+bool find_matches(Program& program, const RewriteRule& rule, ComputationId root,
+                  const std::function<void(Match)>& found, const std::function<bool()>& should_end = {});
 
 /// What had to hold for a match, in the model's own dimensions.
 std::vector<std::string> conditions_of(const Match& match);

@@ -106,7 +106,7 @@ std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& l
 
 GraphCost Prices::difference(Program& program, const Program::Log& log) {
   check(&program == &program_, "prices are those of one program");
-  affected_.clear();
+  affected_.clear(log.size());
   there_.forget();
   add_affected(log, there_);
   const auto images_after = images_among(log, there_view_);

@@ -77,7 +77,7 @@ class Search {
         rules_(usable_rules(program_, rules, options.direct_rules)),
         layout_(options.layout ? *options.layout : best_plan(graph, kernels, options.sizes).layout),
         prices_(program_, kernels, {options.sizes, layout_}),
-        candidates_(program_, rules_.all, prices_) {
+        candidates_(program_, rules_.all, prices_, [this] { return should_end(); }) {
     before_ = cost_ = prices_.total();
     if (options_.time_of_run) share_of_time_ = share_before_choice;
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
@@ -134,12 +134,18 @@ class Search {
     return options_.time_budget && std::chrono::steady_clock::now() - start_ > *options_.time_budget * share_of_time_;
   }
 
+  /// Says how far it has come, and so lets whoever watches stop it. From any thread.
+  bool should_end() {
+    tell();
+    return stop_.stop_requested() || is_late();
+  }
+
   /// Takes the best step in the whole graph, as long as there is one that makes it better: what shares an input may be far
   /// apart. Steps back are for the regions; in a whole graph there are too many places to take them.
   void descend() {
     if (!descends_) return;
-    while (expanded_ < options_.budget && !stop_.stop_requested() && !is_late()) {
-      candidates_.repair();
+    for (bool goes_on = true; goes_on && expanded_ < options_.budget; goes_on = !should_end()) {
+      candidates_.repair();  // of what it has found by the time that it has to end, the best is still taken
       ++expanded_;
       const Candidate* best = nullptr;
       for (const auto& [root, list] : candidates_.all())
@@ -214,7 +220,7 @@ class Search {
     kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(active.size()), [&](std::int64_t index) {
       const auto i = static_cast<std::size_t>(index);
       Task& task = *active[i];
-      if (stop_.stop_requested() || is_late()) return;
+      if (should_end()) return;
       if (!task.exploration) task.exploration = begin(task);
       std::size_t last = before[i];
       Cost gain = task.gain(kernels_);
@@ -228,7 +234,7 @@ class Search {
       };
       task.exploration->run(share(i), [&] {
         note();
-        return stop_.stop_requested() || is_late();
+        return should_end();
       });
       note();
     });
@@ -240,11 +246,12 @@ class Search {
     expanded_ += explored;
   }
 
-  std::unique_ptr<Exploration> begin(const Task& task) const {
+  std::unique_ptr<Exploration> begin(const Task& task) {
     ExplorationOptions exploring;
     exploring.alpha = options_.alpha;
     exploring.longest_queue = options_.longest_queue;
     exploring.pricing = {options_.sizes, layout_};
+    exploring.should_end = [this] { return should_end(); };
     return std::make_unique<Exploration>(task.graph, rules_.deep, kernels_, exploring, task.surroundings);
   }
 
@@ -282,7 +289,7 @@ class Search {
     choosing.most_graphs = least_tried + operators_tried * expanded_ /
                                              static_cast<std::size_t>(std::max<std::int64_t>(cost_.operators, 1));
     choosing.jobs = options_.jobs;
-    choosing.should_end = [this] { return stop_.stop_requested() || is_late(); };
+    choosing.should_end = [this] { return should_end(); };
     RunChoice choice(graph_, program_, prices_, candidates_, before_, applied_, opaque_, choosing);
     choice.run();
     cost_ = choice.cost();
@@ -321,6 +328,7 @@ class Search {
     result.replacements = extractor.replacements(options_.is_named);
   }
 
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  // before all that takes time
   const Graph& graph_;
   const KernelPrices& kernels_;
   const SearchOptions& options_;
@@ -343,7 +351,6 @@ class Search {
   bool is_one_ = false;                      // too small to be cut into pieces
   double share_of_time_ = 1;                 // until when it goes on
   bool descends_ = false;                    // takes steps in the whole graph
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

@@ -1,0 +1,97 @@
+// Values that very many operators use: all pairs of these match a rule, and the search has to go through them within its limits.
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include "cost/roofline.h"
+#include "ops/graph_text.h"
+#include "search/search.h"
+#include "tests/catch.h"
+#include "tests/search/rule_graph.h"
+
+using namespace taso;
+
+namespace {
+
+/// So many products of one value, which is computed or an input; with `joined`, the results make one tensor.
+Graph products(std::size_t count, bool computed, bool joined) {
+  std::string text = "graph\n  input i: float32[8, 64]\n  x = relu(i)\n", outputs;
+  for (std::size_t n = 0; n < count; ++n) {
+    text += fmt::format("  constant w{0}: float32[64, 64]\n  m{0} = matmul({1}, w{0})\n", n, computed ? "x" : "i");
+    if (!joined) outputs += fmt::format("{}m{}", n > 0 ? ", " : "", n);
+    if (joined)
+      text += n == 0 ? "  c0 = relu(m0)\n"
+                     : fmt::format("  r{0} = relu(m{0})\n  c{0} = concat[axis=1](c{1}, r{0})\n", n, n - 1);
+  }
+  return parse_graph(text + "  output " + (joined ? fmt::format("c{}", count - 1) : outputs) + "\n");
+}
+
+std::vector<Rule> merging() {
+  std::vector<Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(rules, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
+  REQUIRE(rules.size() == 1);
+  return rules;
+}
+
+/// Counts how often it is asked.
+class Counted : public KernelPrices {
+ public:
+  Cost price(const GraphView& view, const Kernel& kernel) const override {
+    ++asked;
+    return roofline_.price(view, kernel);
+  }
+  mutable std::atomic<std::size_t> asked{0};
+
+ private:
+  Roofline roofline_;
+};
+
+std::size_t matmuls_in(const Graph& graph) {
+  std::size_t count = 0;
+  for (const Node* node : graph.nodes())
+    count += node->as_operator() != nullptr && std::holds_alternative<op::MatMul>(*node->as_operator());
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("whoever watches can stop a search while it looks for the first rewrites") {
+  const Graph graph = products(70, true, false);
+  const Roofline prices;
+  for (const bool in_the_whole : {true, false}) {
+    SearchOptions options;
+    options.piece = in_the_whole ? 10 : 0;  // one region, or steps in the whole graph before regions
+    std::stop_source stop;
+    const SearchResult found = search(graph, merging(), prices, options, stop.get_token(),
+                                      [&](const SearchProgress&) { stop.request_stop(); });
+    CHECK(found.end == SearchResult::End::stopped);
+    CHECK(found.counts.matched < 70);  // of 2,415
+    // Time, like a stop, is looked at between two matches; what was found in it counts.
+    options.time_budget = std::chrono::duration<double>(0.02);
+    const SearchResult late = search(graph, merging(), prices, options);
+    CHECK(late.end == SearchResult::End::time);
+    CHECK(late.cost_after <= late.cost_before);
+  }
+}
+
+TEST_CASE("users of one value are priced once, not again for every pair of them that is looked at") {
+  for (const bool computed : {true, false}) {
+    const Counted prices;
+    SearchOptions options;
+    options.piece = 10;
+    options.budget = 1;
+    const SearchResult found = search(products(60, computed, false), merging(), prices, options);
+    CHECK(found.counts.matched >= 1770);  // and at the end it is checked that the costs were kept up to date
+    CHECK(prices.asked < 30 * found.counts.matched);
+  }
+}
+
+TEST_CASE("a great many products of one value become one") {
+  for (const bool joined : {false, true})
+    for (const bool computed : {false, true}) {
+      // Down to few users: from some number on they matter to one another.
+      const SearchResult found = search(products(24, computed, joined), merging(), Roofline(), {});
+      CHECK(found.cost_after < found.cost_before);
+      if (!joined) CHECK(matmuls_in(found.graph) == 1);
+    }
+}
