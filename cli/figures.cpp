@@ -23,9 +23,13 @@ namespace {
 void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, const Plan& laid_out,
                const Pricing& pricing) {
   try {
-    const Outlook outlook = look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
+    const Precision precision = pricing.times().precision();
+    const Outlook outlook = look_ahead(view, graph, laid_out, precision, pricing.lanes());
+    const Outlook in_a_row = look_ahead(view, graph, laid_out, precision, 1);
     figures.lanes = outlook.lanes;
     figures.seconds_in_lanes = in_units(Objective::time, outlook.cost);
+    figures.seconds = in_units(Objective::time, in_a_row.cost);
+    figures.copying = in_units(Objective::time, in_a_row.cost - laid_out.cost);
   } catch (const InputError&) {
   }
 }
@@ -34,6 +38,7 @@ void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, con
 
 Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricing& pricing) {
   std::optional<Figures> best;
+  Cost least = 0;
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
     const WholeGraph view(graph, sizes, layout);
     const Plan laid_out = plan(view, pricing.times());
@@ -48,7 +53,8 @@ Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricin
       figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
       if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
     }
-    if (best && figures.seconds >= best->seconds) continue;
+    if (best && laid_out.cost >= least) continue;
+    least = laid_out.cost;
     add_lanes(figures, view, graph, laid_out, pricing);
     best = figures;
   }

@@ -16,7 +16,8 @@ namespace taso {
 
 struct Figures {
   Layout layout = Layout::channels_first;  ///< in which it is fastest
-  double seconds = 0;                      ///< predicted: of all kernels, one after the other
+  double seconds = 0;                      ///< predicted: of all kernels and copies of outputs, one after the other
+  double copying = 0;                      ///< the seconds among them of copies of outputs; 0 if sizes are not known
   double seconds_in_lanes = 0;             ///< predicted with kernels side by side; 0 if sizes are not known
   std::uint32_t lanes = 1;                 ///< how many of them, at most
   double measured = 0;                     ///< the seconds among them of kernels that were measured

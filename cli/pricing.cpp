@@ -151,7 +151,8 @@ void Pricing::choose(const ModelView& model, const std::map<std::string, Extents
   }
   if (machine_.empty() || gpu_) return;
   const auto figures = figures_of(model, shapes, *this);
-  const double share = figures && figures->seconds > 0 ? figures->measured / figures->seconds : 0;
+  const double kernels = figures ? figures->seconds - figures->copying : 0;
+  const double share = kernels > 0 ? figures->measured / kernels : 0;
   if (share >= least_share) {
     times_->set_caution(caution_beside_measured);
     return;

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 from opt_models import floats, model_of, operators, run, save
 
@@ -109,6 +109,22 @@ def test_what_cannot_be_checked_is_not_done(taso_opt, tmp_path):
     done, report = optimise(taso_opt, model, tmp_path, "--check", "0")
     assert operators(tmp_path / "out.onnx") == ["Sin", "Relu", "Tanh"], "the check is what forbids it"
     assert done.err.splitlines()[-1] == "UNCHECKED"
+
+
+def test_copies_of_outputs_count_in_a_row_as_in_lanes(taso_opt, tmp_path):
+    """No kernel writes what is an output and a view of another one."""
+    shape = helper.make_tensor("shape", TensorProto.INT64, [2], [64, 4])
+    nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Reshape", ["y", "shape"], ["z"])]
+    for outputs, copies in ((["y"], 0), (["y", "z"], 1)):
+        values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+        graph = helper.make_graph(nodes[:len(outputs)], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 64])],
+                                  values, [shape][:copies])
+        model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8),
+                     tmp_path / "model.onnx")
+        predicted = optimise(taso_opt, model, tmp_path)[1]["before"]["predicted"]
+        assert predicted["seconds"] == pytest.approx(predicted["seconds_in_lanes"])
+        alone = predicted["seconds"] if copies == 0 else alone
+    assert predicted["seconds"] == pytest.approx(alone + 2e-6, rel=1e-3)
 
 
 def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
