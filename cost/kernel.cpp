@@ -58,6 +58,8 @@ double operations_of(const GraphView& view, PlanNode node, double each) {
   double window = 1;
   if (const auto* pool = std::get_if<op::AveragePool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
   if (const auto* pool = std::get_if<op::MaxPool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
+  if (const auto* norm = std::get_if<op::LocalResponseNorm>(&op))
+    window = static_cast<double>(std::min(norm->size, (*view.extents(counted))[1]));
   return each * elements(view, counted) * window;
 }
 

@@ -16,7 +16,7 @@ constexpr Role role() {
     return Role::convolution;
   else if constexpr (is_one_of<T, MatMul>)
     return Role::matmul;
-  else if constexpr (is_one_of<T, AveragePool, MaxPool>)
+  else if constexpr (is_one_of<T, AveragePool, MaxPool, LocalResponseNorm>)
     return Role::pooling;
   else if constexpr (is_one_of<T, GlobalAveragePool, LayerNorm, Softmax, ReduceSum, ReduceMean, ReduceMax>)
     return Role::rows;

@@ -23,6 +23,7 @@
 #include "ops/operators/identity_matrix.h"
 #include "ops/operators/layer_norm.h"
 #include "ops/operators/leaky_relu.h"
+#include "ops/operators/local_response_norm.h"
 #include "ops/operators/matmul.h"
 #include "ops/operators/max.h"
 #include "ops/operators/max_pool.h"
@@ -55,7 +56,8 @@ using Operator =
                  op::Erf, op::Relu, op::LeakyRelu, op::Sigmoid, op::Tanh, op::Clip, op::Gelu, op::HardSwish, op::MatMul,
                  op::Conv, op::Transpose, op::AveragePool, op::MaxPool, op::GlobalAveragePool, op::Concat, op::Split,
                  op::Slice, op::Pad, op::Reshape, op::Enlarge, op::BatchNorm, op::LayerNorm, op::Softmax, op::ReduceSum,
-                 op::ReduceMean, op::ReduceMax, op::IdentityMatrix, op::IdentityKernel, op::PoolingKernel, op::Ones>;
+                 op::ReduceMean, op::ReduceMax, op::IdentityMatrix, op::IdentityKernel, op::PoolingKernel, op::Ones,
+                 op::LocalResponseNorm>;
 // clang-format on
 
 /// What an attribute may be.

@@ -97,6 +97,12 @@ class Inference {
     return one(std::move(result));
   }
 
+  Maybe operator()(const op::LocalResponseNorm&) {
+    if (in_[0].size() < 3) return std::nullopt;
+    at_least(number("size"), 1);
+    return one(in_[0]);
+  }
+
   Maybe operator()(const op::Concat&) {
     const auto axis = axis_of(in_[0]);
     if (!axis || in_[0].size() != in_[1].size()) return std::nullopt;

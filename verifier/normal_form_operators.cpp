@@ -179,6 +179,17 @@ class Reader {
     if (node_.operands.size() == 3) result = result + read_broadcast(2);
     return result;
   }
+  Sum operator()(const op::LocalResponseNorm&) const {
+    const Polynomial width = number("size");
+    Binders binders;
+    const Polynomial channel = index_[1] - facts().quotient(width - 1, 2) + binders.add(width, "w");
+    Index near = index_;
+    near[1] = channel;
+    const Constraints inside{at_least(channel, 0), at_least(size(0, 1) - 1, channel)};
+    const Sum squares = iterated(guarded(read(0, near) * read(0, near), inside), binders.variables);
+    const Sum base = real("bias") + real("alpha") * reciprocal_of_size(width) * squares;
+    return Math<Sum>::divide(read(0, index_), Math<Sum>::pow(base, real("beta")));
+  }
   Sum operator()(const op::Softmax&) const {
     const std::vector<std::int64_t> axes{static_cast<std::int64_t>(axis_of("axis"))};
     const auto power = [&](const Index& index) { return Math<Sum>::exp(read(0, index) - greatest(index, axes)); };

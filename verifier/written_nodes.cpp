@@ -50,6 +50,7 @@ constexpr Kind kinds[] = {
     {"HardSigmoid", 6, 1, "alpha:FLOAT beta:FLOAT"},
     {"HardSwish", 14, 1, ""},
     {"Identity", 1, 1, ""},
+    {"LRN", 1, 1, "alpha:FLOAT beta:FLOAT bias:FLOAT size:INT"},
     {"LayerNormalization", 17, 3, "axis:INT epsilon:FLOAT stash_type:INT"},
     {"LeakyRelu", 6, 1, "alpha:FLOAT"},
     {"MatMul", 1, 2, ""},

@@ -26,8 +26,10 @@ inline constexpr std::int64_t usual_multiprocessors = 132;
 SourceLaunch element_wise_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// A reduction, softmax or layer norm, with what is done element by element to what it reads before and to its result after.
 SourceLaunch rows_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
-/// Average or maximum over windows, any number of spatial dimensions, either layout.
+/// Average or maximum over windows, any number of spatial dimensions, either layout; or the one below.
 SourceLaunch pooling_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+/// Each element divided by a power of the squares of the channels around it, either layout.
+SourceLaunch local_response_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Pieces that are moved, in one launch; or a pad or enlarge.
 SourceLaunch copy_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Parts along an axis, as another operand counts them out. One that is out of range becomes the nearest that is not.

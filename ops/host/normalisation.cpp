@@ -42,38 +42,6 @@ Moments moments_of(std::span<const T> values) {
   return {mean, squares / static_cast<double>(values.size())};
 }
 
-Arrays local_response(const HostCall& call) {
-  const auto [batches, channels, plane] = planes_of(call, call.input(0));
-  const std::int64_t size = call.attributes.integer("size", 0);
-  require(call, size > 0, "size must be positive");
-  const double alpha = call.attributes.number("alpha", 1e-4), beta = call.attributes.number("beta", 0.75);
-  const double bias = call.attributes.number("bias", 1);
-  return with_floating(call, 0, [&, batches = batches, channels = channels, plane = plane](auto tag) -> Arrays {
-    using T = decltype(tag);
-    const Array x = call.input(0).cast(element_type_of<T>);
-    const auto in = x.values<T>();
-    Array result = make_array(call, x.type(), x.extents());
-    const auto out = result.mutable_values<T>();
-    const std::int64_t below = (size - 1) / 2, above = size - 1 - below, last = sign(channels) - 1;
-    std::vector<double> sums(plane);
-    for (std::size_t n = 0; n < batches; ++n)
-      for (std::int64_t c = 0; c <= last; ++c) {
-        std::fill(sums.begin(), sums.end(), 0);
-        for (std::int64_t k = std::max<std::int64_t>(0, c - below); k <= c + std::min(above, last - c); ++k)
-          for (std::size_t i = 0; i < plane; ++i) {
-            const auto value = static_cast<double>(in[(n * channels + unsign(k)) * plane + i]);
-            sums[i] += value * value;
-          }
-        for (std::size_t i = 0; i < plane; ++i) {
-          const std::size_t at = (n * channels + unsign(c)) * plane + i;
-          out[at] = static_cast<T>(static_cast<double>(in[at]) /
-                                   std::pow(bias + alpha / static_cast<double>(size) * sums[i], beta));
-        }
-      }
-    return {result.cast(call.input(0).type())};
-  });
-}
-
 /// Groups of channels of one batch are brought to mean 0 and variance 1, then scaled and shifted by channel.
 template <class T>
 Array normalised_groups(const HostCall& call, std::size_t groups, const std::vector<T>& scale,
@@ -297,7 +265,6 @@ Arrays batch_normalization(const HostCall& call) {
 }
 
 constexpr std::pair<std::string_view, HostFunction> functions[] = {
-    {"LRN", local_response},
     {"InstanceNormalization", instance_normalization},
     {"GroupNormalization", group_normalization},
     {"LayerNormalization", layer_normalization},

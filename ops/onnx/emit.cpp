@@ -119,6 +119,14 @@ class Emission {
   }
   void operator()(const op::GlobalAveragePool&) { plain("GlobalAveragePool"); }
 
+  void operator()(const op::LocalResponseNorm& op) {
+    auto& norm = *plain("LRN");
+    add_integer(norm, "size", op.size);
+    add_float(norm, "alpha", op.alpha);
+    add_float(norm, "beta", op.beta);
+    add_float(norm, "bias", op.bias);
+  }
+
   // --- Geometry ---
   void operator()(const op::Concat& op) { add_integer(*plain("Concat"), "axis", op.axis); }
   void operator()(const op::Split& op) {

@@ -28,6 +28,18 @@ Lowered layer_norm(const LoweringCall& call) {
   return one(call.apply(norm, {call.inputs[0], call.inputs[1]}));
 }
 
+Lowered local_response_norm(const LoweringCall& call) {
+  if (call.inputs.size() != 1 || !call.has(0) || call.rank(0) < 2 || !is_floating(call.element(0))) return std::nullopt;
+  const op::LocalResponseNorm norm{.size = call.attributes.integer("size", 0),
+                                   .alpha = call.attributes.number("alpha", static_cast<double>(1e-4F)),
+                                   .beta = call.attributes.number("beta", 0.75),
+                                   .bias = call.attributes.number("bias", 1)};
+  const Shape shape = call.shape(0);
+  if (shape.size() > 2) return one(call.apply(norm, {call.inputs[0]}));
+  const Value places = call.reshape(call.inputs[0], {shape[0], shape[1], 1});
+  return one(call.reshape(call.apply(norm, {places}), shape));
+}
+
 Lowered softmax(const LoweringCall& call) {
   if (!call.has(0) || !is_floating(call.element(0)) || call.rank(0) == 0) return std::nullopt;
   const Shape shape = call.shape(0);
@@ -68,8 +80,9 @@ Lowered reduce(const LoweringCall& call) {
 }
 
 constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"BatchNormalization", batch_norm},   {"LayerNormalization", layer_norm},     {"Softmax", softmax},
-    {"ReduceSum", reduce<op::ReduceSum>}, {"ReduceMean", reduce<op::ReduceMean>}, {"ReduceMax", reduce<op::ReduceMax>}};
+    {"BatchNormalization", batch_norm},  {"LayerNormalization", layer_norm},   {"Softmax", softmax},
+    {"LRN", local_response_norm},        {"ReduceSum", reduce<op::ReduceSum>}, {"ReduceMean", reduce<op::ReduceMean>},
+    {"ReduceMax", reduce<op::ReduceMax>}};
 
 }  // namespace
 

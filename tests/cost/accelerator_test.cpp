@@ -329,6 +329,7 @@ constexpr std::pair<const char*, RandomCall (*)(Random&)> own_kinds[] = {
     {"element-wise", random_element_wise},
     {"rows", random_rows},
     {"pooling", random_pooling},
+    {"local response norm", random_local_response},
     {"copies", random_copy},
     {"direct convolutions", random_direct_convolution},
     {"products on tensor cores", random_tensor_product}};

@@ -1,6 +1,6 @@
 // cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--prices FILE] MODEL...: what our plans of models are expected to
-// take on the H200, one line a model, or one line a kernel; with lanes, what running side by side is expected to bring. Models
-// are cleaned up first, as taso-opt does.
+// take on the H200, one line a model, or one line a kernel, and which operators run on the host for want of a kernel; with
+// lanes, what running side by side is expected to bring. Models are cleaned up first, as taso-opt does.
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -70,6 +70,12 @@ void print_plan(const std::string& path, const Settings& settings) {
              static_cast<double>(laid.cost) * 1e-9, view.nodes(), laid.launches(),
              static_cast<double>(laid.arena_bytes) * 1e-6, laid.layout == Layout::channels_last ? "last" : "first",
              counts);
+  std::map<std::string, std::size_t> on_host;
+  for (const Plan::Step& step : laid.steps)
+    if (!can_be_called(view, step.kernel, settings.precision)) ++on_host[view.opaque(step.kernel.main)->kind];
+  std::string names;
+  for (const auto& [name, count] : on_host) names += fmt::format("  {} {}", count, name);
+  if (!names.empty()) fmt::print("  on the host:{}\n", names);
   if (settings.lanes) print_lanes(view, imported.graph, laid, settings);
 }
 

@@ -250,6 +250,20 @@ RandomCall random_pooling(Random& random) {
   }
 }
 
+RandomCall random_local_response(Random& random) {
+  Builder builder(random, random_type(random, false));
+  Extents extents{random.between(1, 2), random.pick(std::vector<std::int64_t>{1, 3, 4, 7, 16, 65})};
+  for (std::size_t i = 1 + random.below(3); i > 0; --i) extents.push_back(random.between(1, 16));
+  op::LocalResponseNorm norm;
+  norm.size = random.chance(0.2) ? random.between(1, 100) : random.between(1, 7);
+  norm.alpha = random.pick(std::vector<double>{1e-4, 0.5, 3});
+  norm.beta = random.pick(std::vector<double>{0.75, 0.75, 0.5, 1, 0.3, -0.4});
+  norm.bias = random.pick(std::vector<double>{1, 2, 0.25});
+  builder.write(builder.step(norm, {builder.read(extents)}));
+  builder.made.call.kind = Kernel::Kind::pooling;
+  return builder.made;
+}
+
 namespace {
 
 void add_piece(Call& call, std::uint32_t read, std::uint32_t written) {

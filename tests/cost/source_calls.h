@@ -14,6 +14,7 @@ struct RandomCall {
 RandomCall random_element_wise(Random& random);
 RandomCall random_rows(Random& random);
 RandomCall random_pooling(Random& random);
+RandomCall random_local_response(Random& random);
 RandomCall random_copy(Random& random);
 RandomCall random_direct_convolution(Random& random);
 /// Convolutions and matmuls as a tensor core can do them: channels last, rows along the depth.

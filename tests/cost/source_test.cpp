@@ -40,6 +40,10 @@ TEST_CASE("kernels for rows compute what they mean") { check_kind(random_rows, r
 
 TEST_CASE("kernels for pooling compute what they mean") { check_kind(random_pooling, pooling_source); }
 
+TEST_CASE("kernels for local response norms compute what they mean") {
+  check_kind(random_local_response, pooling_source);
+}
+
 TEST_CASE("kernels for copies compute what they mean") { check_kind(random_copy, copy_source); }
 
 TEST_CASE("kernels for direct convolutions compute what they mean") {
@@ -91,6 +95,7 @@ TEST_CASE("kernels count further than 32 bits, where they have to") {
       rows_source(call(op::Softmax{1}, {{many, 16}}, {many, 16})),
       rows_source(call(op::ReduceMean{{0}, true}, {{many, 16}}, {1, 16})),
       pooling_source(call(op::MaxPool{{2}, one, one, none}, {{1, many, 9}}, {1, many, 8})),
+      pooling_source(call(op::LocalResponseNorm{.size = 3}, {{1, 8, many}}, {1, 8, many})),
       copy_source(turned),
       copy_source(call(op::Pad{{0, 1}, {0, 0}}, {{3, many}}, {3, many + 1})),
       direct_convolution_source(

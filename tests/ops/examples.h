@@ -76,6 +76,8 @@ inline std::vector<Example> examples() {
       {op::LayerNorm{.axis = 1}, {{2, 3, 4}, {3, 4}, {4}}, approximate},
       {op::LayerNorm{.axis = 2, .epsilon = 1e-3}, {{2, 3, 4}, {4}}, approximate},
       {op::Softmax{.axis = 1}, {{2, 3, 4}}, approximate},
+      {op::LocalResponseNorm{.size = 3, .alpha = 0.5}, {{2, 4, 3}}, approximate},
+      {op::LocalResponseNorm{.size = 4, .alpha = 2, .beta = 0.5, .bias = 3}, {{1, 3, 2, 2}}, approximate},
       {op::ReduceSum{.axes = {2, 0}, .keep = false}, {{2, 3, 4}}},
       {op::ReduceSum{.axes = {1}}, {{2, 0, 4}}},
       {op::ReduceMean{.axes = {0, 2}}, {{2, 3, 4}}, dyadic},

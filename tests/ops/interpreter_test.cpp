@@ -65,10 +65,25 @@ std::vector<Array> random_operands(Random& random, const Shapes& shapes, Element
 }
 
 bool is_elementwise(const Operator& op) {
-  static const std::set<std::string_view> others{
-      "matmul",     "conv",       "transpose", "average_pool", "max_pool",    "global_average_pool",
-      "concat",     "split",      "slice",     "pad",          "reshape",     "enlarge",
-      "batch_norm", "layer_norm", "softmax",   "reduce_sum",   "reduce_mean", "reduce_max"};
+  static const std::set<std::string_view> others{"matmul",
+                                                 "conv",
+                                                 "transpose",
+                                                 "average_pool",
+                                                 "max_pool",
+                                                 "global_average_pool",
+                                                 "concat",
+                                                 "split",
+                                                 "slice",
+                                                 "pad",
+                                                 "reshape",
+                                                 "enlarge",
+                                                 "batch_norm",
+                                                 "layer_norm",
+                                                 "softmax",
+                                                 "reduce_sum",
+                                                 "reduce_mean",
+                                                 "reduce_max",
+                                                 "local_response_norm"};
   return max_inputs(op) > 0 && !others.contains(name_of(op));
 }
 

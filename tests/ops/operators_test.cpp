@@ -149,6 +149,14 @@ TEST_CASE("pooling") {
   CHECK(run(op::MaxPool{.kernel = {2}, .strides = {1}, .dilations = {2}, .pads = {1, 1}}, {T({1, 1, 1}, 4.0)}) ==
         Values{-infinity});
   CHECK(run(op::GlobalAveragePool{}, {counting({1, 2, 2, 2})}) == Values{2.5, 6.5});
+  // Squares 1, 4, 9, 16: with the next one only, the window being even; then with one on either side.
+  const T channels({1, 4, 1}, std::vector<double>{1, 2, 3, 4});
+  CHECK(run(op::LocalResponseNorm{.size = 2, .alpha = 2, .beta = 1, .bias = 0}, {channels}) ==
+        Values{1.0 / 5, 2.0 / 13, 3.0 / 25, 4.0 / 16});
+  CHECK(run(op::LocalResponseNorm{.size = 3, .alpha = 3, .beta = 1, .bias = 1}, {channels}) ==
+        Values{1.0 / 6, 2.0 / 15, 3.0 / 30, 4.0 / 26});
+  CHECK(run(op::LocalResponseNorm{.size = 100, .alpha = 100, .beta = 0.5, .bias = 6}, {channels}) ==
+        Values{1.0 / 6, 2.0 / 6, 3.0 / 6, 4.0 / 6});
 }
 
 TEST_CASE("a kernel far larger than the input costs no more than the input") {

@@ -161,6 +161,13 @@ class Proposal {
     if (random_.chance(0.5)) return {first, normalised, normalised};
     return {first, normalised};
   }
+  Shapes operator()(op::LocalResponseNorm& op, const Shape& first) {
+    op.size = random_.between(1, 7);
+    op.alpha = random_.pick<double>({1e-4, 0.5, 2});
+    op.beta = random_.pick<double>({0.75, 0.5, 1});
+    op.bias = random_.pick<double>({1, 2, 0.5});
+    return {first};
+  }
   Shapes operator()(op::ReduceSum& op, const Shape& first) { return reduce(op, first); }
   Shapes operator()(op::ReduceMean& op, const Shape& first) { return reduce(op, first); }
   Shapes operator()(op::ReduceMax& op, const Shape& first) { return reduce(op, first); }

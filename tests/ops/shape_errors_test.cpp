@@ -116,6 +116,10 @@ TEST_CASE("pooling refuses windows of padding only, and rounding up the unknown"
   with([](op::MaxPool& p) { p.dilations = {0}; });
   refuses(op::GlobalAveragePool{}, {{2, 3}});
   refuses(op::GlobalAveragePool{}, {{2, 3, 0}});
+  refuses(op::LocalResponseNorm{.size = 3}, {{2, 3}});
+  refuses(op::LocalResponseNorm{.size = 0}, {{2, 3, 4}});
+  refuses(op::LocalResponseNorm{.size = huge}, {{2, 3, 4}});
+  refuses(op::LocalResponseNorm{.size = 3, .alpha = std::numeric_limits<double>::infinity()}, {{2, 3, 4}});
 }
 
 TEST_CASE("geometry refuses cuts outside, joins of unequal shapes and unequal counts") {
