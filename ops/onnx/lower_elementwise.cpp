@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "ops/onnx/lowering.h"
@@ -44,6 +45,24 @@ Lowered leaky_relu(const LoweringCall& call) {
   if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
   return one(call.apply(op::LeakyRelu{.alpha = call.attributes.number("alpha", static_cast<double>(0.01F))},
                         {call.inputs[0]}));
+}
+
+Lowered reciprocal(const LoweringCall& call) {
+  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
+  return one(call.apply(op::Div{}, {call.scalar(1, call.element(0)), call.inputs[0]}));
+}
+
+/// max(x, 0) + slope · min(x, 0), which is the same as long as slopes are finite.
+Lowered prelu(const LoweringCall& call) {
+  if (!call.has(0) || !call.has(1) || !is_floating(call.element(0))) return std::nullopt;
+  if (call.facts[1] == nullptr || !call.facts[1]->constant) return std::nullopt;
+  const std::vector<double> slopes = call.facts[1]->constant->doubles();
+  if (!std::all_of(slopes.begin(), slopes.end(), [](double slope) { return std::isfinite(slope); }))
+    return std::nullopt;
+  if (broadcast(call.shape(0), call.shape(1)) != call.shape(0)) return std::nullopt;
+  const Value below = call.apply(op::Min{}, {call.inputs[0], call.scalar(0, call.element(0))});
+  return one(call.apply(op::Add{},
+                        {call.apply(op::Relu{}, {call.inputs[0]}), call.apply(op::Mul{}, {below, call.inputs[1]})}));
 }
 
 /// Bounds are attributes before opset 11 and operands from then on; ours are constants.
@@ -113,6 +132,8 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {
     {"LeakyRelu", leaky_relu},
     {"Sigmoid", unary<op::Sigmoid>},
     {"Tanh", unary<op::Tanh>},
+    {"PRelu", prelu},
+    {"Reciprocal", reciprocal},
     {"Clip", clip},
     {"Gelu", gelu},
     {"HardSwish", unary<op::HardSwish>},

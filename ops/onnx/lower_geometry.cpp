@@ -81,7 +81,29 @@ std::optional<Dim> slice_bound(const Dim& bound, const Dim& size) {
   return std::nullopt;
 }
 
-/// A block with step 1, cut axis by axis.
+/// Every `step`-th element of a block: one column of it, seen as a table with so many of them. The table may begin before the
+/// block, where it would end behind the operand. Nothing if it fits nowhere.
+std::optional<Value> every(const LoweringCall& call, const Value& value, std::int64_t axis, std::int64_t step,
+                           const Dim& begin, const Dim& end) {
+  const auto at = static_cast<std::size_t>(axis);
+  const auto size = value.shape()[at].known();
+  if (!size || !begin.is_static() || !end.is_static() || begin.value() >= end.value()) return std::nullopt;
+  if (step >= end.value() - begin.value())
+    return call.apply(op::Slice{.axis = axis, .begin = begin, .end = begin + 1}, {value});
+  const std::int64_t rows = (end.value() - begin.value() + step - 1) / step, length = rows * step;
+  const std::int64_t column = std::max<std::int64_t>(0, begin.value() + length - *size), first = begin.value() - column;
+  if (first < 0) return std::nullopt;
+  Value table = value;
+  if (length != *size) table = call.apply(op::Slice{.axis = axis, .begin = first, .end = first + length}, {table});
+  Shape shape = table.shape();
+  shape[at] = rows;
+  Shape apart = shape;
+  apart.insert(apart.begin() + axis + 1, Dim(step));
+  table = call.reshape(table, apart);
+  return call.reshape(call.apply(op::Slice{.axis = axis + 1, .begin = column, .end = column + 1}, {table}), shape);
+}
+
+/// A block, cut axis by axis.
 Lowered slice(const LoweringCall& call) {
   if (!call.has(0)) return std::nullopt;
   std::optional<std::vector<Dim>> starts, ends;
@@ -106,7 +128,7 @@ Lowered slice(const LoweringCall& call) {
     for (std::size_t i = 0; i < starts->size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
   }
   if (axes->size() != starts->size() || (steps && steps->size() != starts->size())) return std::nullopt;
-  if (steps && std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step != 1; }))
+  if (steps && std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step < 1; }))
     return std::nullopt;
   Value result = call.inputs[0];
   std::set<std::int64_t> seen;
@@ -121,6 +143,12 @@ Lowered slice(const LoweringCall& call) {
     // With unknowns, the block must have a length for each of their values: from the front, or to the end.
     const bool decided = (begin->is_static() && end->is_static()) || *begin == Dim(0) || *end == size;
     if (!decided) return std::nullopt;
+    if (steps && (*steps)[i] > 1) {
+      const auto taken = every(call, result, axis, (*steps)[i], *begin, *end);
+      if (!taken) return std::nullopt;
+      result = *taken;
+      continue;
+    }
     if (*begin == Dim(0) && *end == size) continue;
     result = call.apply(op::Slice{.axis = axis, .begin = *begin, .end = *end}, {result});
   }

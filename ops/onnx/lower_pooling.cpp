@@ -37,8 +37,17 @@ Lowered global_average_pool(const LoweringCall& call) {
   return one(call.apply(op::GlobalAveragePool{}, {call.inputs[0]}));
 }
 
-constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"AveragePool", average_pool}, {"MaxPool", max_pool}, {"GlobalAveragePool", global_average_pool}};
+Lowered global_max_pool(const LoweringCall& call) {
+  if (!call.has(0) || call.rank(0) < 3 || !is_floating(call.element(0))) return std::nullopt;
+  op::ReduceMax most;
+  for (std::size_t i = 2; i < call.rank(0); ++i) most.axes.push_back(static_cast<std::int64_t>(i));
+  return one(call.apply(most, {call.inputs[0]}));
+}
+
+constexpr std::pair<std::string_view, LowerFunction> table[] = {{"AveragePool", average_pool},
+                                                                {"MaxPool", max_pool},
+                                                                {"GlobalAveragePool", global_average_pool},
+                                                                {"GlobalMaxPool", global_max_pool}};
 
 }  // namespace
 

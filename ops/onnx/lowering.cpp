@@ -20,7 +20,7 @@ LowerFunction find_lowering(std::string_view op_type) {
   static const auto table = [] {
     std::unordered_map<std::string_view, LowerFunction> all;
     for (const lowering::Family family : {lowering::elementwise(), lowering::linear(), lowering::pooling(),
-                                          lowering::geometry(), lowering::normalisation()})
+                                          lowering::geometry(), lowering::normalisation(), lowering::resizing()})
       for (const auto& [name, function] : family) check(all.emplace(name, function).second, "one lowering each");
     return all;
   }();

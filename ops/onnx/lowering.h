@@ -54,6 +54,7 @@ Family linear();
 Family pooling();
 Family geometry();
 Family normalisation();
+Family resizing();
 
 }  // namespace lowering
 }  // namespace taso

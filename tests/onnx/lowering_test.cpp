@@ -1,0 +1,137 @@
+// What our operators say of an ONNX node is what its plain function computes.
+#include "ops/onnx/lowering.h"
+
+#include <fmt/ranges.h>
+
+#include "ops/interpreter.h"
+#include "tests/catch.h"
+#include "tests/ops/random_graph.h"
+
+using namespace taso;
+
+namespace {
+
+using Operands = std::vector<std::optional<Array>>;
+using Integers = std::vector<std::int64_t>;
+
+Attributes with(std::initializer_list<std::pair<const char*, Attributes::Attribute>> values) {
+  Attributes attributes;
+  for (const auto& [name, value] : values) attributes.set(name, value);
+  return attributes;
+}
+Array list(const Integers& values) {
+  return Array::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
+Array floats(const Extents& extents, const std::vector<float>& values) { return Array::of<float>(extents, values); }
+
+/// Through our operators, all operands but the first known ahead; nothing if they do not cover it.
+std::optional<Array> lowered(std::string_view op_type, std::int64_t opset, const Attributes& attributes,
+                             const Operands& operands) {
+  Graph graph{std::make_shared<Pool>(), {}, {}};
+  LoweringCall call{*graph.pool, op_type, opset, attributes, {}, {}, 1};
+  std::vector<Fact> facts(operands.size());
+  std::vector<Array> given;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    call.inputs.emplace_back();
+    call.facts.push_back(nullptr);
+    if (!operands[i]) continue;
+    facts[i].type = {operands[i]->type(), shape_of(operands[i]->extents())};
+    if (i > 0) facts[i].constant = operands[i];
+    call.inputs[i] = graph.pool->input(std::to_string(i), facts[i].type);
+    call.facts[i] = &facts[i];
+    graph.inputs.push_back(call.inputs[i]);
+    given.push_back(*operands[i]);
+  }
+  const Lowered values = lower(call);
+  if (!values) return std::nullopt;
+  graph.outputs = *values;
+  return interpret(graph, given).at(0);
+}
+
+/// Whether it is covered; if so, it has to be right.
+bool is_covered(std::string_view op_type, std::int64_t opset, const Attributes& attributes, const Operands& operands) {
+  const std::optional<Array> found = lowered(op_type, opset, attributes, operands);
+  if (!found) return false;
+  const Array expected = find_host_function("", op_type)(HostCall{op_type, opset, attributes, operands, 1}).at(0);
+  REQUIRE(found->type() == expected.type());
+  REQUIRE(found->extents() == expected.extents());
+  REQUIRE(found->doubles() == expected.doubles());
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("slices with steps") {
+  Random random(1);
+  int covered = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Array x = random_array(random, ElementType::float32, {random.between(1, 9), random.between(1, 9), 3});
+    const Integers starts{random.between(-10, 10), random.between(-10, 10)};
+    const Integers ends{random.between(-10, 10), random.chance(0.5) ? INT64_MAX : random.between(-10, 10)};
+    const Integers axes = random.chance(0.5) ? Integers{0, 1} : Integers{1, 0};
+    const Integers steps{random.between(1, 4), random.chance(0.1) ? INT64_MAX : random.between(1, 4)};
+    INFO(fmt::format("{} from {} to {} along {} by {}", x.extents(), starts, ends, axes, steps));
+    covered += is_covered("Slice", 13, {}, {x, list(starts), list(ends), list(axes), list(steps)}) ? 1 : 0;
+  }
+  CHECK(covered > 100);
+  const Array row = random_array(random, ElementType::int32, {8});
+  CHECK(is_covered("Slice", 10, {}, {row, list({0}), list({8}), list({0}), list({2})}));
+  CHECK(is_covered("Slice", 10, {}, {row, list({1}), list({8}), list({0}), list({2})}));
+  CHECK(is_covered("Slice", 10, {}, {row, list({2}), list({8}), list({0}), list({4})}));
+  CHECK(is_covered("Slice", 10, {}, {row, list({2}), list({7}), list({0}), list({3})}));
+  CHECK_FALSE(is_covered("Slice", 10, {}, {row, list({0}), list({8}), list({0}), list({3})}));  // fits nowhere
+  CHECK_FALSE(is_covered("Slice", 10, {}, {row, list({7}), list({0}), list({0}), list({-2})}));
+}
+
+TEST_CASE("resizing to the nearest place") {
+  Random random(2);
+  int covered = 0, tried = 0;
+  for (const char* places : {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners", "tf_half_pixel_for_nn"})
+    for (const char* nearest : {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})
+      for (const float down : {1.0F, 2.0F, 3.0F, 4.0F})
+        for (const float across : {1.0F, 2.0F, 5.0F, 1.5F}) {
+          INFO(places << " " << nearest << " " << down << " " << across);
+          const Array x =
+              random_array(random, ElementType::float32, {1, 2, random.between(1, 5), random.between(1, 5)});
+          const Attributes manner =
+              with({{"coordinate_transformation_mode", std::string(places)}, {"nearest_mode", std::string(nearest)}});
+          ++tried;
+          covered += is_covered("Resize", 13, manner, {x, std::nullopt, floats({4}, {1, 1, down, across})}) ? 1 : 0;
+        }
+  CHECK(covered >= tried / 5);
+  const Array x = random_array(random, ElementType::float16, {1, 2, 3, 4});
+  const Attributes floor =
+      with({{"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}});
+  CHECK(is_covered("Resize", 11, floor, {x, floats({0}, {}), floats({4}, {1, 1, 2, 2})}));
+  CHECK(is_covered("Resize", 13, floor, {x, std::nullopt, std::nullopt, list({1, 2, 9, 4})}));
+  CHECK(is_covered("Resize", 10, {}, {x, floats({4}, {1, 3, 2, 1})}));
+  CHECK(is_covered("Upsample", 9, {}, {x, floats({4}, {1, 1, 2, 2})}));
+  CHECK(is_covered("Upsample", 7, with({{"scales", std::vector<double>{1, 1, 3, 2}}}), {x}));
+  CHECK(is_covered("Resize", 18, with({{"axes", Integers{3}}}), {x, std::nullopt, floats({1}, {3})}));
+  CHECK_FALSE(is_covered("Upsample", 7, with({{"scales", std::vector<double>{2, 2}}}), {x}));
+  CHECK_FALSE(
+      is_covered("Resize", 13, with({{"mode", std::string("linear")}}), {x, std::nullopt, floats({4}, {1, 1, 2, 2})}));
+}
+
+TEST_CASE("what is written with other operators") {
+  Random random(3);
+  const Array x = random_array(random, ElementType::float32, {2, 3, 4, 5});
+  CHECK(is_covered("Reciprocal", 13, {}, {x}));
+  CHECK(is_covered("GlobalMaxPool", 13, {}, {x}));
+  CHECK(is_covered("PRelu", 16, {}, {x, floats({3, 1, 1}, {0.25, -2, 0})}));
+  CHECK(is_covered("PRelu", 9, {}, {x, floats({1}, {0.5})}));
+  CHECK_FALSE(is_covered("PRelu", 9, {}, {x, floats({1}, {std::numeric_limits<float>::infinity()})}));
+}
+
+TEST_CASE("a local response norm of rows is one of places") {
+  const std::vector<float> values{1, 2, 3, 4};
+  const Attributes attributes = with({{"size", std::int64_t{3}}, {"alpha", 3.0}, {"beta", 1.0}, {"bias", 1.0}});
+  const auto rows = lowered("LRN", 13, attributes, {floats({1, 4}, values)});
+  const auto places = lowered("LRN", 13, attributes, {floats({1, 4, 1}, values)});
+  REQUIRE(rows);
+  REQUIRE(places);
+  CHECK(rows->extents() == Extents{1, 4});
+  CHECK(rows->doubles() == places->doubles());
+  CHECK(places->doubles()[3] == Approx(4.0 / 26));
+  CHECK_FALSE(lowered("LRN", 13, with({{"size", std::int64_t{0}}}), {floats({1, 4, 1}, values)}));
+}
