@@ -18,11 +18,10 @@ bool is_own(const Lowering& lowering) {
 
 }  // namespace
 
-Candidates::Candidates(Libraries& libraries, const Call& call, const Alignments& alignments) {
-  std::vector<Lowering> all = lowerings(call);
+Candidates::Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments) {
   constexpr int with_clusters = 90;  // which kernels of ours for products need
-  has_own_ = libraries.capability() >= with_clusters && std::any_of(all.begin(), all.end(), is_own);
-  for (Lowering& lowering : all) {
+  has_own_ = libraries.capability() >= with_clusters && std::any_of(lowerings.begin(), lowerings.end(), is_own);
+  for (Lowering& lowering : lowerings) {
     // In two launches what one can do, that is for where nobody can.
     if (has_own_ && lowering.launches.size() > 1) continue;
     Way way;

@@ -14,7 +14,7 @@ namespace taso::cuda {
 /// one of them is varied at a time, with the first that works for the others.
 class Candidates {
  public:
-  Candidates(Libraries& libraries, const Call& call, const Alignments& alignments);
+  Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments);
 
   /// The next one that works; nothing when there are no more.
   std::optional<PreparedCall> next();

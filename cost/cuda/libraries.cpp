@@ -77,12 +77,12 @@ std::unique_ptr<Prepared> Libraries::prepare(const Launch& launch, const Alignme
                     launch);
 }
 
-void Libraries::expect(const Call& call, const std::string& choice) {
+void Libraries::expect(const std::vector<Lowering>& lowerings, const std::string& choice) {
   std::vector<SourceLaunch> launches;
-  for (Lowering& lowering : lowerings(call)) {
+  for (const Lowering& lowering : lowerings) {
     if (!choice.empty() && !choice.starts_with(lowering.name + ": ")) continue;
-    for (Launch& launch : lowering.launches)
-      if (auto* const source = std::get_if<SourceLaunch>(&launch)) launches.push_back(std::move(*source));
+    for (const Launch& launch : lowering.launches)
+      if (const auto* const source = std::get_if<SourceLaunch>(&launch)) launches.push_back(*source);
   }
   sources_->expect(std::move(launches));
 }

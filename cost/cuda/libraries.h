@@ -20,8 +20,8 @@ class Libraries {
   std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason);
   /// The one of that identity; throws EnvironmentError if there is none.
   std::unique_ptr<Prepared> prepare(const Launch& launch, const Alignments& alignments, const std::string& identity);
-  /// Begins to compile kernels of our own that the call may need, or the choice alone if there is one.
-  void expect(const Call& call, const std::string& choice);
+  /// Begins to compile kernels of our own that these ways of a call may need, or the choice alone if there is one.
+  void expect(const std::vector<Lowering>& lowerings, const std::string& choice = "");
 
   int capability() const { return capability_; }  ///< 90 for 9.0
   std::size_t cache_bytes() const { return cache_bytes_; }

@@ -60,7 +60,7 @@ class CudaAccelerator : public Accelerator {
   }
 
   void expect(std::span<const Call> calls) override {
-    for (const Call& call : calls) libraries_.expect(call, "");
+    for (const Call& call : calls) libraries_.expect(lowerings(call));
   }
   Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
   Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {
@@ -68,7 +68,7 @@ class CudaAccelerator : public Accelerator {
   }
   std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
   std::vector<std::string> ways(const Call& call, std::size_t most) override {
-    Candidates candidates(libraries_, call, {});
+    Candidates candidates(libraries_, lowerings(call), {});
     std::vector<std::string> choices;
     while (choices.size() < most) {
       const std::optional<PreparedCall> next = candidates.next();

@@ -144,7 +144,7 @@ void Program::launch(std::size_t step, std::size_t lane, bool has_one_before) co
 
 void Program::choose(const std::function<Tuner&()>& tuner) {
   for (const DeviceSteps::Step& step : steps_.steps)
-    if (!step.host) libraries_.expect(step.call, step.choice);
+    if (!step.host) libraries_.expect(lowerings(step.call), step.choice);
   for (const DeviceSteps::Step& step : steps_.steps) {
     check(step.read.size() == step.call.read.size() && step.written.size() == step.call.written.size(),
           "a place for each operand");

@@ -68,9 +68,10 @@ Tuner::Tuner(Libraries& libraries, TuningLimits limits)
 
 std::vector<Tuner::Candidate> Tuner::prepare(const Call& call, const Alignments& alignments, double seconds,
                                              std::string& reason) {
-  libraries_.expect(call, "");  // kernels of ours are compiled beside one another
+  std::vector<Lowering> ways = lowerings(call);
+  libraries_.expect(ways);  // kernels of ours are compiled beside one another
   std::vector<Candidate> list;
-  Candidates candidates(libraries_, call, alignments);
+  Candidates candidates(libraries_, std::move(ways), alignments);
   double spent = 0;  // by libraries; kernels of ours are tried in any case
   for (;;) {
     const auto begin = std::chrono::steady_clock::now();
