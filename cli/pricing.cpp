@@ -123,17 +123,18 @@ Cost Pricing::find_missing(const Graph& graph, const DimensionSizes& sizes, Miss
 std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measure_all(in_order(missing)) : 0; }
 
 std::size_t Pricing::measure_all(std::span<const Call> calls) {
-  constexpr std::size_t at_a_time = 64;  // are prepared beside one another
+  constexpr std::size_t ahead = 64, each = 32;  // prepared beside what is measured, without an end before the last
   const auto begin = std::chrono::steady_clock::now();
   ProgressLine progress(console_);
   std::size_t done = 0;
   for (; done < calls.size() && goes_on(); ++done) {
-    if (done % at_a_time == 0) gpu_->expect(calls.subspan(done, std::min(at_a_time, calls.size() - done)));
+    if (done % each == 0) gpu_->expect(calls.subspan(done, std::min(ahead, calls.size() - done)));
     progress.show(
         [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(calls.size())); });
     measure_call(calls[done]);
     save_at_times();
   }
+  gpu_->expect({});  // no more
   console_.draw({});
   store_.save();
   measuring_ += std::chrono::steady_clock::now() - begin;

@@ -1,6 +1,9 @@
 #include "cost/cuda/candidates.h"
 
+#include <time.h>
+
 #include <algorithm>
+#include <chrono>
 
 #include "ops/error.h"
 
@@ -14,6 +17,17 @@ constexpr std::size_t most_beside_own = 16;
 bool is_own(const Lowering& lowering) {
   return std::all_of(lowering.launches.begin(), lowering.launches.end(),
                      [](const Launch& launch) { return std::holds_alternative<SourceLaunch>(launch); });
+}
+
+/// What this thread has worked.
+double worked_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double now_in_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -101,6 +115,30 @@ std::optional<PreparedCall> Candidates::next() {
     way_ = launch_ = 0;
   }
   return std::nullopt;
+}
+
+Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments,
+             const Patience& patience, const std::stop_token& given_up) {
+  libraries.expect(lowerings);  // kernels of ours are compiled beside one another
+  Ways ways;
+  Candidates candidates(libraries, std::move(lowerings), alignments);
+  const double limit = candidates.has_own() ? patience.seconds / 3 : patience.seconds;
+  double worked = 0, spent = 0;  // by libraries
+  while (!given_up.stop_requested()) {
+    const double worked_before = worked_seconds(), before = now_in_seconds();
+    std::optional<PreparedCall> next = candidates.next();
+    if (!next) break;
+    if (!next->is_own) {
+      worked += worked_seconds() - worked_before;
+      spent += now_in_seconds() - before;
+    }
+    ways.calls.push_back(std::move(*next));
+    if (worked <= limit && spent <= limit * patience.with_waiting) continue;
+    if (!candidates.has_own()) break;
+    candidates.leave_out_libraries();
+  }
+  ways.reason = candidates.reason();
+  return ways;
 }
 
 }  // namespace taso::cuda

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,20 @@ class Candidates {
   bool has_own_ = false, only_own_ = false;
   std::size_t rank_ = 0, way_ = 0, launch_ = 0, most_ = 0;
 };
+
+/// Ways that are ready, the most promising first, and why others are not.
+struct Ways {
+  std::vector<PreparedCall> calls;
+  std::string reason;
+};
+/// How long libraries may take, which compile some engines for seconds; one is made ready in any case, and kernels of ours are,
+/// beside which libraries get a third of the time: there they are seldom the fastest.
+struct Patience {
+  double seconds = 3;
+  double with_waiting = 1;  ///< times as long, if the thread spends it waiting for others
+};
+/// Ends early, with what there is by then, if it is given up.
+Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments,
+             const Patience& patience, const std::stop_token& given_up = {});
 
 }  // namespace taso::cuda

@@ -18,24 +18,50 @@ Overloaded(Visits...) -> Overloaded<Visits...>;
 
 }  // namespace
 
-Libraries::Libraries(int device) {
-  require(cudaSetDevice(device), "this device");
+Libraries::Libraries(int device) : device_(device) {
+  use_device();
   int major = 0, minor = 0, bytes = 0;
   require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "its capability");
   require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "its capability");
   require(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "its cache");
   cache_bytes_ = static_cast<std::size_t>(std::max(bytes, 0));
   capability_ = major * 10 + minor;
-  sources_ = std::make_unique<SourceKernels>(device, capability_);
+  sources_ = std::make_shared<SourceKernels>(device, capability_);
+}
+
+std::unique_ptr<Libraries> Libraries::another() const {
+  std::unique_ptr<Libraries> one(new Libraries());
+  one->device_ = device_;
+  one->capability_ = capability_;
+  one->cache_bytes_ = cache_bytes_;
+  one->sources_ = sources_;
+  return one;
+}
+
+void Libraries::use_device() const { require(cudaSetDevice(device_), "this device"); }
+
+void Libraries::make_handles() {
+  cudnn();
+  cublas();
+}
+
+void Libraries::forget_stream() noexcept {
+  if (cudnn_) cudnn_->forget_stream();
 }
 
 CudnnEngines& Libraries::cudnn() {
-  if (!cudnn_) cudnn_ = std::make_unique<CudnnEngines>();
+  if (!cudnn_) {
+    const std::lock_guard lock(capturing());
+    cudnn_ = std::make_unique<CudnnEngines>();
+  }
   return *cudnn_;
 }
 
 CublasMatmul& Libraries::cublas() {
-  if (!cublas_) cublas_ = std::make_unique<CublasMatmul>();
+  if (!cublas_) {
+    const std::lock_guard lock(capturing());
+    cublas_ = std::make_unique<CublasMatmul>();
+  }
   return *cublas_;
 }
 
@@ -86,6 +112,8 @@ void Libraries::expect(const std::vector<Lowering>& lowerings, const std::string
   }
   sources_->expect(std::move(launches));
 }
+
+void Libraries::expect_nothing() { sources_->expect_nothing(); }
 
 std::size_t PreparedCall::workspace_bytes() const {
   std::size_t most = 0;

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -50,7 +52,8 @@ std::vector<char> read_entry(const std::filesystem::path& path) {
 void write_entry(const std::filesystem::path& path, const std::vector<char>& code) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
-  const std::filesystem::path aside = path.string() + fmt::format(".{}", getpid());
+  static std::atomic<unsigned> number = 0;
+  const std::filesystem::path aside = path.string() + fmt::format(".{}.{}", getpid(), number++);
   {
     const std::string body(code.begin(), code.end());
     std::ofstream file(aside, std::ios::binary);
@@ -168,9 +171,12 @@ Compilers::Compilers() {
   for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this](const std::stop_token& stop) { work_on(stop); });
 }
 
-Compilers::~Compilers() {
+Compilers::~Compilers() { give_up(); }
+
+void Compilers::give_up() {
+  std::deque<std::packaged_task<std::vector<char>()>> waiting;
   const std::lock_guard lock(mutex_);
-  waiting_.clear();
+  waiting.swap(waiting_);
 }
 
 std::future<std::vector<char>> Compilers::submit(std::function<std::vector<char>()> work) {
@@ -216,27 +222,36 @@ void SourceKernels::expect(std::vector<SourceLaunch> launches) {
   for (SourceLaunch& launch : launches) {
     const std::pair key{launch.source, launch.name};
     if (!loaded_.contains(key) && !expected_.contains(key))
-      expected_[key] = compilers_.submit([this, launch = std::move(launch)] { return compiled(launch); });
+      expected_[key] = compilers_.submit([this, launch = std::move(launch)] { return compiled(launch); }).share();
   }
 }
 
-std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
+void SourceKernels::expect_nothing() {
   const std::lock_guard lock(mutex_);
+  compilers_.give_up();
+  std::erase_if(expected_, [](const auto& one) {
+    return one.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
+}
+
+std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
   const std::pair key{launch.source, launch.name};
-  std::shared_ptr<Loaded>& loaded = loaded_[key];
+  std::shared_ptr<Loaded> loaded;
+  std::shared_future<std::vector<char>> expected;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = loaded_.find(key); known != loaded_.end()) loaded = known->second;
+    if (const auto known = expected_.find(key); known != expected_.end()) expected = known->second;
+  }
   if (!loaded) {
     auto fresh = std::make_shared<Loaded>();
-    if (const auto expected = expected_.find(key); expected != expected_.end()) {
-      std::future<std::vector<char>> code = std::move(expected->second);
-      expected_.erase(expected);
-      fresh->code = code.get();
-    } else {
-      fresh->code = compiled(launch);
-    }
+    fresh->code = expected.valid() ? expected.get() : compiled(launch);
     require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "a compiled kernel");
     require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
-    loaded = std::move(fresh);
+    const std::lock_guard lock(mutex_);
+    loaded = loaded_.try_emplace(key, std::move(fresh)).first->second;  // of two threads, the first one's
+    expected_.erase(key);
   }
   // More than this is not given without being asked for.
   constexpr std::uint32_t usual_shared_bytes = 48 << 10;

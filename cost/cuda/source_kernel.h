@@ -23,6 +23,8 @@ class Compilers {
   Compilers();
   ~Compilers();
   std::future<std::vector<char>> submit(std::function<std::vector<char>()> work);
+  /// Nobody begins with what waits: its futures are broken promises.
+  void give_up();
 
  private:
   void work_on(const std::stop_token& stop);
@@ -32,6 +34,7 @@ class Compilers {
   std::vector<std::jthread> threads_;  // last: they end before what they use goes
 };
 
+/// For several threads.
 class SourceKernels {
  public:
   /// For a device of this number and compute capability, such as 90.
@@ -42,6 +45,8 @@ class SourceKernels {
   std::unique_ptr<Prepared> prepare(const SourceLaunch& launch);
   /// Begins to compile what will be prepared, beside other work.
   void expect(std::vector<SourceLaunch> launches);
+  /// What has not begun is not compiled; who waits for it sees an exception.
+  void expect_nothing();
   static constexpr const char* identity = "own";  ///< there is one way only
 
  private:
@@ -52,7 +57,7 @@ class SourceKernels {
   std::filesystem::path folder_;  ///< empty: nothing is kept on disk
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Loaded>> loaded_;  ///< by source and name
-  std::map<std::pair<std::string, std::string>, std::future<std::vector<char>>> expected_;
+  std::map<std::pair<std::string, std::string>, std::shared_future<std::vector<char>>> expected_;
   Compilers compilers_;
 };
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "cost/cuda/candidates.h"
 #include "ops/error.h"
 
 namespace taso::cuda {
@@ -63,28 +62,12 @@ bool has_weights(const Call& call) {
 
 }  // namespace
 
-Tuner::Tuner(Libraries& libraries, TuningLimits limits)
-    : libraries_(libraries), limits_(limits), bench_(libraries.cache_bytes()) {}
+Tuner::Tuner(Libraries& libraries, Preparations& preparations, TuningLimits limits)
+    : libraries_(libraries), preparations_(preparations), limits_(limits), bench_(libraries.cache_bytes()) {}
 
-std::vector<Tuner::Candidate> Tuner::prepare(const Call& call, const Alignments& alignments, double seconds,
-                                             std::string& reason) {
-  std::vector<Lowering> ways = lowerings(call);
-  libraries_.expect(ways);  // kernels of ours are compiled beside one another
+std::vector<Tuner::Candidate> Tuner::candidates_of(Ways& ways) {
   std::vector<Candidate> list;
-  Candidates candidates(libraries_, std::move(ways), alignments);
-  double spent = 0;  // by libraries; kernels of ours are tried in any case
-  for (;;) {
-    const auto begin = std::chrono::steady_clock::now();
-    std::optional<PreparedCall> next = candidates.next();
-    if (!next) break;
-    if (!next->is_own) spent += seconds_since(begin);
-    list.push_back({std::move(*next), 0, 0, ""});
-    // Some of cuDNN's engines are compiled for seconds, and where there is a kernel of ours they are seldom the fastest.
-    if (spent <= (candidates.has_own() ? seconds / 3 : seconds)) continue;
-    if (!candidates.has_own()) break;
-    candidates.leave_out_libraries();
-  }
-  reason = candidates.reason();
+  for (PreparedCall& call : ways.calls) list.push_back({std::move(call), 0, 0, ""});
   return list;
 }
 
@@ -187,7 +170,16 @@ Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists, co
 Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
   Measurement none;
   try {
-    std::vector<Candidate> candidates = prepare(call, alignments, limits_.seconds_to_prepare, none.trouble);
+    // Both stay as long as the candidates, which use their handles.
+    std::unique_ptr<Preparations::Ready> ready;
+    Ways made_here;
+    if (alignments.is_usual())
+      ready = preparations_.take(call);
+    else
+      made_here = ways_of(libraries_, lowerings(call), alignments, {});
+    Ways& ways = ready ? ready->ways : made_here;
+    none.trouble = ways.reason;
+    std::vector<Candidate> candidates = candidates_of(ways);
     if (candidates.empty()) {
       if (none.trouble.empty()) none.trouble = "no way to do it";
       return none;
@@ -235,7 +227,9 @@ std::vector<Measurement> Tuner::measure_all(const Call& call) {
   std::vector<Measurement> all;
   Measurement none;
   try {
-    std::vector<Candidate> candidates = prepare(call, {}, patience, none.trouble);
+    Ways ways = ways_of(libraries_, lowerings(call), {}, {patience});
+    none.trouble = ways.reason;
+    std::vector<Candidate> candidates = candidates_of(ways);
     if (candidates.empty()) return {none};
     try_out(call, candidates, patience);
     for (const Candidate& candidate : candidates) {

@@ -12,18 +12,18 @@
 #include "cost/accelerator.h"
 #include "cost/cuda/bench.h"
 #include "cost/cuda/libraries.h"
+#include "cost/cuda/preparations.h"
 
 namespace taso::cuda {
 
 struct TuningLimits {
-  double seconds_to_prepare = 3;  ///< libraries may compile; what is not ready then is not tried
-  double seconds_to_try = 0.15;   ///< a first look at each way
-  std::size_t finalists = 3;      ///< measured carefully
+  double seconds_to_try = 0.15;  ///< a first look at each way
+  std::size_t finalists = 3;     ///< measured carefully
 };
 
 class Tuner {
  public:
-  explicit Tuner(Libraries& libraries, TuningLimits limits = {});
+  Tuner(Libraries& libraries, Preparations& preparations, TuningLimits limits = {});
 
   Measurement measure(const Call& call, const Alignments& alignments);
   Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings);
@@ -38,7 +38,7 @@ class Tuner {
     std::size_t group = 0;    ///< of those that compute the same
     std::string trouble;
   };
-  std::vector<Candidate> prepare(const Call& call, const Alignments& alignments, double seconds, std::string& reason);
+  static std::vector<Candidate> candidates_of(Ways& ways);
   void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
   Measurement measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings);
 
@@ -46,6 +46,7 @@ class Tuner {
   Measurement measure_in_network(const Call& call, std::vector<const Candidate*> finalists);
 
   Libraries& libraries_;
+  Preparations& preparations_;
   TuningLimits limits_;
   Bench bench_;
 };

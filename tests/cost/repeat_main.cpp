@@ -47,10 +47,10 @@ void measure(Accelerator& device, std::vector<Call> calls, double seconds, const
   PriceDatabase prices;
   Random random(1);
   for (std::size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[random.below(i)]);
-  constexpr std::size_t ahead = 32;  // are compiled beside one another
+  constexpr std::size_t ahead = 32, each = 16;  // prepared beside what is measured
   std::size_t done = 0;
   for (const Call& call : calls) {
-    if (done % ahead == 0) device.expect(std::span(calls).subspan(done, std::min(ahead, calls.size() - done)));
+    if (done % each == 0) device.expect(std::span(calls).subspan(done, std::min(ahead, calls.size() - done)));
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) break;
     const Measurement found = device.measure(call);
     ++done;
