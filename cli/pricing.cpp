@@ -63,7 +63,7 @@ void Pricing::measure_call(const Call& call) {
     times_->learn(call, price_of_impossible);
     return;
   }
-  const RecordedPrice price{found.nanoseconds, found.spread, found.is_settled, found.choice, found.warm_nanoseconds};
+  const RecordedPrice price = recorded(found);
   store_.add(machine_, text, price);
   times_->learn(call, price);
   ++measured_;

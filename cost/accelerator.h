@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cost/launch.h"
+#include "cost/price_database.h"
 #include "cost/schedule.h"
 
 namespace taso {
@@ -26,14 +27,19 @@ struct Surroundings {
 };
 
 struct Measurement {
-  double nanoseconds = 0;       ///< median
-  double warm_nanoseconds = 0;  ///< the same with weights from the cache; 0: nobody has measured that
-  double spread = 0;            ///< half of the distance between the quartiles, as a part of the median
-  bool is_settled = true;       ///< whether repeated rounds agreed
+  double nanoseconds = 0;           ///< median, behind a writer
+  double warm_nanoseconds = 0;      ///< the same with weights from the cache; 0: nobody has measured that
+  double again_nanoseconds = 0;     ///< behind itself; 0: nobody has measured that
+  double stranger_nanoseconds = 0;  ///< behind a stranger; 0: nobody has measured that
+  double spread = 0;                ///< half of the distance between the quartiles, as a part of the median
+  bool is_settled = true;           ///< whether repeated rounds agreed
   std::string
       choice;  ///< the way it was done: lowering, then the library's engine or algorithm for each of its launches
   std::string trouble;  ///< why there is no figure; empty if there is one
 };
+
+/// As it is kept.
+RecordedPrice recorded(const Measurement& found);
 
 /// Which bytes a step works on. Offsets are those of places in one arena, or of weights, or of the caller's inputs.
 struct Binding {

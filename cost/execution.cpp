@@ -271,6 +271,15 @@ class Maker {
     }
   }
 
+  /// The first step with the same call.
+  std::uint32_t kind_of(std::size_t step) {
+    std::vector<std::uint32_t>& alike = by_price_[plan_.steps[execution_.plan_steps[step]].price];  // as such have
+    for (const std::uint32_t other : alike)
+      if (steps_.steps[other].call == steps_.steps[step].call) return other;
+    alike.push_back(static_cast<std::uint32_t>(step));
+    return alike.back();
+  }
+
   void schedule(std::uint32_t most_lanes) {
     const std::vector<std::vector<std::uint32_t>> needs = needs_of(steps_.steps);
     for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
@@ -278,6 +287,8 @@ class Maker {
       if (i < execution_.plan_steps.size()) {
         const Plan::Step& step = plan_.steps[execution_.plan_steps[i]];
         task.cost = step.price;
+        task.cost_again = step.price_again;
+        if (step.price_again < step.price) task.kind = kind_of(i);
         task.share = share_of(step.kernel, step.price);
         task.load = load_of(step.kernel, step.price, precision_);
       }
@@ -341,6 +352,7 @@ class Maker {
   Precision precision_;
   bool is_to_run_ = true;
   Execution execution_;
+  std::map<Cost, std::vector<std::uint32_t>> by_price_;  // the first steps of each kind
   DeviceSteps steps_;
   std::vector<const Plan::Place*> place_, copy_;  // by value
   std::vector<std::uint32_t> output_of_buffer_;

@@ -41,6 +41,8 @@ class KernelPrices {
  public:
   virtual ~KernelPrices() = default;
   virtual Cost price(const GraphView& view, const Kernel& kernel) const = 0;
+  /// Right behind the same kernel with other operands, where its code is at hand: what its price is then.
+  virtual Cost price_again(const GraphView& view, const Kernel& kernel) const { return price(view, kernel); }
   /// A saving of less than this means nothing.
   virtual Cost noise() const { return 0; }
 };

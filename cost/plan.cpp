@@ -58,8 +58,9 @@ class Planner {
       if (taken[i]) continue;
       const PlanNode leader = fusion_.leader(PlanNode{i});
       if (leader == no_plan_node) continue;
-      Plan::Step step{fusion_.kernel(leader), 0};
+      Plan::Step step{fusion_.kernel(leader), 0, 0};
       step.price = prices_.price(view_, step.kernel);
+      step.price_again = prices_.price_again(view_, step.kernel);
       std::sort(step.kernel.nodes.begin(), step.kernel.nodes.end());
       for (const PlanNode node : step.kernel.nodes) {
         check(!taken[place(node)], "one kernel takes a node");
@@ -73,8 +74,8 @@ class Planner {
   void add_conversions() {
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
       if (!is_converted(view_, PlanValue{i})) continue;
-      Plan::Step step{fusion_.conversion(PlanValue{i}), 0};
-      step.price = prices_.price(view_, step.kernel);
+      Plan::Step step{fusion_.conversion(PlanValue{i}), 0, 0};
+      step.price = step.price_again = prices_.price(view_, step.kernel);
       plan_.cost += step.price;
       plan_.steps.push_back(std::move(step));
     }

@@ -14,6 +14,7 @@ struct Plan {
   struct Step {
     Kernel kernel;  ///< its nodes are in an order in which they can be done; none for a conversion
     Cost price = 0;
+    Cost price_again = 0;  ///< right behind the same kernel; no sum of a plan has it, for a search could not add it up
   };
   /// Where a value that is needed lies: in a buffer, from an offset on, with such distances between its elements.
   struct Place {

@@ -1,5 +1,6 @@
 #include "cost/price_database.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -13,7 +14,8 @@
 namespace taso {
 namespace {
 
-constexpr std::string_view first_line = "taso prices 2", older_first_line = "taso prices 1";
+constexpr std::string_view first_line = "taso prices 3";
+constexpr std::array<std::string_view, 2> older_first_lines = {"taso prices 1", "taso prices 2"};
 constexpr std::string_view machine_word = "machine ";
 
 std::optional<double> number_of(std::string_view text) {
@@ -37,6 +39,21 @@ std::optional<std::array<std::string_view, 4>> fields_of(std::string_view line) 
   return fields;
 }
 
+/// In the order in which they are written.
+template <class Price>
+auto times_of(Price& price) {
+  return std::array{&price.nanoseconds, &price.warm_nanoseconds, &price.again_nanoseconds, &price.stranger_nanoseconds};
+}
+
+std::string text_of_times(const RecordedPrice& price) {
+  const auto times = times_of(price);
+  std::size_t count = times.size();
+  while (count > 1 && *times[count - 1] <= 0) --count;
+  std::string text = fmt::format("{:.1f}", price.nanoseconds);
+  for (std::size_t i = 1; i < count; ++i) text += fmt::format("/{:.1f}", *times[i]);
+  return text;
+}
+
 std::optional<RecordedPrice> price_of(const std::array<std::string_view, 4>& fields) {
   std::string_view spread = fields[1];
   RecordedPrice price;
@@ -44,16 +61,22 @@ std::optional<RecordedPrice> price_of(const std::array<std::string_view, 4>& fie
     price.is_settled = false;
     spread.remove_suffix(1);
   }
-  const std::size_t slash = fields[0].find('/');
-  const bool has_warm = slash != std::string_view::npos;
-  const auto nanoseconds = number_of(fields[0].substr(0, slash)), percent = number_of(spread);
-  const auto warm = has_warm ? number_of(fields[0].substr(slash + 1)) : 0;
-  // Beyond what a kernel may cost nothing is believed.
-  constexpr auto most = static_cast<double>(highest_kernel_price) / 1e3;
-  if (!nanoseconds || !percent || !warm || *nanoseconds > most || *warm > most) return std::nullopt;
-  price.nanoseconds = *nanoseconds;
-  price.warm_nanoseconds = *warm;
+  const auto percent = number_of(spread);
+  if (!percent) return std::nullopt;
   price.spread = *percent / 100;
+  std::string_view times = fields[0];
+  for (double* const time : times_of(price)) {
+    const std::size_t slash = times.find('/');
+    const auto nanoseconds = number_of(times.substr(0, slash));
+    // Beyond what a kernel may cost nothing is believed.
+    if (!nanoseconds || *nanoseconds > static_cast<double>(highest_kernel_price) / 1e3) return std::nullopt;
+    *time = *nanoseconds;
+    if (slash == std::string_view::npos) {
+      break;
+    }
+    times.remove_prefix(slash + 1);
+    if (time == &price.stranger_nanoseconds) return std::nullopt;  // one more than there are
+  }
   price.choice = fields[2];
   return price;
 }
@@ -71,7 +94,8 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (++number == 1) {
-      if (line != first_line && line != older_first_line)
+      if (line != first_line &&
+          std::find(older_first_lines.begin(), older_first_lines.end(), line) == older_first_lines.end())
         refuse(fmt::format("a file of prices begins with '{}'", first_line));
       continue;
     }
@@ -99,9 +123,8 @@ std::string PriceDatabase::text() const {
     if (prices.empty()) continue;
     text += fmt::format("{}{}\n", machine_word, machine);
     for (const auto& [call, price] : prices)
-      text += fmt::format("{:.1f}{}\t{:.1f}{}\t{}\t{}\n", price.nanoseconds,
-                          price.warm_nanoseconds > 0 ? fmt::format("/{:.1f}", price.warm_nanoseconds) : "",
-                          price.spread * 100, price.is_settled ? "" : "?", price.choice, call);
+      text += fmt::format("{}\t{:.1f}{}\t{}\t{}\n", text_of_times(price), price.spread * 100,
+                          price.is_settled ? "" : "?", price.choice, call);
   }
   return text;
 }

@@ -1,11 +1,12 @@
 // Prices of kernels that were measured, by machine and by call: a text that can be compared and merged line by line.
 //
-//   taso prices 2
+//   taso prices 3
 //   machine NVIDIA H200, driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0
-//   3412.5/2911.0<TAB>0.4<TAB>fused: engine 35<TAB>convolution tf32: ...
+//   3412.5/2911.0/2604.1/4120.9<TAB>0.4<TAB>fused: engine 35<TAB>convolution tf32: ...
 //
-// Nanoseconds with weights from memory and, behind a slash, from the cache, which may be missing and is where "taso prices 1"
-// stands above; the spread in percent ("?" behind it where repeated measurements did not agree), how it was done, and the call
+// Nanoseconds (see Surroundings): behind a writer with weights from memory and with weights from the cache, behind itself, and
+// behind a stranger. All but the first may be missing at the end, as they are in files that begin with "taso prices 1" or 2, where
+// a tenth of what a stranger costs is in the others already. Then the spread in percent ("?" behind it where repeated measurements did not agree), how it was done, and the call
 // (see text_of). Lines are sorted by call.
 #pragma once
 
@@ -18,10 +19,13 @@ namespace taso {
 
 struct RecordedPrice {
   double nanoseconds = 0;
-  double spread = 0;            ///< a part of the median
-  bool is_settled = true;       ///< repeated measurements agreed
-  std::string choice;           ///< the way it was done
-  double warm_nanoseconds = 0;  ///< with weights from the cache; 0: nobody has measured that
+  double spread = 0;       ///< a part of the median
+  bool is_settled = true;  ///< repeated measurements agreed
+  std::string choice;      ///< the way it was done
+  // 0: nobody has measured that
+  double warm_nanoseconds = 0;      ///< with weights from the cache
+  double again_nanoseconds = 0;     ///< behind itself
+  double stranger_nanoseconds = 0;  ///< behind a kernel with so much code that its own has to be fetched again
   bool operator==(const RecordedPrice&) const = default;
 };
 

@@ -11,13 +11,16 @@
 
 namespace taso {
 
-/// `is_warm`: with weights from the cache, if that was measured.
+/// What a recorded kernel takes in a network. `is_warm`: with weights from the cache, if that was measured.
 Cost cost_of(const RecordedPrice& price, bool is_warm = false);
+/// Right behind the same kernel.
+Cost cost_again(const RecordedPrice& price, bool is_warm = false);
 
 class RecordedPrices : public KernelPrices {
  public:
   RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision);
   Cost price(const GraphView& view, const Kernel& kernel) const override;
+  Cost price_again(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
   /// From now on nothing counts as measured that was recorded before, and there is no reason for caution.
   void forget_records();
@@ -31,8 +34,8 @@ class RecordedPrices : public KernelPrices {
   }
   bool is_warm() const { return is_warm_; }
   /// From now on this is what the call costs. Not while others ask.
-  void learn(const Call& call, Cost cost) { learn(call, Costs{cost, cost}); }
-  void learn(const Call& call, const RecordedPrice& price) { learn(call, Costs{cost_of(price), cost_of(price, true)}); }
+  void learn(const Call& call, Cost cost) { learn(call, Costs{cost, cost, cost, cost}); }
+  void learn(const Call& call, const RecordedPrice& price) { learn(call, Costs(price)); }
   /// The price if it was measured.
   std::optional<Cost> measured(const GraphView& view, const Kernel& kernel) const;
 
@@ -40,17 +43,19 @@ class RecordedPrices : public KernelPrices {
 
  private:
   struct Costs {
-    Cost cold = 0, warm = 0;
+    Costs(Cost of_cold, Cost of_warm, Cost of_cold_again, Cost of_warm_again)
+        : cold(of_cold), warm(of_warm), cold_again(of_cold_again), warm_again(of_warm_again) {}
+    explicit Costs(const RecordedPrice& price)
+        : Costs(cost_of(price), cost_of(price, true), cost_again(price), cost_again(price, true)) {}
+    Cost cold, warm, cold_again, warm_again;
   };
   struct Known {
     Call call;
     std::optional<Costs> costs;
-    std::optional<Cost> cost(bool is_warm) const {
-      return costs ? std::optional(is_warm ? costs->warm : costs->cold) : std::nullopt;
-    }
   };
+  std::optional<Costs> costs_of(const GraphView& view, const Kernel& kernel) const;
   void learn(const Call& call, const Costs& costs);
-  std::optional<Cost> look_up(const Call& call) const;
+  std::optional<Costs> look_up(const Call& call) const;
 
   std::shared_ptr<const PriceDatabase> database_;
   std::string machine_;

@@ -23,6 +23,11 @@ constexpr Manner at_best{1e6, 1e6, &Task::share};
 /// Loads are of all of a step's time.
 constexpr Manner as_found{0, h200::crossing * 1e3, &Task::load};
 
+/// What it costs behind another one of its lane; `before` is null if there is none.
+Cost cost_behind(const Task* before, const Task& task) {
+  return before != nullptr && task.kind && before->kind == task.kind ? task.cost_again : task.cost;
+}
+
 /// Kernels that run side by side, each as fast as there is room for it.
 class Machine {
  public:
@@ -35,8 +40,8 @@ class Machine {
     return shares < 1;
   }
 
-  void start(std::uint32_t task, const Task& what, double delay) {
-    const auto cost = static_cast<double>(what.cost);
+  void start(std::uint32_t task, const Task& what, const Task* before, double delay) {
+    const auto cost = static_cast<double>(cost_behind(before, what));
     const double launch = std::min(manner_.launch, cost / 2);
     running_.push_back({task, delay + launch, cost - launch, std::clamp(what.*manner_.part, 0.0, 1.0)});
   }
@@ -233,11 +238,12 @@ class ListScheduler {
     for (auto chosen = ready_.cbegin(); chosen != looked_at(); ++chosen) {
       const std::uint32_t task = *chosen, lane = lane_for(task);
       if (lane == nobody) continue;
+      const std::uint32_t before = lanes_.last(lane);
       Schedule::Step step = lanes_.add(task, tasks_[task], lane);
       double delay = 0;
       for (const std::uint32_t other : step.after)
         delay = std::max(delay, finished_[other] + at_best.crossing - machine_.now());
-      machine_.start(task, tasks_[task], delay);
+      machine_.start(task, tasks_[task], before == nobody ? nullptr : &tasks_[before], delay);
       running_[lane] = task;
       schedule_.steps.push_back(std::move(step));
       ready_.erase(chosen);
@@ -304,7 +310,8 @@ Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Ma
       if (finished[other] < 0) return;
       delay = std::max(delay, finished[other] + manner.crossing - machine.now());
     }
-    machine.start(step.task, tasks[step.task], delay);
+    machine.start(step.task, tasks[step.task], at[lane] > 0 ? &tasks[queues[lane][at[lane] - 1]->task] : nullptr,
+                  delay);
     is_busy[lane] = true;
     ++at[lane];
   };
@@ -338,7 +345,7 @@ Schedule one_after_the_other(const std::vector<Task>& tasks) {
   Schedule schedule;
   for (std::uint32_t i = 0; i < tasks.size(); ++i) {
     schedule.steps.push_back({i, 0, {}});
-    schedule.predicted += tasks[i].cost;
+    schedule.predicted += cost_behind(i > 0 ? &tasks[i - 1] : nullptr, tasks[i]);
   }
   return schedule;
 }

@@ -50,6 +50,7 @@ void GpuModel::choose_unmeasured(DeviceSteps& steps) const {
 void GpuModel::prepare(std::uint32_t most_lanes) {
   Execution execution = make_execution(*view_, graph_, plan_, pricing_.times().precision(), most_lanes);
   for (const Schedule& schedule : execution.steps.schedules) predicted_[schedule.lanes] = schedule.expected;
+  predicted_alone_ = one_after_the_other(execution.tasks).predicted;
   on_host_ = execution.on_host;
   plan_steps_ = execution.plan_steps;
   arena_bytes_ = execution.steps.arena_bytes;
@@ -60,7 +61,7 @@ void GpuModel::prepare(std::uint32_t most_lanes) {
 }
 
 void GpuModel::describe(BenchFigures& figures) const {
-  figures.predicted_alone = static_cast<double>(plan_.cost) * 1e-6;
+  figures.predicted_alone = static_cast<double>(predicted_alone_) * 1e-6;
   figures.predicted = figures.predicted_alone;
   figures.lanes = program_->lanes();
   if (const auto found = predicted_.find(figures.lanes.lanes); found != predicted_.end())

@@ -42,6 +42,7 @@ class GpuModel {
   std::vector<std::size_t> plan_steps_;
   std::int64_t arena_bytes_ = 0;
   std::map<std::uint32_t, Cost> predicted_;  ///< of schedules, by lanes
+  Cost predicted_alone_ = 0;                 ///< one step after the other
 };
 
 /// To and fro between the models, so that a machine that gets warmer or slower in the meantime does so for all. As many runs

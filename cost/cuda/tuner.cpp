@@ -18,10 +18,6 @@ constexpr std::size_t most_rounds = 4;
 constexpr double settled = 0.03;
 constexpr double least_microseconds = 0.1;  ///< for what is next to nothing beside what runs before it
 
-/// In a network some of a call's code is in the caches of instructions, some is not. This share of what it takes longer where
-/// none is there fits best, among four networks with 16 to 62 different calls (see cost/README.md).
-constexpr double share_of_code = 0.1;
-
 /// At a first look: what is slow alone is slow in company.
 constexpr Surroundings alone{Surroundings::Before::itself, false};
 
@@ -205,11 +201,11 @@ Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
 Measurement Tuner::measure_in_network(const Call& call, std::vector<const Candidate*> finalists) {
   Measurement result = measure_carefully(finalists, Surroundings());
   std::erase_if(finalists, [&](const Candidate* one) { return one->call.choice != result.choice; });
-  const Surroundings warm{Surroundings::Before::writer, true}, stranger{Surroundings::Before::stranger, false};
+  using Before = Surroundings::Before;
+  const Surroundings warm{Before::writer, true}, stranger{Before::stranger, false}, itself{Before::itself, false};
   result.warm_nanoseconds = has_weights(call) ? measure_carefully(finalists, warm).nanoseconds : result.nanoseconds;
-  const double code = measure_carefully(finalists, stranger).nanoseconds - result.nanoseconds;
-  for (double* const nanoseconds : {&result.nanoseconds, &result.warm_nanoseconds})
-    *nanoseconds += share_of_code * std::max(code, 0.0);
+  result.again_nanoseconds = measure_carefully(finalists, itself).nanoseconds;
+  result.stranger_nanoseconds = measure_carefully(finalists, stranger).nanoseconds;
   return result;
 }
 

@@ -38,7 +38,7 @@ class NoGpu : public Accelerator {
   std::string versions() const override { return "driver 0"; }
   Measurement measure(const Call&) override {
     ++seen_.measured;
-    return {1000, 900, 0, true, "measured", ""};
+    return {1000, 900, 0, 0, 0, true, "measured", ""};
   }
   Measurement measure_choice(const Call& call, const std::string&, const Surroundings&) override {
     return measure(call);

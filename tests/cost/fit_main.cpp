@@ -154,7 +154,9 @@ Samples samples_of(const PriceDatabase& database) {
     for (const std::string& call : database.calls(machine)) {
       const RecordedPrice& price = *database.find(machine, call);
       if (price.nanoseconds <= 0) continue;
-      Sample sample{call, kernel_of_call(call), Precision::fp32, price.nanoseconds, price.warm_nanoseconds};
+      const auto nanoseconds = [&](bool is_warm) { return static_cast<double>(cost_of(price, is_warm)) * 1e-3; };
+      Sample sample{call, kernel_of_call(call), Precision::fp32, nanoseconds(false),
+                    price.warm_nanoseconds > 0 ? nanoseconds(true) : 0};
       const std::size_t begin = call.find(' ') + 1;
       sample.precision = precision_named(call.substr(begin, call.find(':') - begin)).value_or(Precision::fp32);
       if (sample.kernel.weight_bytes == 0) sample.warm = 0;

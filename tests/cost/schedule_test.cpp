@@ -145,6 +145,20 @@ TEST_CASE("one after the other takes what all take together") {
   }
 }
 
+TEST_CASE("a step right behind one of its kind in its lane costs less") {
+  std::vector<Task> tasks(6, {10 * microsecond, 1, false, {}});
+  for (Task& task : tasks) task.cost_again = 6 * microsecond;
+  for (const std::uint32_t i : {0U, 1U, 2U, 5U}) tasks[i].kind = 7;
+  const Schedule schedule = one_after_the_other(tasks);
+  CHECK(schedule.predicted == (10 + 6 + 6 + 10 + 10 + 10) * microsecond);
+  CHECK(std::abs(play(tasks, schedule) - schedule.predicted) <= 1);
+  for (Task& task : tasks) task.kind = 7;
+  CHECK(one_after_the_other(tasks).predicted == (10 + 5 * 6) * microsecond);
+  const Schedule beside = in_lanes(tasks, {2, 0});  // each fills the GPU
+  CHECK(std::abs(play(tasks, beside) - beside.predicted) <= 1);
+  CHECK(beside.predicted <= (10 + 10 + 4 * 6) * microsecond);
+}
+
 TEST_CASE("small kernels gain by running side by side, those that fill the GPU do not, nor does a chain") {
   std::vector<Task> tasks(8, {10 * microsecond, 0.1, false, {}});
   std::vector<Schedule> found = schedules(tasks, 8);
