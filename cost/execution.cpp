@@ -64,9 +64,10 @@ class Maker {
     is_to_run_ = false;
     bind_steps();
     schedule(most_lanes);
-    Outlook outlook{1, one_after_the_other(execution_.tasks).predicted};
+    const std::size_t copies = execution_.tasks.size() - execution_.plan_steps.size();
+    Outlook outlook{1, one_after_the_other(execution_.tasks).predicted, static_cast<Cost>(copies) * price_of_copy};
     if (!steps_.schedules.empty() && steps_.schedules.front().expected < outlook.cost)
-      outlook = {steps_.schedules.front().lanes, steps_.schedules.front().expected};
+      outlook = {steps_.schedules.front().lanes, steps_.schedules.front().expected, outlook.copies};
     return outlook;
   }
 

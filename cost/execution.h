@@ -28,6 +28,7 @@ Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan&
 struct Outlook {
   std::uint32_t lanes = 1;
   Cost cost = 0;
+  Cost copies = 0;  ///< of outputs, if they ran one after the other
 };
 /// Does not read weights. Throws InputError where a size is not known.
 Outlook look_ahead(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
