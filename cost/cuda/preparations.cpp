@@ -15,9 +15,9 @@ namespace {
 
 /// What is ready and not taken yet holds memory and a handle of cuDNN.
 constexpr std::size_t most_ahead = 12;
-constexpr unsigned most_threads = 8;
 
-/// Half of the machine, for kernels of ours are compiled at the same time; or what $TASO_PREPARATION_THREADS says.
+/// None, unless $TASO_PREPARATION_THREADS says otherwise: libraries that work beside one another get through fewer of their ways
+/// in the time that they have, and the best may be among the others (see cost/README.md).
 std::size_t number_of_threads() {
   if (const char* const named = std::getenv("TASO_PREPARATION_THREADS"); named != nullptr && *named != '\0') {
     const std::string_view text = named;
@@ -27,7 +27,7 @@ std::size_t number_of_threads() {
       throw EnvironmentError("TASO_PREPARATION_THREADS is no number up to " + std::to_string(most_ahead));
     return threads;
   }
-  return std::clamp(std::thread::hardware_concurrency() / 2, 1u, most_threads);
+  return 0;
 }
 
 }  // namespace
