@@ -84,6 +84,9 @@ def rankings(models):
 
 def report(name, models):
     both = rankings(models)
+    if not models:
+        print(f"{name}: no variants")
+        return both
     for how, ranking in zip(("as they run", "one kernel after the other"), both):
         offs, times = ranking.offs(), [one.took for one in ranking.variants]
         share = f" ({100 * ranking.right / ranking.differing:.1f} %)" if ranking.differing else ""
