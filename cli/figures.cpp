@@ -23,16 +23,14 @@ namespace {
 void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, const Plan& laid_out,
                const Pricing& pricing) {
   try {
-    const Precision precision = pricing.times().precision();
-    const Outlook outlook = look_ahead(view, graph, laid_out, precision, pricing.lanes());
-    const Outlook in_a_row = look_ahead(view, graph, laid_out, precision, 1);
+    const Outlook outlook = look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
     figures.lanes = outlook.lanes;
     figures.seconds_in_lanes = in_units(Objective::time, outlook.cost);
-    figures.seconds = in_units(Objective::time, in_a_row.cost);
-    figures.copying = in_units(Objective::time, in_a_row.copies);
+    figures.seconds = in_units(Objective::time, outlook.in_a_row);
+    figures.copying = in_units(Objective::time, outlook.copies);
     // Kernels that repeat one another take less than their prices.
     if (laid_out.cost > 0)
-      figures.measured *= static_cast<double>(in_a_row.cost - in_a_row.copies) / static_cast<double>(laid_out.cost);
+      figures.measured *= static_cast<double>(outlook.in_a_row - outlook.copies) / static_cast<double>(laid_out.cost);
   } catch (const InputError&) {
   }
 }

@@ -65,9 +65,12 @@ class Maker {
     bind_steps();
     schedule(most_lanes);
     const std::size_t copies = execution_.tasks.size() - execution_.plan_steps.size();
-    Outlook outlook{1, one_after_the_other(execution_.tasks).predicted, static_cast<Cost>(copies) * price_of_copy};
-    if (!steps_.schedules.empty() && steps_.schedules.front().expected < outlook.cost)
-      outlook = {steps_.schedules.front().lanes, steps_.schedules.front().expected, outlook.copies};
+    const Cost in_a_row = one_after_the_other(execution_.tasks).predicted;
+    Outlook outlook{1, in_a_row, in_a_row, static_cast<Cost>(copies) * price_of_copy};
+    if (!steps_.schedules.empty() && steps_.schedules.front().expected < outlook.cost) {
+      outlook.lanes = steps_.schedules.front().lanes;
+      outlook.cost = steps_.schedules.front().expected;
+    }
     return outlook;
   }
 

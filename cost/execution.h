@@ -28,7 +28,8 @@ Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan&
 struct Outlook {
   std::uint32_t lanes = 1;
   Cost cost = 0;
-  Cost copies = 0;  ///< of outputs, if they ran one after the other
+  Cost in_a_row = 0;  ///< what it takes one step after the other
+  Cost copies = 0;    ///< of outputs, in a row
 };
 /// Does not read weights. Throws InputError where a size is not known.
 Outlook look_ahead(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,

@@ -71,9 +71,7 @@ std::optional<RecordedPrice> price_of(const std::array<std::string_view, 4>& fie
     // Beyond what a kernel may cost nothing is believed.
     if (!nanoseconds || *nanoseconds > static_cast<double>(highest_kernel_price) / 1e3) return std::nullopt;
     *time = *nanoseconds;
-    if (slash == std::string_view::npos) {
-      break;
-    }
+    if (slash == std::string_view::npos) break;
     times.remove_prefix(slash + 1);
     if (time == &price.stranger_nanoseconds) return std::nullopt;  // one more than there are
   }

@@ -6,8 +6,8 @@
 //
 // Nanoseconds (see Surroundings): behind a writer with weights from memory and with weights from the cache, behind itself, and
 // behind a stranger. All but the first may be missing at the end, as they are in files that begin with "taso prices 1" or 2, where
-// a tenth of what a stranger costs is in the others already. Then the spread in percent ("?" behind it where repeated measurements did not agree), how it was done, and the call
-// (see text_of). Lines are sorted by call.
+// a tenth of what a stranger costs is in the others already. Then the spread in percent ("?" behind it where repeated measurements
+// did not agree), how it was done, and the call (see text_of). Lines are sorted by call.
 #pragma once
 
 #include <map>

@@ -146,6 +146,8 @@ void check_execution(const Graph& graph, Random& random, Precision precision, do
     const Outlook outlook = look_ahead(view, graph, laid, precision);
     // The best that is expected, if that is better than one after the other.
     Outlook best{1, one_after_the_other(execution.tasks).predicted};
+    CHECK(outlook.in_a_row == best.cost);
+    CHECK((outlook.copies > 0) == (execution.tasks.size() > execution.plan_steps.size()));
     for (const Schedule& schedule : execution.steps.schedules)
       if (schedule.expected < best.cost) best = {schedule.lanes, schedule.expected};
     CHECK(outlook.lanes == best.lanes);
