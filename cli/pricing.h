@@ -31,7 +31,7 @@ struct PricingOptions {
   std::uint32_t lanes = usual_lanes;  ///< at most so many kernels run side by side
 };
 
-/// A call that nobody has measured yet, and what all such kernels of a graph are predicted to take.
+/// A call that nobody has measured yet, or not in all surroundings, and what all such kernels of a graph are predicted to take.
 struct MissingCall {
   Call call;
   Cost predicted = 0;
@@ -85,6 +85,8 @@ class Pricing {
 
  private:
   void measure_call(const Call& call);
+  /// What older files lack is measured in the way that they name, which saves looking for one.
+  std::optional<Measurement> measured_as_before(const Call& call, const std::string& text);
   /// Keeps what was measured, if some seconds have passed since the last time.
   void save_at_times();
   void add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const;

@@ -11,13 +11,6 @@
 
 namespace taso {
 
-RecordedPrice recorded(const Measurement& found) {
-  return {found.nanoseconds,         found.spread,
-          found.is_settled,          found.choice,
-          found.warm_nanoseconds,    found.again_nanoseconds,
-          found.stranger_nanoseconds};
-}
-
 std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
   // What the probe says is what people should read; it also refuses a module that is not ours.
   const std::filesystem::path module = find_cuda_module();

@@ -26,20 +26,10 @@ struct Surroundings {
   bool is_warm = false;  ///< its weights are in the cache, as those of a small network stay there from run to run
 };
 
-struct Measurement {
-  double nanoseconds = 0;           ///< median, behind a writer
-  double warm_nanoseconds = 0;      ///< the same with weights from the cache; 0: nobody has measured that
-  double again_nanoseconds = 0;     ///< behind itself; 0: nobody has measured that
-  double stranger_nanoseconds = 0;  ///< behind a stranger; 0: nobody has measured that
-  double spread = 0;                ///< half of the distance between the quartiles, as a part of the median
-  bool is_settled = true;           ///< whether repeated rounds agreed
-  std::string
-      choice;  ///< the way it was done: lowering, then the library's engine or algorithm for each of its launches
-  std::string trouble;  ///< why there is no figure; empty if there is one
+/// Figures as they are kept, or why there are none.
+struct Measurement : RecordedPrice {
+  std::string trouble;  ///< empty if there are some
 };
-
-/// As it is kept.
-RecordedPrice recorded(const Measurement& found);
 
 /// Which bytes a step works on. Offsets are those of places in one arena, or of weights, or of the caller's inputs.
 struct Binding {
@@ -104,8 +94,10 @@ class Accelerator {
   /// before is any more.
   virtual void expect(std::span<const Call> calls) { (void)calls; }
   virtual Measurement measure(const Call& call) = 0;
-  /// A way that was chosen before, measured once more. Throws EnvironmentError if it cannot be done so.
-  virtual Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) = 0;
+  /// A way that was chosen before, measured once more, with all figures. Throws EnvironmentError if it cannot be done so.
+  virtual Measurement measure_choice(const Call& call, const std::string& choice) = 0;
+  /// Nanoseconds of such a way in these surroundings.
+  virtual double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) = 0;
   /// All ways that there are, each looked at briefly, in no order of merit: for people who want to see what there is.
   virtual std::vector<Measurement> measure_all(const Call& call) { return {measure(call)}; }
   /// Choices that can be run, the most promising first, at most so many; none of them is measured.

@@ -1,12 +1,13 @@
 // Prices of kernels that were measured, by machine and by call: a text that can be compared and merged line by line.
 //
-//   taso prices 3
+//   taso prices 4
 //   machine NVIDIA H200, driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0
-//   3412.5/2911.0/2604.1/4120.9<TAB>0.4<TAB>fused: engine 35<TAB>convolution tf32: ...
+//   3412.5/2411.0/2604.1/4120.9<TAB>0.4<TAB>fused: engine 35<TAB>convolution tf32: ...
 //
-// Nanoseconds (see Surroundings): behind a writer with weights from memory and with weights from the cache, behind itself, and
-// behind a stranger. All but the first may be missing at the end, as they are in files that begin with "taso prices 1" or 2, where
-// a tenth of what a stranger costs is in the others already. Then the spread in percent ("?" behind it where repeated measurements
+// Nanoseconds (see Surroundings): behind a writer, behind itself with weights from the cache, behind itself with weights from
+// memory, and behind a stranger. All but the first may be missing at the end. In files that begin with "taso prices 1", 2 or 3 the
+// second is behind a writer too; where the third is known, it is made of that what it most likely is behind itself. Where the third is
+// not known, the second stays as it is. In 1 and 2 a tenth of what a stranger costs is in both. Then the spread in percent ("?" behind it where repeated measurements
 // did not agree), how it was done, and the call (see text_of). Lines are sorted by call.
 #pragma once
 
@@ -18,14 +19,17 @@
 namespace taso {
 
 struct RecordedPrice {
-  double nanoseconds = 0;
-  double spread = 0;       ///< a part of the median
+  double nanoseconds = 0;  ///< median, behind a writer
+  double spread = 0;       ///< half of the distance between the quartiles, as a part of the median
   bool is_settled = true;  ///< repeated measurements agreed
-  std::string choice;      ///< the way it was done
+  std::string
+      choice;  ///< the way it was done: lowering, then the library's engine or algorithm for each of its launches
   // 0: nobody has measured that
-  double warm_nanoseconds = 0;      ///< with weights from the cache
+  double warm_nanoseconds = 0;      ///< behind itself, with weights from the cache
   double again_nanoseconds = 0;     ///< behind itself
   double stranger_nanoseconds = 0;  ///< behind a kernel with so much code that its own has to be fetched again
+  /// Nothing of it is to be measured any more.
+  bool is_complete() const { return warm_nanoseconds > 0 && again_nanoseconds > 0 && stranger_nanoseconds > 0; }
   bool operator==(const RecordedPrice&) const = default;
 };
 

@@ -20,9 +20,10 @@ class Hash {
   std::size_t state_ = 0;
 };
 
-/// In a network some of a call's code is in the caches of instructions, some is not. This share of what it takes longer where
-/// none is there fits best, among four networks with 16 to 62 different calls (see cost/README.md).
-constexpr double share_of_code = 0.1;
+/// In a network a kernel runs behind others much like it, and some of its code is in the caches of instructions, some is not: it
+/// takes what it takes behind itself, and these shares of what it takes longer where none of its code is there (see
+/// cost/README.md). Where weights come from memory, more code does too.
+constexpr double share_of_code = 0.4, share_of_code_if_warm = 0.2;
 
 Cost rounded(double nanoseconds) {
   return std::min(static_cast<Cost>(std::llround(nanoseconds * 1e3)), highest_kernel_price);
@@ -55,14 +56,14 @@ std::size_t hash_of(const Call& call) {
 }  // namespace
 
 Cost cost_of(const RecordedPrice& price, bool is_warm) {
+  if (price.again_nanoseconds <= 0) return cost_again(price, is_warm);
   const double code = price.stranger_nanoseconds > 0 ? price.stranger_nanoseconds - price.nanoseconds : 0;
-  return rounded((is_warm && price.warm_nanoseconds > 0 ? price.warm_nanoseconds : price.nanoseconds) +
-                 share_of_code * std::max(code, 0.0));
+  return cost_again(price, is_warm) + rounded((is_warm ? share_of_code_if_warm : share_of_code) * std::max(code, 0.0));
 }
 
 Cost cost_again(const RecordedPrice& price, bool is_warm) {
-  const Cost usual = cost_of(price, is_warm);
-  return price.again_nanoseconds > 0 ? std::min(usual, rounded(price.again_nanoseconds)) : usual;
+  if (is_warm && price.warm_nanoseconds > 0) return rounded(price.warm_nanoseconds);
+  return rounded(price.again_nanoseconds > 0 ? price.again_nanoseconds : price.nanoseconds);
 }
 
 RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision)
@@ -117,6 +118,11 @@ std::optional<RecordedPrices::Costs> RecordedPrices::costs_of(const GraphView& v
 std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {
   const std::optional<Costs> costs = costs_of(view, kernel);
   return costs ? std::optional(is_warm_ ? costs->warm : costs->cold) : std::nullopt;
+}
+
+bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) const {
+  const std::optional<Costs> costs = costs_of(view, kernel);
+  return !costs || !costs->is_complete;
 }
 
 Cost RecordedPrices::price_again(const GraphView& view, const Kernel& kernel) const {

@@ -38,6 +38,8 @@ class RecordedPrices : public KernelPrices {
   void learn(const Call& call, const RecordedPrice& price) { learn(call, Costs(price)); }
   /// The price if it was measured.
   std::optional<Cost> measured(const GraphView& view, const Kernel& kernel) const;
+  /// Whether nobody has measured it, or not in all surroundings, as in older files.
+  bool is_incomplete(const GraphView& view, const Kernel& kernel) const;
 
   Precision precision() const { return precision_; }
 
@@ -46,8 +48,11 @@ class RecordedPrices : public KernelPrices {
     Costs(Cost of_cold, Cost of_warm, Cost of_cold_again, Cost of_warm_again)
         : cold(of_cold), warm(of_warm), cold_again(of_cold_again), warm_again(of_warm_again) {}
     explicit Costs(const RecordedPrice& price)
-        : Costs(cost_of(price), cost_of(price, true), cost_again(price), cost_again(price, true)) {}
+        : Costs(cost_of(price), cost_of(price, true), cost_again(price), cost_again(price, true)) {
+      is_complete = price.is_complete();
+    }
     Cost cold, warm, cold_again, warm_again;
+    bool is_complete = true;
   };
   struct Known {
     Call call;

@@ -62,8 +62,11 @@ class CudaAccelerator : public Accelerator {
 
   void expect(std::span<const Call> calls) override { preparations_.expect(calls); }
   Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
-  Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {
-    return tuner().measure_choice(call, choice, surroundings);
+  Measurement measure_choice(const Call& call, const std::string& choice) override {
+    return tuner().measure_choice(call, choice);
+  }
+  double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {
+    return tuner().time_choice(call, choice, surroundings);
   }
   std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
   std::vector<std::string> ways(const Call& call, std::size_t most) override {

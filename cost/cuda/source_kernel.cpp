@@ -29,6 +29,13 @@ std::filesystem::path cache_folder() {
   return {};
 }
 
+/// What goes ahead of every kernel's text. compute-sanitizer takes any copy from block to block of a cluster for an access
+/// beyond the other block; the same bytes, sent word by word, it follows: TASO_SEND_WORDS=1 has them sent so (scripts/sanitize-gpu).
+std::string definitions() {
+  const char* const words = std::getenv("TASO_SEND_WORDS");
+  return words != nullptr && *words == '1' ? "#define TASO_SEND_WORDS\n" : "";
+}
+
 std::string sha256(std::string_view text) {
   Sha256 sum;
   sum.add(text);
@@ -206,12 +213,13 @@ SourceKernels::SourceKernels(int device, int capability)
 SourceKernels::~SourceKernels() = default;
 
 std::vector<char> SourceKernels::compiled(const SourceLaunch& launch) const {
-  if (folder_.empty()) return compile(launch.source, capability_);
-  const std::string key = sha256(fmt::format("compiler {}, sm_{}\n{}", compiler_version(), capability_, launch.source));
+  const std::string source = definitions() + launch.source;
+  if (folder_.empty()) return compile(source, capability_);
+  const std::string key = sha256(fmt::format("compiler {}, sm_{}\n{}", compiler_version(), capability_, source));
   const std::filesystem::path path = folder_ / fmt::format("{}.cubin", key);
   std::vector<char> code = read_entry(path);
   if (code.empty()) {
-    code = compile(launch.source, capability_);
+    code = compile(source, capability_);
     write_entry(path, code);
   }
   return code;

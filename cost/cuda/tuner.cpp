@@ -202,20 +202,31 @@ Measurement Tuner::measure_in_network(const Call& call, std::vector<const Candid
   Measurement result = measure_carefully(finalists, Surroundings());
   std::erase_if(finalists, [&](const Candidate* one) { return one->call.choice != result.choice; });
   using Before = Surroundings::Before;
-  const Surroundings warm{Before::writer, true}, stranger{Before::stranger, false}, itself{Before::itself, false};
-  result.warm_nanoseconds = has_weights(call) ? measure_carefully(finalists, warm).nanoseconds : result.nanoseconds;
+  const Surroundings itself{Before::itself, false}, warm{Before::itself, true}, stranger{Before::stranger, false};
   result.again_nanoseconds = measure_carefully(finalists, itself).nanoseconds;
+  result.warm_nanoseconds =
+      has_weights(call) ? measure_carefully(finalists, warm).nanoseconds : result.again_nanoseconds;
   result.stranger_nanoseconds = measure_carefully(finalists, stranger).nanoseconds;
   return result;
 }
 
-Measurement Tuner::measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) {
+Tuner::Candidate Tuner::candidate_of(const Call& call, const std::string& choice) {
   Candidate candidate{prepare_choice(libraries_, call, {}, choice), 0, 0, ""};
   bench_.set_up(call, candidate.call.scratch_bytes, candidate.call.workspace_bytes());
-  bench_.run(
-      candidate.call);  // some libraries load their kernels when they are launched first, which a capture forbids
+  // Some libraries load their kernels when they are launched first, which a capture forbids.
+  bench_.run(candidate.call);
   candidate.microseconds = std::max(bench_.estimate(candidate.call), least_microseconds);
-  return measure_carefully({&candidate}, surroundings);
+  return candidate;
+}
+
+Measurement Tuner::measure_choice(const Call& call, const std::string& choice) {
+  const Candidate candidate = candidate_of(call, choice);
+  return measure_in_network(call, {&candidate});
+}
+
+double Tuner::time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) {
+  const Candidate candidate = candidate_of(call, choice);
+  return measure_carefully({&candidate}, surroundings).nanoseconds;
 }
 
 std::vector<Measurement> Tuner::measure_all(const Call& call) {

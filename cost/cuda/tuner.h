@@ -26,7 +26,8 @@ class Tuner {
   Tuner(Libraries& libraries, Preparations& preparations, TuningLimits limits = {});
 
   Measurement measure(const Call& call, const Alignments& alignments);
-  Measurement measure_choice(const Call& call, const std::string& choice, const Surroundings& surroundings);
+  Measurement measure_choice(const Call& call, const std::string& choice);
+  double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings);
   /// Every way that was tried, in the order in which it was: first looks, at all of them, however long that takes.
   std::vector<Measurement> measure_all(const Call& call);
 
@@ -39,6 +40,8 @@ class Tuner {
     std::string trouble;
   };
   static std::vector<Candidate> candidates_of(Ways& ways);
+  /// Ready to be measured.
+  Candidate candidate_of(const Call& call, const std::string& choice);
   void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
   Measurement measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings);
 

@@ -55,8 +55,17 @@ __device__ __forceinline__ void make_count(word at, int bytes) {
 __device__ __forceinline__ void before_sending() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 /// Sends bytes to an address of another block, where they are counted at `count`.
 __device__ __forceinline__ void send(word to, word from, int bytes, word count) {
+#ifdef TASO_SEND_WORDS
+  for (int i = 0; i < bytes; i += 16) {
+    word part[4];
+    fetch(part, from + i);
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1,%2,%3,%4}, [%5];" ::"r"(to + i),
+                 "r"(part[0]), "r"(part[1]), "r"(part[2]), "r"(part[3]), "r"(count) : "memory");
+  }
+#else
   asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                "r"(from), "r"(bytes), "r"(count) : "memory");
+#endif
 }
 __device__ __forceinline__ void wait_for_count(word at) {
   word is_complete = 0;

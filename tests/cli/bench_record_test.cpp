@@ -27,13 +27,19 @@ class NoGpu : public Accelerator {
     measured_.push_back(text_of(call));
     Measurement found;
     found.nanoseconds = 1000;
-    found.warm_nanoseconds = 900;
+    found.warm_nanoseconds = 700;
+    found.again_nanoseconds = 800;
+    found.stranger_nanoseconds = 1200;
     found.choice = "guess";
     return found;
   }
-  Measurement measure_choice(const Call& call, const std::string&, const Surroundings&) override {
-    return measure(call);
+  Measurement measure_choice(const Call& call, const std::string& choice) override {
+    if (choice == "forgotten") throw EnvironmentError("no such way");
+    Measurement found = measure(call);
+    found.choice = choice;
+    return found;
   }
+  double time_choice(const Call&, const std::string&, const Surroundings&) override { return 1000; }
   std::vector<std::string> ways(const Call&, std::size_t) override { return {"guess"}; }
   std::unique_ptr<DeviceProgram> load(DeviceSteps) override { throw EnvironmentError("there is none"); }
   DeviceState state() const override { return {}; }
@@ -119,6 +125,28 @@ TEST_CASE("what was recorded is not measured again") {
   CHECK(run(again, folder.path()).measured.empty());
   again.prices = folder.path() / "another.prices";
   CHECK(run(again, folder.path()).measured.size() == first.measured.size());
+}
+
+TEST_CASE("what an older file lacks is measured in the way that it names, if that is still to be had") {
+  const Folder folder;
+  BenchSettings settings = settings_for(folder.path());
+  settings.precisions = {Precision::tf32};
+  const std::vector<std::string> calls = run(settings, folder.path()).measured;
+  REQUIRE(calls.size() > 2);
+  const auto database = [&] {
+    std::ostringstream text;
+    text << std::ifstream(*settings.prices).rdbuf();
+    return PriceDatabase::parse(text.str(), "kept");
+  };
+  PriceDatabase older = database();
+  older.set("None, driver 0", calls[0], {5000, 0, true, "of old"});
+  older.set("None, driver 0", calls[1], {5000, 0, true, "forgotten"});
+  std::ofstream(*settings.prices) << older.text();
+  CHECK(run(settings, folder.path()).measured == std::vector<std::string>{calls[0], calls[1]});
+  const PriceDatabase completed = database();
+  for (const std::string& call : calls) CHECK(completed.find("None, driver 0", call)->is_complete());
+  CHECK(completed.find("None, driver 0", calls[0])->choice == "of old");
+  CHECK(completed.find("None, driver 0", calls[1])->choice == "guess");
 }
 
 TEST_CASE("recording ends when its time is up, says what is left, and goes on from there") {

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from opt_models import floats, model_of, run, save, with_batch_norm, with_identity, with_nothing_to_do
 
-PRICES = "taso prices 3\nmachine {}\n1234.5/1200.0/1100.0/1900.0\t0.5\tfused: engine 3\tconvolution tf32: x\n"
+PRICES = "taso prices 4\nmachine {}\n1234.5/1200.0/1100.0/1900.0\t0.5\tfused: engine 3\tconvolution tf32: x\n"
 
 
 @pytest.fixture
@@ -137,9 +137,9 @@ def test_prices_that_are_only_read_have_to_be_there(taso_bench, taso_opt, source
     assert run(taso_opt, model, "--dry-run", "--budget", "0", "--prices", missing, **home).code == 0
 
 
-@pytest.mark.parametrize("text", ["", "something\n", "taso prices 4\n", "taso prices 1\n1\t1\tx\ty\n",
+@pytest.mark.parametrize("text", ["", "something\n", "taso prices 5\n", "taso prices 1\n1\t1\tx\ty\n",
                                   "taso prices 1\nmachine M\n1\t1\tx\n", "taso prices 1\nmachine M\n-1\t1\tx\ty\n",
-                                  "taso prices 3\nmachine M\n1/1/1/1/1\t1\tx\ty\n",
+                                  "taso prices 4\nmachine M\n1/1/1/1/1\t1\tx\ty\n",
                                   "taso prices 2\nmachine M\n1\t1\tx\tconvolution tf32: float32[1, 2"])
 def test_bad_prices_are_refused(text, taso_bench, tmp_path, home):
     (tmp_path / "bad.prices").write_text(text)

@@ -55,7 +55,7 @@ void measure(Accelerator& device, std::vector<Call> calls, double seconds, const
     const Measurement found = device.measure(call);
     ++done;
     if (!found.trouble.empty()) continue;
-    prices.set(machine, text_of(call), recorded(found));
+    prices.set(machine, text_of(call), found);
   }
   AtomicFile out(file);
   const std::string text = prices.text();

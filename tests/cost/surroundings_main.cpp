@@ -59,7 +59,7 @@ double once_a_run(Accelerator& device, DeviceSteps steps) {
   const Call call = steps.steps[0].call;
   const std::unique_ptr<DeviceProgram> program = device.load(std::move(steps));
   const double whole = median(program->time(200));
-  return whole - device.measure_choice(call, program->choices()[0], {}).nanoseconds * 1e-3;
+  return whole - device.time_choice(call, program->choices()[0], {}) * 1e-3;
 }
 
 void show(Accelerator& device, const std::string& path, const Settings& settings) {
@@ -107,8 +107,7 @@ void show(Accelerator& device, const std::string& path, const Settings& settings
   std::array<double, all_surroundings.size()> sums{};
   for (auto& [text, kind] : kinds) {
     for (std::size_t i = 0; i < all_surroundings.size(); ++i) {
-      const Measurement found = device.measure_choice(kind.call, kind.choice, all_surroundings[i].surroundings);
-      kind.alone[i] = found.nanoseconds * 1e-3;
+      kind.alone[i] = device.time_choice(kind.call, kind.choice, all_surroundings[i].surroundings) * 1e-3;
       sums[i] += kind.alone[i] * static_cast<double>(kind.steps);
     }
   }
