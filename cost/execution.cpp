@@ -292,7 +292,7 @@ class Maker {
         const Plan::Step& step = plan_.steps[execution_.plan_steps[i]];
         task.cost = step.price;
         task.cost_again = step.price_again;
-        if (step.price_again < step.price) task.kind = kind_of(i);
+        if (!steps_.steps[i].host) task.kind = kind_of(i);
         task.share = share_of(step.kernel, step.price);
         task.load = load_of(step.kernel, step.price, precision_);
       }

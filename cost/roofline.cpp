@@ -53,7 +53,8 @@ double Roofline::nanoseconds_of_tiles(const Kernel& kernel) const {
     }
   }
   return best * (gathers_channels(kernel) ? constants_.channels_first : 1.0) *
-         (kernel.has_few_channels ? constants_.few_channels : 1.0);
+         (kernel.has_few_channels ? constants_.few_channels : 1.0) *
+         (element == ElementType::float32 && precision_ == Precision::fp32 ? constants_.unrounded : 1.0);
 }
 
 /// What does not fit into the cache comes from memory, at its peak and no faster.

@@ -34,6 +34,7 @@ struct RooflineConstants {
   double result_bandwidth = h200::result_bandwidth;
   double channels_first = h200::channels_first;
   double few_channels = h200::few_channels;
+  double unrounded = h200::unrounded;
   double direct_operations = h200::direct_operations;
   double direct_wait = h200::direct_wait;
   double weight_wait = h200::weight_wait;

@@ -23,10 +23,27 @@ constexpr Manner at_best{1e6, 1e6, &Task::share};
 /// Loads are of all of a step's time.
 constexpr Manner as_found{0, h200::crossing * 1e3, &Task::load};
 
-/// What it costs behind another one of its lane; `before` is null if there is none.
-Cost cost_behind(const Task* before, const Task& task) {
-  return before != nullptr && task.kind && before->kind == task.kind ? task.cost_again : task.cost;
-}
+/// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
+/// networks took.
+class CodeAtHand {
+ public:
+  /// What a task costs that begins now.
+  Cost cost_of(const Task& task) {
+    if (!task.kind) return task.cost;
+    const auto known = std::find(kinds_.begin(), kinds_.end(), *task.kind);
+    const bool is_at_hand = known != kinds_.end();
+    if (is_at_hand)
+      kinds_.erase(known);
+    else if (kinds_.size() == most)
+      kinds_.erase(kinds_.begin());
+    kinds_.push_back(*task.kind);
+    return is_at_hand ? task.cost_again : task.cost;
+  }
+
+ private:
+  static constexpr std::size_t most = 2;
+  std::vector<std::uint32_t> kinds_;  // the latest last
+};
 
 /// Kernels that run side by side, each as fast as there is room for it.
 class Machine {
@@ -40,8 +57,8 @@ class Machine {
     return shares < 1;
   }
 
-  void start(std::uint32_t task, const Task& what, const Task* before, double delay) {
-    const auto cost = static_cast<double>(cost_behind(before, what));
+  void start(std::uint32_t task, const Task& what, double delay) {
+    const auto cost = static_cast<double>(code_.cost_of(what));
     const double launch = std::min(manner_.launch, cost / 2);
     running_.push_back({task, delay + launch, cost - launch, std::clamp(what.*manner_.part, 0.0, 1.0)});
   }
@@ -81,6 +98,7 @@ class Machine {
     double delay = 0, work = 0, share = 0;
   };
   const Manner& manner_;
+  CodeAtHand code_;
   std::vector<Running> running_;
   double now_ = 0;
 };
@@ -238,12 +256,11 @@ class ListScheduler {
     for (auto chosen = ready_.cbegin(); chosen != looked_at(); ++chosen) {
       const std::uint32_t task = *chosen, lane = lane_for(task);
       if (lane == nobody) continue;
-      const std::uint32_t before = lanes_.last(lane);
       Schedule::Step step = lanes_.add(task, tasks_[task], lane);
       double delay = 0;
       for (const std::uint32_t other : step.after)
         delay = std::max(delay, finished_[other] + at_best.crossing - machine_.now());
-      machine_.start(task, tasks_[task], before == nobody ? nullptr : &tasks_[before], delay);
+      machine_.start(task, tasks_[task], delay);
       running_[lane] = task;
       schedule_.steps.push_back(std::move(step));
       ready_.erase(chosen);
@@ -310,8 +327,7 @@ Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Ma
       if (finished[other] < 0) return;
       delay = std::max(delay, finished[other] + manner.crossing - machine.now());
     }
-    machine.start(step.task, tasks[step.task], at[lane] > 0 ? &tasks[queues[lane][at[lane] - 1]->task] : nullptr,
-                  delay);
+    machine.start(step.task, tasks[step.task], delay);
     is_busy[lane] = true;
     ++at[lane];
   };
@@ -343,9 +359,10 @@ Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Ma
 
 Schedule one_after_the_other(const std::vector<Task>& tasks) {
   Schedule schedule;
+  CodeAtHand code;
   for (std::uint32_t i = 0; i < tasks.size(); ++i) {
     schedule.steps.push_back({i, 0, {}});
-    schedule.predicted += cost_behind(i > 0 ? &tasks[i - 1] : nullptr, tasks[i]);
+    schedule.predicted += code.cost_of(tasks[i]);
   }
   return schedule;
 }

@@ -18,7 +18,7 @@ struct Task {
   bool is_barrier = false;           ///< nothing runs beside it: the host does it
   std::vector<std::uint32_t> needs;  ///< tasks before it, in the list, that have to be done first
   double load = 1;                   ///< of what the GPU gets done at most, while it runs
-  /// Right behind a task of the same kind it costs less, for its code is at hand.
+  /// Soon after a task of the same kind it costs less, for its code is at hand.
   std::optional<std::uint32_t> kind = {};
   Cost cost_again = 0;
 };

@@ -57,6 +57,7 @@ const std::vector<Constant> constants = {
     {"result_bandwidth", &C::result_bandwidth, 5, 127},
     {"channels_first", &C::channels_first, 1, 5},
     {"few_channels", &C::few_channels, 1, 5},
+    {"unrounded", &C::unrounded, 1, 5},
     {"direct_operations", &C::direct_operations, 1000, 33500},
     {"direct_wait", &C::direct_wait, 1, 300},
     {"weight_wait", &C::weight_wait, 1, 1000},
@@ -130,19 +131,24 @@ void show_line(std::string_view name, std::vector<double> errors) {
   const double bias = at(errors, 0.5);
   for (double& error : errors) error = std::abs(error);
   std::sort(errors.begin(), errors.end());
-  fmt::print("  {:24} {:4} calls: median {:5.1f} %, 90 of 100 within {:5.1f} %, typically {:+.1f} %\n", name,
+  fmt::print("  {:30} {:4} calls: median {:5.1f} %, 90 of 100 within {:5.1f} %, typically {:+.1f} %\n", name,
              errors.size(), 100 * at(errors, 0.5), 100 * at(errors, 0.9), 100 * bias);
 }
 
 void show(const char* name, const Samples& samples, const RooflineConstants& candidate) {
   fmt::print("{}: |log(predicted / measured)|\n", name);
   std::map<Kernel::Kind, std::vector<double>> errors;
+  std::map<std::string, std::vector<double>> products;
   std::vector<double> all;
   for (const Sample& sample : samples) {
     all.push_back(error_of(sample, candidate));
     errors[sample.kernel.kind].push_back(all.back());
+    if (sample.kernel.depth > 0)
+      products[fmt::format("products of {} in {}", name_of(sample.kernel.element), name_of(sample.precision))]
+          .push_back(all.back());
   }
   for (auto& [kind, list] : errors) show_line(name_of(kind), std::move(list));
+  for (auto& [what, list] : products) show_line(what, std::move(list));
   show_line("all", std::move(all));
 }
 

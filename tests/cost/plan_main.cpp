@@ -39,6 +39,8 @@ std::unique_ptr<KernelPrices> prices_of(const Settings& settings) {
 void print_lanes(const WholeGraph& view, const Graph& graph, const Plan& laid, const Settings& settings) {
   const Execution execution = make_execution(view, graph, laid, settings.precision);
   const Execution alone = make_execution(view, graph, laid, settings.precision, 1);
+  fmt::print("  one after the other: {:.3f} ms\n",
+             static_cast<double>(one_after_the_other(execution.tasks).predicted) * 1e-9);
   for (const Schedule& schedule : execution.steps.schedules) {
     std::size_t waits = 0;
     for (const Schedule::Step& step : schedule.steps) waits += step.after.size();
