@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bench/agreement.h"
 #include "cli/bench/figures.h"
 #include "cli/bench/gpu_model.h"
 #include "cli/bench/loaded_model.h"
@@ -44,23 +45,20 @@ std::int64_t examples_of(const LoadedModel& loaded) {
   return std::max<std::int64_t>(loaded.inputs[0].extents()[0], 1);
 }
 
-std::vector<Array> reference_of(const LoadedModel& loaded, const BenchSettings& settings) {
+InterpreterOptions reference_options(const BenchSettings& settings) {
   InterpreterOptions options;
   options.threads = settings.jobs;
+  return options;
+}
+
+/// Does it, with the model's name in what it finds wrong with it.
+template <class Do>
+auto naming(const LoadedModel& loaded, Do&& work) {
   try {
-    return interpret(loaded.graph, loaded.inputs, options);
+    return work();
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", loaded.file.string(), error.what()));
   }
-}
-
-void compare_with_reference(BenchFigures& figures, const std::vector<Array>& outputs, const LoadedModel& loaded,
-                            const BenchSettings& settings) {
-  const std::vector<Array> expected = reference_of(loaded, settings);
-  figures.error = 0;
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    figures.error = std::max(*figures.error, relative_error(expected[i], outputs[i]));
-  figures.agrees = *figures.error <= tolerance_of(settings.precision);
 }
 
 void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchSettings& settings,
@@ -74,14 +72,17 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
     ready.push_back(std::make_unique<GpuModel>(loaded.graph, pricing));
     turns.push_back(ready.back().get());
     if (interrupted()) return;
-    ready.back()->prepare(settings.lanes);
+    naming(loaded, [&] { ready.back()->prepare(settings.lanes); });
     BenchFigures& figures = report.models.emplace_back();
     figures.model = loaded.file;
     figures.examples = examples_of(loaded);
     figures.has_inputs_of_first = have_alike_inputs(models.front(), loaded);
     ready.back()->describe(figures);
     const std::vector<Array> outputs = ready.back()->run(loaded.inputs);
-    if (settings.check) compare_with_reference(figures, outputs, loaded, settings);
+    if (settings.check)
+      figures.check = naming(loaded, [&] {
+        return agreement_of(loaded.graph, loaded.inputs, outputs, settings.precision, reference_options(settings));
+      });
   }
   if (interrupted()) return;
   const auto times = time_in_turn(turns, settings.runs.value_or(runs_on_gpu));
@@ -103,7 +104,7 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
   const auto take = [&](std::size_t i) {
     if (interrupted()) return;
     const auto start = std::chrono::steady_clock::now();
-    reference_of(models[i], settings);
+    naming(models[i], [&] { return interpret(models[i].graph, models[i].inputs, reference_options(settings)); });
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     report.models[i].microseconds.push_back(time.count());
   };
@@ -162,7 +163,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
           console.say(Level::result, fmt::format("{}\n{}", on_one_line(one.model.string()), profile_of(one)));
       console.say(Level::result, table_of(report));
       if (settings.json) write_file(*settings.json, json_of(report));
-      for (const BenchFigures& one : report.models) agree = agree && one.agrees;
+      for (const BenchFigures& one : report.models) agree = agree && (!one.check || one.check->agrees);
     }
   }
   if (settings.exported) write_file(*settings.exported, pricing.store().all().text());

@@ -32,6 +32,11 @@ std::string lanes_text(const BenchFigures& one) {
                      time_text(one.lanes.time), time_text(one.predicted.value_or(0)), alone, one.lanes.others);
 }
 
+std::string agreement_text(const Agreement& check) {
+  const std::string alone = check.rounding_error ? fmt::format(", rounding alone {:.1e}", *check.rounding_error) : "";
+  return fmt::format("{} ({:.1e}{})", check.agrees ? "yes" : "NO", check.error, alone);
+}
+
 }  // namespace
 
 double quantile(std::vector<double> numbers, double share) {
@@ -67,13 +72,13 @@ std::string table_of(const BenchReport& report) {
   table.numbers_to = 7;
   for (const BenchFigures& one : report.models) {
     const double median = quantile(one.microseconds, 0.5);
-    table.rows.push_back(
-        {on_one_line(one.model.filename().string()), time_text(median), time_text(quantile(one.microseconds, 0.05)),
-         time_text(quantile(one.microseconds, 0.95)),
-         fmt::format("{:.0f}", static_cast<double>(one.examples) * 1e6 / std::max(median, 1e-9)),
-         one.predicted ? time_text(*one.predicted) : "", one.kernels > 0 ? fmt::format("{}", one.kernels) : "",
-         one.device_bytes > 0 ? bytes_text(static_cast<std::uint64_t>(one.device_bytes)) : "",
-         !one.error ? "not checked" : fmt::format("{} ({:.1e})", one.agrees ? "yes" : "NO", *one.error)});
+    table.rows.push_back({on_one_line(one.model.filename().string()), time_text(median),
+                          time_text(quantile(one.microseconds, 0.05)), time_text(quantile(one.microseconds, 0.95)),
+                          fmt::format("{:.0f}", static_cast<double>(one.examples) * 1e6 / std::max(median, 1e-9)),
+                          one.predicted ? time_text(*one.predicted) : "",
+                          one.kernels > 0 ? fmt::format("{}", one.kernels) : "",
+                          one.device_bytes > 0 ? bytes_text(static_cast<std::uint64_t>(one.device_bytes)) : "",
+                          one.check ? agreement_text(*one.check) : "not checked"});
   }
   std::string text = table.text();
   for (std::size_t i = 1; i < report.models.size(); ++i) {
@@ -165,7 +170,10 @@ std::string json_of(const BenchReport& report) {
     model["arena_bytes"] = one.arena_bytes;
     model["layout"] = one.layout;
     model["on_host"] = one.on_host;
-    if (one.error) model["check"] = {{"agrees", one.agrees}, {"relative_error", *one.error}};
+    if (one.check) {
+      model["check"] = {{"agrees", one.check->agrees}, {"relative_error", one.check->error}};
+      if (one.check->rounding_error) model["check"]["rounding_error"] = *one.check->rounding_error;
+    }
     if (i > 0) {
       const Ratio ratio = ratio_of(report.models[0].microseconds, one.microseconds);
       model["speed_against_first"] = {{"ratio", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};

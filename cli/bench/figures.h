@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/bench/agreement.h"
 #include "cost/accelerator.h"
 #include "cost/precision.h"
 
@@ -27,8 +28,7 @@ struct BenchFigures {
   std::int64_t arena_bytes = 0;   ///< of activations
   std::string layout;
   std::vector<std::string> on_host;  ///< operators without a kernel
-  std::optional<double> error;       ///< the largest relative distance of an output from the reference
-  bool agrees = true;
+  std::optional<Agreement> check;    ///< with the reference; nothing if that was not asked for
   struct Kernel {
     std::string operators, choice;
     double predicted = 0, measured = 0;  ///< microseconds

@@ -1,8 +1,6 @@
 #include "cli/bench/gpu_model.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "cli/interrupt.h"
 #include "cost/h200.h"
@@ -132,28 +130,6 @@ Array random_input(Random& random, ElementType element, const Extents& extents) 
   for (double& value : doubles.mutable_values<double>())
     value = floating ? random.unit() * 2 - 1 : static_cast<double>(random.below(2));
   return doubles.cast(element);
-}
-
-double relative_error(const Array& expected, const Array& actual) {
-  const std::vector<double> x = expected.doubles(), y = actual.doubles();
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-    error += (x[i] - y[i]) * (x[i] - y[i]);
-    norm += x[i] * x[i];
-  }
-  if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
-  return error == 0 ? 0 : std::sqrt(error / std::max(norm, 1e-30));
-}
-
-double tolerance_of(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return 1e-4;
-    case Precision::tf32: return 1e-2;
-    case Precision::fp16: return 3e-2;
-    case Precision::bf16: break;
-  }
-  return 1e-1;
 }
 
 }  // namespace taso

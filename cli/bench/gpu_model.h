@@ -52,9 +52,4 @@ std::vector<std::vector<double>> time_in_turn(const std::vector<GpuModel*>& mode
 /// Moderate numbers.
 Array random_input(Random& random, ElementType element, const Extents& extents);
 
-/// The distance of two arrays of one shape, as a share of the first one's norm.
-double relative_error(const Array& expected, const Array& actual);
-/// How far an output may be from the reference, measured so.
-double tolerance_of(Precision precision);
-
 }  // namespace taso

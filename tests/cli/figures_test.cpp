@@ -1,6 +1,10 @@
 #include "cli/bench/figures.h"
 
+#include <limits>
+#include <tuple>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "tests/catch.h"
 
@@ -15,6 +19,15 @@ std::vector<double> around(double middle) {
   return times;
 }
 
+BenchReport checked(std::optional<Agreement> check) {
+  BenchReport report;
+  BenchFigures& one = report.models.emplace_back();
+  one.model = "model.onnx";
+  one.microseconds = {100};
+  one.check = check;
+  return report;
+}
+
 }  // namespace
 
 TEST_CASE("what differs by less than places in memory do is no difference, however little it scatters", "[figures]") {
@@ -24,4 +37,23 @@ TEST_CASE("what differs by less than places in memory do is no difference, howev
   CHECK_FALSE(ratio_of(around(99.2), around(100)).is_slower());
   CHECK(ratio_of(around(100), around(98)).is_faster());
   CHECK(ratio_of(around(98), around(100)).is_slower());
+}
+
+TEST_CASE("how far outputs are off is told beside how far rounding alone takes them, where that was needed",
+          "[figures]") {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const std::vector<std::tuple<std::optional<Agreement>, std::string, std::string>> cases{
+      {std::nullopt, "not checked", "null"},
+      {Agreement{true, 1e-3, {}}, "yes (1.0e-03)", R"({"agrees":true,"relative_error":0.001})"},
+      {Agreement{true, 0.055, 0.1}, "yes (5.5e-02, rounding alone 1.0e-01)",
+       R"({"agrees":true,"relative_error":0.055,"rounding_error":0.1})"},
+      {Agreement{false, 0.5, 0.01}, "NO (5.0e-01, rounding alone 1.0e-02)",
+       R"({"agrees":false,"relative_error":0.5,"rounding_error":0.01})"},
+      {Agreement{false, infinite, infinite}, "NO (inf, rounding alone inf)",
+       R"({"agrees":false,"relative_error":null,"rounding_error":null})"}};
+  for (const auto& [check, text, json] : cases) {
+    CHECK_THAT(table_of(checked(check)), Catch::Contains(text + "\n"));
+    const auto model = nlohmann::ordered_json::parse(json_of(checked(check)))["models"][0];
+    CHECK(model.value("check", nlohmann::ordered_json()).dump() == json);
+  }
 }

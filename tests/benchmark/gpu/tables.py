@@ -29,8 +29,14 @@ def times(one):
 
 
 def agreement(one):
+    def size(error):
+        return "infinite" if error is None else f"{error:.1e}"  # JSON has no infinity
+
     check = one.get("check")
-    return "not checked" if not check else f"{'yes' if check['agrees'] else '**NO**'}, {check['relative_error']:.1e}"
+    if not check:
+        return "not checked"
+    text = f"{'yes' if check['agrees'] else '**NO**'}, {size(check['relative_error'])}"
+    return text + (f" (rounding alone {size(check['rounding_error'])})" if "rounding_error" in check else "")
 
 
 def benches(folder):

@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import ranking  # noqa: E402
+import tables  # noqa: E402
 
 # Every program is this one: it notes how it was called, and makes up what it is asked for.
 FAKE = r'''#!{python}
@@ -217,3 +218,13 @@ def test_both_orders_are_judged_by_their_own_predictions():
     as_run, alone = ranking.rankings([variant("a", 100, 90, slow_alone), variant("b", 120, 130)])
     assert (as_run.differing, as_run.right) == (1, 1) and (alone.differing, alone.right) == (1, 1)
     assert alone.variants[0].took == 300 and [one.name for one in as_run.variants] == ["a", "b"]
+
+
+@pytest.mark.parametrize("check, text", [
+    (None, "not checked"),
+    ({"agrees": True, "relative_error": 0.001}, "yes, 1.0e-03"),
+    ({"agrees": True, "relative_error": 0.055, "rounding_error": 0.11}, "yes, 5.5e-02 (rounding alone 1.1e-01)"),
+    ({"agrees": False, "relative_error": 1.0, "rounding_error": 0.0}, "**NO**, 1.0e+00 (rounding alone 0.0e+00)"),
+    ({"agrees": False, "relative_error": None, "rounding_error": None}, "**NO**, infinite (rounding alone infinite)")])
+def test_agreement_is_told_with_what_rounding_alone_does(check, text):
+    assert tables.agreement({"check": check} if check else {}) == text

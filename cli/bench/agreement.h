@@ -1,0 +1,32 @@
+// Whether outputs that a device computed are right, though it rounds: they are compared with the reference on the CPU.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cost/precision.h"
+#include "ops/graph.h"
+#include "ops/interpreter.h"
+
+namespace taso {
+
+/// The distance of two arrays of one shape, as a share of the first one's norm; infinite where one is finite and the other not.
+double relative_error(const Array& expected, const Array& actual);
+/// How far an output may be from the reference in any case, measured so.
+double tolerance_of(Precision precision);
+
+/// Of all outputs together.
+struct Agreement {
+  bool agrees = true;
+  double error = 0;  ///< of the output that is farthest off; if some do not agree, of these
+  /// How far off that output would be by rounding alone; only where it is beyond the tolerance and the precision rounds.
+  std::optional<double> rounding_error;
+};
+
+/// Compares outputs with what the program computes from the inputs. An output that is beyond the tolerance of its precision
+/// agrees if rounding alone takes the reference about as far: for that, the reference runs once more. Throws InputError
+/// where it cannot run.
+Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                       Precision precision, const InterpreterOptions& options);
+
+}  // namespace taso
