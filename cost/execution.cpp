@@ -5,6 +5,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cost/hazards.h"
 #include "cost/share.h"
@@ -90,10 +91,16 @@ class Maker {
       if (!is_used) continue;
       const bool is_known = type.shape && std::all_of(type.shape->begin(), type.shape->end(),
                                                       [](const Dim& dim) { return dim.is_static(); });
-      if (!is_known || size_of(type.element) == 0)
-        throw InputError(fmt::format("a result of {} has no size that is known ahead, so that no plan can be run",
-                                     producer_name(PlanValue{i})));
+      if (!is_known || size_of(type.element) == 0) refuse(PlanValue{i});
     }
+  }
+
+  [[noreturn]] void refuse(PlanValue value) const {
+    const Opaque* const opaque = view_.node(view_.producer(value)).as_opaque();
+    if (const std::string obstacle = opaque && opaque->body ? opaque->body->obstacle() : ""; !obstacle.empty())
+      throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
+    throw InputError(fmt::format("a result of {}{} has no size that is known ahead, so that no plan can be run",
+                                 producer_name(value), operands_text(value)));
   }
 
   std::string producer_name(PlanValue value) const {
@@ -102,6 +109,17 @@ class Maker {
     if (const Opaque* opaque = view_.node(node).as_opaque()) return opaque->kind;
     if (const Input* input = view_.node(node).as_input()) return fmt::format("the input '{}'", input->name);
     return "a constant";
+  }
+
+  /// What it is computed from: operands that do not fit have no result, of any size.
+  std::string operands_text(PlanValue value) const {
+    constexpr std::size_t most = 4;
+    std::vector<std::string> types;
+    for (const Value& operand : view_.node(view_.producer(value)).inputs())
+      if (operand) types.push_back(types.size() < most ? text_of(operand.type()) : "…");
+    if (types.empty()) return "";
+    types.resize(std::min(types.size(), most + 1));
+    return fmt::format(" (of {})", fmt::join(types, ", "));
   }
 
   void index_places() {

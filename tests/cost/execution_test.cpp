@@ -191,6 +191,17 @@ class Mover : public OpaqueBody {
   ElementType element_;
 };
 
+/// Cannot be run, or has a result of no size.
+class Obstructed : public Mover {
+ public:
+  explicit Obstructed(std::string obstacle) : Mover({}, ElementType::float32), obstacle_(std::move(obstacle)) {}
+  std::string obstacle() const override { return obstacle_; }
+  std::optional<PlainMovement> movement() const override { return std::nullopt; }
+
+ private:
+  std::string obstacle_;
+};
+
 }  // namespace
 
 TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
@@ -302,4 +313,31 @@ TEST_CASE("equal kernels of different graphs are one call") {
                      "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(2,0) relu(3)",
                      "convolution tf32: float32[1,4,8,8] *float32[4,4,3,3] float32[1,4,8,8] -> float32[1,4,8,8]: "
                      "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(3,2) relu(4)"});
+}
+
+TEST_CASE("a result without a size is refused, with what it would be computed from or why it cannot be") {
+  const auto refusal = [](const std::string& obstacle, std::size_t operands) {
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    const Value wide = graph.pool->input("wide", {ElementType::float32, shape_of({1, 32, 4, 4})});
+    const Value narrow = graph.pool->input("narrow", {ElementType::float32, shape_of({32})});
+    graph.inputs = {wide, narrow};
+    std::vector<Value> read(operands, narrow);
+    if (operands > 0) read[0] = wide;
+    Opaque opaque{"Odd", 0, {Type{ElementType::float32, std::nullopt}}, std::make_shared<Obstructed>(obstacle)};
+    graph.outputs = {graph.pool->add_opaque(std::move(opaque), read).output()};
+    const WholeGraph view(graph);
+    try {
+      make_execution(view, graph, plan(view, Roofline()), Precision::fp32);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string unknown = " has no size that is known ahead, so that no plan can be run";
+  CHECK(refusal("", 0) == "a result of Odd" + unknown);
+  CHECK(refusal("", 2) == "a result of Odd (of float32[1, 32, 4, 4], float32[32])" + unknown);
+  CHECK(refusal("", 9) ==
+        "a result of Odd (of float32[1, 32, 4, 4], float32[32], float32[32], float32[32], …)" + unknown);
+  CHECK(refusal("control flow", 2) == "cannot run Odd: control flow");
 }
