@@ -371,8 +371,12 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
     for (std::size_t i = 0; i < view_.users(result); ++i) {
       const PlanNode user = view_.user(result, i);
       if (is_role(view_, user, Role::transpose)) nodes.add(user);
+      if (!is_element_wise(user)) continue;
+      const Segment& last = last_segment(user);
       // What uses it more than once goes along with it, or does not.
-      if (view_.users(result) > 1 && is_element_wise(user)) nodes.add(last_segment(user).head());
+      if (view_.users(result) > 1) nodes.add(last.head());
+      // What comes in beside what works on a product may keep that from going with it.
+      add_products(last.tail(), longest_branching_epilogue, nodes);
     }
   }
 }
