@@ -41,7 +41,7 @@ inline constexpr double least_run = 1000;
 // Fitted to what 12 networks took in lanes, of what they took one after the other; see cost/README.md. Bytes a nanosecond, of
 // the whole device, at which kernels that run side by side are in one another's way: what tiles of a product fetch, activations,
 // weights.
-inline constexpr double beside_tiles = 4000;
+inline constexpr double beside_tiles = 5000;
 inline constexpr double beside_activations = 900;
 inline constexpr double beside_weights = 2200;
 /// Nanoseconds that a kernel waits for another lane, in addition.
@@ -57,41 +57,41 @@ inline constexpr double gain_in_lanes = 0.85;
 
 // Nanoseconds that a kernel of a kind takes if it has next to nothing to do: being launched behind another, filling its
 // pipeline, writing its result.
-inline constexpr double least_convolution = 930;
-inline constexpr double least_channels_first = 2294;
-inline constexpr double least_direct = 1106;
-inline constexpr double least_matmul = 1029;
-inline constexpr double least_element_wise = 824;
-inline constexpr double least_pooling = 918;
+inline constexpr double least_convolution = 940;
+inline constexpr double least_channels_first = 2312;
+inline constexpr double least_direct = 1110;
+inline constexpr double least_matmul = 1034;
+inline constexpr double least_element_wise = 820;
+inline constexpr double least_pooling = 915;
 inline constexpr double least_rows = 1091;
-inline constexpr double least_copy = 1036;
+inline constexpr double least_copy = 1032;
 
 // Products: nanoseconds that go by for each 32 of depth of a tile, however small it is, and for each time that the depth is
 // halved among blocks, whose sums then have to meet; bytes a nanosecond of factors that one multiprocessor gets from the cache,
 // and of results that it hands on.
-inline constexpr double slab_wait = 301;
-inline constexpr double meeting = 189;
+inline constexpr double slab_wait = 299;
+inline constexpr double meeting = 187;
 inline constexpr double tile_bandwidth = 175;
-inline constexpr double result_bandwidth = 14.4;
+inline constexpr double result_bandwidth = 14.6;
 // How many times as long these take if channels come first, if there are too few of them to be fetched 16 bytes at a time, and if
 // float32 is not rounded to TF32.
-inline constexpr double channels_first = 3.02;
+inline constexpr double channels_first = 3.03;
 inline constexpr double few_channels = 1.56;
 inline constexpr double unrounded = 1.45;
 // Convolutions of small groups, done without tiles: multiplications and additions a nanosecond, and nanoseconds for each step of
 // depth, which are done one after the other.
-inline constexpr double direct_operations = 5044;
-inline constexpr double direct_wait = 47.9;
+inline constexpr double direct_operations = 5068;
+inline constexpr double direct_wait = 47.8;
 
 // Nanoseconds until the first weights come from memory; bytes a nanosecond of weights, most of whose time goes by while other
 // things are waited for, and of activations, which mostly lie in the cache.
-inline constexpr double weight_wait = 191;
-inline constexpr double weight_rate = 18710;
-inline constexpr double activation_rate = 6324;
+inline constexpr double weight_wait = 173;
+inline constexpr double weight_rate = 17694;
+inline constexpr double activation_rate = 6289;
 
 // Other arithmetic: operations a nanosecond of the whole device, and nanoseconds for each operation that an element has to wait
 // for.
-inline constexpr double operations = 16293;
-inline constexpr double chain_wait = 2.49;
+inline constexpr double operations = 16432;
+inline constexpr double chain_wait = 2.82;
 
 }  // namespace taso::h200

@@ -23,7 +23,7 @@ class Hash {
 /// In a network a kernel runs behind others much like it, and some of its code is in the caches of instructions, some is not: it
 /// takes what it takes behind itself, and these shares of what it takes longer where none of its code is there (see
 /// cost/README.md). Where weights come from memory, more code does too.
-constexpr double share_of_code = 0.32, share_of_code_if_warm = 0.25;
+constexpr double share_of_code = 0.3, share_of_code_if_warm = 0.25;
 
 Cost rounded(double nanoseconds) {
   return std::min(static_cast<Cost>(std::llround(nanoseconds * 1e3)), highest_kernel_price);

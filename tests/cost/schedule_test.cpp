@@ -2,6 +2,7 @@
 #include "cost/schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -145,18 +146,24 @@ TEST_CASE("one after the other takes what all take together") {
   }
 }
 
-TEST_CASE("a step right behind one of its kind in its lane costs less") {
-  std::vector<Task> tasks(6, {10 * microsecond, 1, false, {}});
-  for (Task& task : tasks) task.cost_again = 6 * microsecond;
-  for (const std::uint32_t i : {0U, 1U, 2U, 5U}) tasks[i].kind = 7;
+TEST_CASE("a step costs less if it was one of the last two kinds") {
+  std::vector<Task> tasks(9, {10 * microsecond, 1, false, {}});
+  const std::array<std::uint32_t, 9> kinds{1, 1, 2, 1, 2, 3, 1, 2, 2};
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].cost_again = 6 * microsecond;
+    tasks[i].kind = kinds[i];
+  }
   const Schedule schedule = one_after_the_other(tasks);
-  CHECK(schedule.predicted == (10 + 6 + 6 + 10 + 10 + 10) * microsecond);
+  CHECK(schedule.predicted == (10 + 6 + 10 + 6 + 6 + 10 + 10 + 10 + 6) * microsecond);
   CHECK(std::abs(play(tasks, schedule) - schedule.predicted) <= 1);
   for (Task& task : tasks) task.kind = 7;
-  CHECK(one_after_the_other(tasks).predicted == (10 + 5 * 6) * microsecond);
+  CHECK(one_after_the_other(tasks).predicted == (10 + 8 * 6) * microsecond);
   const Schedule beside = in_lanes(tasks, {2, 0});  // each fills the GPU
   CHECK(std::abs(play(tasks, beside) - beside.predicted) <= 1);
-  CHECK(beside.predicted <= (10 + 10 + 4 * 6) * microsecond);
+  CHECK(beside.predicted <= (10 + 10 + 7 * 6) * microsecond);
+  // What has no kind is by itself, and takes no place from others.
+  tasks[1].kind.reset();
+  CHECK(one_after_the_other(tasks).predicted == (10 + 10 + 7 * 6) * microsecond);
 }
 
 TEST_CASE("small kernels gain by running side by side, those that fill the GPU do not, nor does a chain") {
