@@ -115,7 +115,7 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
 
 void Pricing::add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const {
   for (const Plan::Step& step : laid.steps) {
-    if (!can_be_called(view, step.kernel, times_->precision()) || !times_->is_incomplete(view, step.kernel)) continue;
+    if (!can_be_called(view, step.kernel) || !times_->is_incomplete(view, step.kernel)) continue;
     Call call = call_of(view, step.kernel, times_->precision()).call;
     const std::string text = text_of(call);
     missing.try_emplace(text, MissingCall{std::move(call), 0}).first->second.predicted += step.price;

@@ -8,6 +8,7 @@
 
 #include "cost/added_bias.h"
 #include "cost/gelu_steps.h"
+#include "cost/plain_functions.h"
 #include "ops/error.h"
 #include "ops/operator_text.h"
 
@@ -296,10 +297,20 @@ class CallMaker {
   }
 
   void opaque() {
-    if (can_be_called(view_, kernel_, precision_)) return moved();
+    if (const auto function = function_of(view_, kernel_.main)) return compute(*function);
+    if (can_be_called(view_, kernel_)) return moved();
     for (std::size_t i = 0; i < view_.operands(kernel_.main); ++i)
       if (view_.operand(kernel_.main, i) != no_plan_value) read(kernel_.main, view_.operand(kernel_.main, i));
     for (const PlanValue value : kernel_.written) write({value, false});
+  }
+
+  void compute(const PlainFunction& function) {
+    placed_.call.kind = Kernel::Kind::element_wise;
+    Call::Function& call = placed_.call.function.emplace(Call::Function{function, {}});
+    for (std::size_t i = 0; i < view_.operands(kernel_.main); ++i)
+      if (const PlanValue value = view_.operand(kernel_.main, i); value != no_plan_value)
+        call.operands.push_back(read(kernel_.main, value));
+    write({view_.result(kernel_.main, 0), false});
   }
 
   void moved() {
@@ -353,24 +364,17 @@ std::string text_of(const Call::Piece& piece) {
 
 }  // namespace
 
-bool can_be_called(const GraphView& view, const Kernel& kernel, Precision precision) {
-  if (kernel.kind != Kernel::Kind::opaque) return true;
+bool can_be_called(const GraphView& view, const Kernel& kernel) {
+  if (kernel.kind != Kernel::Kind::opaque || function_of(view, kernel.main)) return true;
   const Opaque* const opaque = view.opaque(kernel.main);
   const auto movement = opaque != nullptr && opaque->body ? opaque->body->movement() : std::nullopt;
   if (!movement || view.results(kernel.main) < 1 || view.result(kernel.main, 0) == no_plan_value) return false;
-  // Of these types device code knows what the interpreter makes of every value.
-  const auto has_type = [&](PlanValue value, std::initializer_list<ElementType> types) {
-    if (value == no_plan_value || view.extents(value) == nullptr) return false;
-    return std::find(types.begin(), types.end(), stored(view.element(value), precision)) != types.end();
+  const auto has_size = [&](PlanValue value) {
+    return value != no_plan_value && view.extents(value) != nullptr && size_of(view.element(value)) > 0;
   };
   const PlanValue result = view.result(kernel.main, 0);
-  if (movement->kind == PlainMovement::Kind::cast) {
-    // To whole numbers is left to the host: it saturates, and knows NaN.
-    return view.operands(kernel.main) == 1 &&
-           has_type(result, {ElementType::float32, ElementType::float16, ElementType::bfloat16}) &&
-           has_type(view.operand(kernel.main, 0), {ElementType::float32, ElementType::float16, ElementType::bfloat16,
-                                                   ElementType::int32, ElementType::int64, ElementType::boolean});
-  }
+  if (movement->kind == PlainMovement::Kind::cast)
+    return view.operands(kernel.main) == 1 && has_size(view.operand(kernel.main, 0)) && has_size(result);
   if (view.operands(kernel.main) != 2) return false;
   const PlanValue data = view.operand(kernel.main, 0), indices = view.operand(kernel.main, 1);
   if (movement->kind == PlainMovement::Kind::expand) {
@@ -381,7 +385,8 @@ bool can_be_called(const GraphView& view, const Kernel& kernel, Precision precis
       if (from[i] != 1 && from[i] != to[to.size() - from.size() + i]) return false;
     return true;
   }
-  if (!has_type(indices, {ElementType::int32, ElementType::int64}) || view.extents(data) == nullptr) return false;
+  if (!has_size(indices) || view.extents(data) == nullptr) return false;
+  if (view.element(indices) != ElementType::int32 && view.element(indices) != ElementType::int64) return false;
   const auto rank = static_cast<std::int64_t>(view.extents(data)->size());
   return movement->axis >= -rank && movement->axis < rank && size_of(view.element(data)) > 0;
 }
@@ -400,6 +405,9 @@ std::string text_of(const Call& call) {
     text += fmt::format(" {}({})", text_of(step.op), fmt::join(step.operands, ","));
   for (const Call::Piece& piece : call.pieces) text += " " + text_of(piece);
   if (call.gather_axis) text += fmt::format(" gather {}", *call.gather_axis);
+  if (call.function)
+    text += fmt::format(" {}[axis={}]({})", name_of(call.function->what.kind), call.function->what.axis,
+                        fmt::join(call.function->operands, ","));
   if (call.results.size() > 1) text += fmt::format(" = {}", fmt::join(call.results, ","));
   return text;
 }

@@ -49,6 +49,13 @@ struct Call {
   std::vector<Piece> pieces;           ///< of a copy that is no padding
   /// Of a copy that takes parts of what is read first along this axis: which ones, says what is read second. All are dense.
   std::optional<std::int64_t> gather_axis;
+  /// Of an element-wise call without steps: its types need not be one. It writes one result.
+  struct Function {
+    PlainFunction what;  ///< an axis is counted from the front
+    std::vector<std::uint32_t> operands;
+    bool operator==(const Function&) const = default;
+  };
+  std::optional<Function> function;
   bool operator==(const Call&) const = default;
 };
 
@@ -69,11 +76,11 @@ struct PlacedCall {
 /// steps stand behind what they need; of the operands of a sum or product, what is computed here comes first and weights come
 /// last. A bias that is added to a convolution is its third operand (see added_bias.h), a vector, whatever the rank of the value.
 /// Of an opaque kernel it has the operands only; operands that it leaves out are missing.
-/// If only data is moved or cast there (see can_be_called), the call is a copy.
+/// If only data is moved or cast there (see can_be_called), the call is a copy; if it is a plain function, element-wise.
 PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precision);
 
 /// Whether a kernel is one of ours, or an opaque one that a device can do as well.
-bool can_be_called(const GraphView& view, const Kernel& kernel, Precision precision);
+bool can_be_called(const GraphView& view, const Kernel& kernel);
 
 /// One line that says all of it: the same text, the same call.
 std::string text_of(const Call& call);

@@ -430,7 +430,7 @@ void Fusion::affected_by_layout(PlanValue changed, Affected& nodes) const {
     const PlanNode user = view_.user(changed, i);
     if (view_.is_free(user)) continue;
     affected(user, nodes);
-    const std::optional<Role> role = role_of(view_, user);
+    const std::optional<Role> role = role_of_kernel(view_, user);
     if (role != Role::element_wise && role != Role::concat && role != Role::copy && !only_moves(view_, user)) continue;
     for (std::size_t j = 0; j < view_.results(user); ++j)
       if (view_.result(user, j) != no_plan_value) affected_by_layout(view_.result(user, j), nodes);

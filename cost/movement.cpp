@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/plain_functions.h"
+
 namespace taso {
 namespace {
 
@@ -225,6 +227,11 @@ std::optional<Role> role_of(const GraphView& view, PlanNode node) {
   return op ? std::optional(role_of(*op)) : std::nullopt;
 }
 
+std::optional<Role> role_of_kernel(const GraphView& view, PlanNode node) {
+  const std::optional<Role> role = role_of(view, node);
+  return !role && function_of(view, node) ? Role::element_wise : role;
+}
+
 Strides packed(const Extents& extents, Layout layout) {
   Strides strides(extents.size(), 1);
   std::int64_t next = 1;
@@ -254,13 +261,14 @@ bool is_image(const GraphView& view, PlanValue value) {
   if (view.is_free(producer)) {
     image = view.is_image_on_border(value);
   } else {
-    switch (role_of(view, producer).value_or(Role::constant)) {
+    switch (role_of_kernel(view, producer).value_or(Role::constant)) {
       case Role::convolution:
       case Role::pooling: image = true; break;
       case Role::element_wise:
       case Role::concat:
         for (std::size_t i = 0; i < view.operands(producer) && !image; ++i) {
           const PlanValue operand = view.operand(producer, i);
+          if (operand == no_plan_value) continue;
           image = !view.is_weight(operand) && view.extents(operand)->size() == extents->size() &&
                   (role_of(view, producer) == Role::concat || *view.extents(operand) == *extents) &&
                   is_image(view, operand);
@@ -280,7 +288,7 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
   const Extents& extents = *view.extents(value);
   const bool rows = is_dense(extents, strides);
   if (rows && (view.layout() == Layout::channels_first || is_layout_free(extents))) return true;
-  const std::optional<Role> role = role_of(view, node);
+  const std::optional<Role> role = role_of_kernel(view, node);
   if (!role || view.is_free(node)) return rows;
   switch (*role) {
     case Role::element_wise:

@@ -22,6 +22,8 @@ PlanNode only_user(const GraphView& view, PlanValue value);
 
 /// Null-safe: opaque nodes, inputs and constants have none.
 std::optional<Role> role_of(const GraphView& view, PlanNode node);
+/// The same, but operators that we do not model and do element by element have the role of those that we do.
+std::optional<Role> role_of_kernel(const GraphView& view, PlanNode node);
 
 /// How far apart, in elements, neighbours along each axis lie.
 using Strides = std::vector<std::int64_t>;

@@ -50,6 +50,11 @@ std::size_t hash_of(const Call& call) {
     hash.add_all(piece.from_strides);
   }
   hash.add(static_cast<std::size_t>(call.gather_axis.value_or(-1)));
+  if (call.function) {
+    hash.add(static_cast<std::size_t>(call.function->what.kind));
+    hash.add(static_cast<std::size_t>(call.function->what.axis));
+    hash.add_all(call.function->operands);
+  }
   return hash.value();
 }
 
@@ -111,7 +116,7 @@ std::optional<RecordedPrices::Costs> RecordedPrices::costs_of(const GraphView& v
   for (const auto* values : {&kernel.read, &kernel.written})
     for (const PlanValue value : *values)
       if (value == no_plan_value || view.extents(value) == nullptr) return std::nullopt;
-  if (!can_be_called(view, kernel, precision_)) return std::nullopt;
+  if (!can_be_called(view, kernel)) return std::nullopt;
   return look_up(call_of(view, kernel, precision_).call);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cost/call.h"
+#include "cost/plain_functions.h"
 
 namespace taso {
 namespace {
@@ -85,9 +86,9 @@ double Roofline::nanoseconds_of_kind(const Kernel& kernel, Kernel::Kind kind, do
 }
 
 Cost Roofline::price(const GraphView& view, const Kernel& kernel) const {
-  // A device can do some of what we do not model: it only moves data.
-  const bool is_copy = kernel.kind == Kernel::Kind::opaque && can_be_called(view, kernel, precision_);
-  return price(kernel, is_copy ? Kernel::Kind::copy : kernel.kind);
+  // A device can do some of what we do not model: it works element by element, or only moves data.
+  if (kernel.kind != Kernel::Kind::opaque || !can_be_called(view, kernel)) return price(kernel, kernel.kind);
+  return price(kernel, function_of(view, kernel.main) ? Kernel::Kind::element_wise : Kernel::Kind::copy);
 }
 
 Cost Roofline::price(const Kernel& kernel, Kernel::Kind kind) const {

@@ -16,6 +16,7 @@
 
 #include "ops/array.h"
 #include "ops/operator.h"
+#include "ops/plain_function.h"
 
 namespace taso {
 
@@ -79,6 +80,9 @@ class OpaqueBody {
   /// Whether the other does the same thing, to the letter.
   virtual bool same(const OpaqueBody& other) const = 0;
   virtual std::optional<PlainMovement> movement() const { return std::nullopt; }
+  virtual std::optional<PlainFunction> function() const { return std::nullopt; }
+  /// Whether it can be run, and equal operands give equal results every time.
+  virtual bool is_deterministic() const { return false; }
   /// Places of operands, of this and of the other, that must hold equal values for both to do the same, whatever the values
   /// are called; nothing if they differ in anything else.
   using OperandPairs = std::vector<std::pair<std::size_t, std::size_t>>;

@@ -102,10 +102,28 @@ std::string begin_text(const Plan& plan, bool is_written) {
   return offset == 0 ? base : fmt::format("{} + {}ll", base, offset);
 }
 
+/// A whole number is the nearest one towards 0 that its type has; what is no number becomes 0.
+constexpr std::string_view saturating = R"(template <class T>
+__device__ inline T saturated(real x, real begin, real end, T least, T most) {
+  return x != x ? T(0) : x <= begin ? least : x >= end ? most : static_cast<T>(x);
+}
+)";
+
+bool saturates(ElementType from, ElementType to) { return is_floating(from) && is_integer(to); }
+
 std::string converted(const Plan& plan, const std::string& element) {
-  return plan.accesses[0].element == plan.accesses[1].element
-             ? element
-             : fmt::format("put<{}>(get({}))", type_text(plan.accesses[1].element), element);
+  const ElementType from = plan.accesses[0].element, to = plan.accesses[1].element;
+  if (from == to) return element;
+  if (!saturates(from, to)) return fmt::format("put<{}>(get({}))", type_text(to), element);
+  // The ends are powers of two, which every floating type has.
+  const std::size_t bits = 8 * size_of(to);
+  if (is_signed_integer(to))
+    return fmt::format(
+        "saturated<{0}>(get({1}), -0x1p{2}f, 0x1p{2}f, static_cast<{0}>(1ull << {2}), "
+        "static_cast<{0}>((1ull << {2}) - 1))",
+        type_text(to), element, bits - 1);
+  return fmt::format("saturated<{0}>(get({1}), 0.0f, 0x1p{2}f, static_cast<{0}>(0), static_cast<{0}>(~0ull))",
+                     type_text(to), element, bits);
 }
 
 void write_plain(Code& code, const Plan& plan, const std::string& block_number, std::int64_t block) {
@@ -232,7 +250,10 @@ SourceLaunch pieces_source(const Call& call, std::int64_t multiprocessors) {
     first += plan.blocks;
   }
   code.close();
-  launch.source = prelude(arithmetic_of(call)) + code.text();
+  const bool is_rounded = std::any_of(plans.begin(), plans.end(), [](const Plan& plan) {
+    return saturates(plan.accesses[0].element, plan.accesses[1].element);
+  });
+  launch.source = prelude(arithmetic_of(call)) + std::string(is_rounded ? saturating : "") + code.text();
   return launch;
 }
 

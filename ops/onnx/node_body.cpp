@@ -51,6 +51,20 @@ class NodeBody final : public OpaqueBody {
       if (attribute.name() == "axis") gather.axis = attribute.i();
     return gather;
   }
+  std::optional<PlainFunction> function() const override {
+    if (!is_default_domain(node_->domain()) || opset_ < 7) return std::nullopt;
+    const auto kind = plain_function_named(node_->op_type());
+    if (!kind) return std::nullopt;
+    PlainFunction function{*kind};
+    for (const auto& attribute : node_->attribute()) {
+      if (attribute.name() == "axis") function.axis = attribute.i();
+      // Scales of blocks, and quotients that are rounded to fewer bits, are left to the host.
+      if ((attribute.name() == "block_size" || attribute.name() == "precision") && attribute.i() != 0)
+        return std::nullopt;
+    }
+    return function;
+  }
+  bool is_deterministic() const override { return taso::is_deterministic(*node_, opset_); }
   bool same(const OpaqueBody& other) const override {
     const auto* node = dynamic_cast<const NodeBody*>(&other);
     return node != nullptr && node->opset_ == opset_ && node->node_->op_type() == node_->op_type() &&

@@ -74,7 +74,7 @@ void print_plan(const std::string& path, const Settings& settings) {
              counts);
   std::map<std::string, std::size_t> on_host;
   for (const Plan::Step& step : laid.steps)
-    if (!can_be_called(view, step.kernel, settings.precision)) ++on_host[view.opaque(step.kernel.main)->kind];
+    if (!can_be_called(view, step.kernel)) ++on_host[view.opaque(step.kernel.main)->kind];
   std::string names;
   for (const auto& [name, count] : on_host) names += fmt::format("  {} {}", count, name);
   if (!names.empty()) fmt::print("  on the host:{}\n", names);

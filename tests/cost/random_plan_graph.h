@@ -4,6 +4,7 @@
 
 #include "cost/graph_view.h"
 #include "ops/random.h"
+#include "tests/cost/plain_body.h"
 #include "tests/ops/random_graph.h"
 
 namespace taso {
@@ -22,6 +23,23 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   const Value full = constant("full", {4, 4, 3, 3}), deep = constant("deep", {4, 1, 3, 3}), vec = constant("vec", {4}),
               image = constant("image", {1, 4, 1, 1}), column = constant("column", {4, 1, 1}),
               matrix = constant("matrix", {4, 4});
+  // Steps so small that what is rounded to the next one makes no difference to those who compare.
+  const Value step = pool.constant("step", {ElementType::float32, Shape{}},
+                                   std::make_shared<HeldWeight>(Array::scalar(0x1p-9F))),
+              steps_of_slices = pool.constant(
+                  "steps", {ElementType::float32, shape_of({4})},
+                  std::make_shared<HeldWeight>(Array::of<float>({4}, {0x1p-9F, 0x1p-8F, 0x1.5p-9F, 0x1p-9F}))),
+              zero = pool.constant("zero", {ElementType::int16, Shape{}},
+                                   std::make_shared<HeldWeight>(Array::scalar(std::int16_t{5}))),
+              zeros = pool.constant("zeros", {ElementType::int16, shape_of({4})},
+                                    std::make_shared<HeldWeight>(Array::of<std::int16_t>({4}, {0, 3, -700, 9})));
+  std::vector<std::int8_t> few;
+  for (std::size_t i = 0; i < 4 * 4 * 3 * 3; ++i) few.push_back(static_cast<std::int8_t>(i * 37 % 255 - 127));
+  const Value made = apply_plain(  // a filter that is computed ahead
+      pool, {PlainFunction::Kind::dequantise, 0}, full.type(),
+      {pool.constant("few", {ElementType::int8, full.shape()},
+                     std::make_shared<HeldWeight>(Array::of<std::int8_t>({4, 4, 3, 3}, few))),
+       steps_of_slices});
   std::vector<Value> values;
   for (const char* name : {"x", "y"}) values.push_back(pool.input(name, type));
   graph.inputs = values;
@@ -33,8 +51,8 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   for (std::size_t i = 0; i < steps; ++i) {
     const Value x = some();
     Value result;
-    switch (random.below(22)) {
-      case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, full}); break;
+    switch (random.below(24)) {
+      case 0: result = pool.apply(op::Conv{one, one, pads, 1}, {x, random.chance(0.3) ? made : full}); break;
       case 1: result = pool.apply(op::Conv{one, one, pads, 4}, {x, deep, vec}); break;
       case 2: result = pool.apply(op::MatMul{}, {x, some()}); break;
       case 3: result = pool.apply(op::MatMul{}, {x, matrix}); break;
@@ -117,6 +135,26 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         if (random.chance(0.3)) result = pool.apply(op::Add{}, {result, random.chance(0.5) ? product : some()});
         break;
       }
+      case 20: {  // few bits, and back
+        using Kind = PlainFunction::Kind;
+        const bool by_slices = random.chance(0.5);
+        const auto axis = static_cast<std::int64_t>(1 + random.below(3)) - (random.chance(0.5) ? 4 : 0);
+        const auto operands = [&](const Value& value) {
+          return std::vector{value, by_slices ? steps_of_slices : step, by_slices ? zeros : zero};
+        };
+        const Value quantised =
+            apply_plain(pool, {Kind::quantise, axis}, {ElementType::int16, type.shape}, operands(x));
+        result = apply_plain(pool, {Kind::dequantise, axis}, type, operands(quantised));
+        break;
+      }
+      case 21: {  // the smaller of both
+        const Value other = random.chance(0.5) ? (random.chance(0.5) ? image : column) : some();
+        using Kind = PlainFunction::Kind;
+        const Value is_less = apply_plain(pool, {random.chance(0.5) ? Kind::less : Kind::less_or_equal, 0},
+                                          {ElementType::boolean, type.shape}, {x, other});
+        result = apply_plain(pool, {Kind::choose, 0}, type, {is_less, x, other});
+        break;
+      }
       default: {
         const Value mean = pool.apply(op::ReduceMean{{3}, true}, {x});
         result = pool.apply(op::Mul{}, {x, random.chance(0.5) ? pool.apply(op::Sigmoid{}, {mean}) : mean});
@@ -145,6 +183,7 @@ class ChangingGraph : public GraphView {
   void set_output(PlanValue value, bool output) { outputs_[place(value)] = output; }
 
   const Operator* op(PlanNode node) const override { return view_.op(node); }
+  const Opaque* opaque(PlanNode node) const override { return view_.opaque(node); }
   bool is_free(PlanNode node) const override { return view_.is_free(node); }
   std::size_t operands(PlanNode node) const override { return view_.operands(node); }
   PlanValue operand(PlanNode node, std::size_t index) const override { return operands_[place(node)][index]; }

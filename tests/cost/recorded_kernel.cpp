@@ -6,6 +6,7 @@
 #include "cost/movement.h"
 #include "ops/error.h"
 #include "ops/operator_text.h"
+#include "ops/plain_function.h"
 
 namespace taso {
 namespace {
@@ -48,6 +49,8 @@ class Parser {
       pieces();
     } else if (lexer_.accept_word("gather")) {
       gather();
+    } else if (lexer_.at_name() && plain_function_named(lexer_.peek().text)) {
+      function();
     } else {
       steps();
     }
@@ -126,6 +129,12 @@ class Parser {
     kernel_.element = written_[0].type.element;
     for (const Operand& operand : read_)
       (operand.is_weight ? kernel_.weight_bytes : kernel_.bytes) += std::min(operand.bytes(), written_[0].bytes());
+    kernel_.bytes += written_[0].bytes();
+  }
+
+  void function() {
+    kernel_.element = written_[0].type.element;
+    for (const Operand& operand : read_) (operand.is_weight ? kernel_.weight_bytes : kernel_.bytes) += operand.bytes();
     kernel_.bytes += written_[0].bytes();
   }
 

@@ -34,7 +34,7 @@ void add_calls(const std::string& path, Precision precision, std::set<std::strin
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
     const WholeGraph view(graph, {}, layout);
     for (const Plan::Step& step : plan(view, Roofline(precision)).steps) {
-      if (!can_be_called(view, step.kernel, precision)) continue;
+      if (!can_be_called(view, step.kernel)) continue;
       Call call = call_of(view, step.kernel, precision).call;
       if (known.insert(text_of(call)).second) calls.push_back(std::move(call));
     }

@@ -309,6 +309,54 @@ void add_padding(Random& random, Call& call, ElementType element) {
 
 }  // namespace
 
+RandomCall random_plain_function(Random& random) {
+  using enum ElementType;
+  using Kind = PlainFunction::Kind;
+  static const std::vector<Kind> kinds{Kind::equal,    Kind::less,     Kind::less_or_equal, Kind::greater,
+                                       Kind::both,     Kind::either,   Kind::one_of_two,    Kind::greater_or_equal,
+                                       Kind::negate,   Kind::choose,   Kind::choose,        Kind::quantise,
+                                       Kind::quantise, Kind::quantise, Kind::dequantise,    Kind::dequantise};
+  RandomCall made;
+  Call& call = made.call;
+  const Kind kind = random.pick(kinds);
+  const Extents extents = random_extents(random, 1, 4000);
+  call.function = {{kind, 0}, {}};
+  const auto read = [&](ElementType element, const Extents& own, bool is_positive = false) {
+    call.function->operands.push_back(static_cast<std::uint32_t>(call.read.size()));
+    call.read.push_back(random_operand(random, element, own));
+    made.is_positive.push_back(is_positive);
+  };
+  ElementType result = boolean;
+  if (kind == Kind::quantise || kind == Kind::dequantise) {
+    const ElementType real = random.pick(std::vector{float32, float32, float16, bfloat16});
+    const ElementType whole =
+        random.pick(kind == Kind::quantise ? std::vector{int8, uint8, int16, uint16}
+                                           : std::vector{int8, uint8, int16, uint16, int32, uint32});
+    Extents scales = random.chance(0.5) ? Extents{} : Extents{1};
+    if (random.chance(0.4)) {
+      call.function->what.axis = static_cast<std::int64_t>(random.below(extents.size()));
+      scales = {extents[static_cast<std::size_t>(call.function->what.axis)]};
+    }
+    read(kind == Kind::quantise ? real : whole, extents);
+    read(random.chance(0.7) ? float32 : real, scales, true);
+    if (random.chance(0.7)) read(whole, scales);
+    result = kind == Kind::quantise ? whole : real;
+  } else {
+    const bool is_logic = kind == Kind::both || kind == Kind::either || kind == Kind::one_of_two;
+    const ElementType element = is_logic || kind == Kind::negate ? boolean
+                                : random.chance(0.5)
+                                    ? random_type(random, false)
+                                    : random.pick(std::vector{int64, int32, int8, uint8, uint16, uint64, boolean});
+    if (kind == Kind::choose) read(boolean, random_broadcast(random, extents));
+    read(element, extents);
+    if (kind != Kind::negate) read(element, random_broadcast(random, extents));
+    if (kind != Kind::negate && random.chance(0.1)) call.function->operands.back() -= 1;  // with itself
+    if (kind == Kind::choose) result = element;
+  }
+  call.written.push_back(random_operand(random, result, extents));
+  return made;
+}
+
 RandomCall random_copy(Random& random) {
   RandomCall made;
   Call& call = made.call;
@@ -317,10 +365,11 @@ RandomCall random_copy(Random& random) {
   switch (random.below(5)) {
     case 0: {  // one order of axes into another, as conversions and transposes are; sometimes a cast
       using enum ElementType;
-      const bool casts = random.chance(0.3);
+      const bool casts = random.chance(0.5);
       const Extents extents = random.chance(0.3) ? Extents{1, 64, 20, 20} : random_extents(random, 1, 8000);
-      const ElementType to = casts ? random.pick(std::vector{float32, float16, bfloat16}) : element;
-      call.read.push_back(random_operand(random, element, extents));
+      const std::vector types{float32, float16, bfloat16, float64, int8, uint8, int16, int32, uint32, int64, boolean};
+      const ElementType from = casts ? random.pick(types) : element, to = casts ? random.pick(types) : element;
+      call.read.push_back(random_operand(random, from, extents));
       call.written.push_back(random_operand(random, to, extents));
       add_piece(call, 0, 0);
       break;

@@ -12,6 +12,8 @@ struct RandomCall {
 };
 
 RandomCall random_element_wise(Random& random);
+/// One function whose operands need not have one type.
+RandomCall random_plain_function(Random& random);
 RandomCall random_rows(Random& random);
 RandomCall random_pooling(Random& random);
 RandomCall random_local_response(Random& random);

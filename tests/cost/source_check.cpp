@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -48,14 +49,37 @@ class GuardedBytes {
   std::int64_t pages_ = 0, bytes_ = 0;
 };
 
+/// What plain functions have to get right: equal numbers, halves, the ends of types and what is beyond them.
+template <class T>
+T odd_number(Random& random, bool is_positive) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return random.chance(0.5);
+  } else if constexpr (std::is_integral_v<T>) {
+    if (random.chance(0.4)) return static_cast<T>(random.between(std::is_signed_v<T> ? -3 : 0, 3));
+    return random.chance(0.2)   ? std::numeric_limits<T>::min()
+           : random.chance(0.2) ? std::numeric_limits<T>::max()
+                                : static_cast<T>(random.next());
+  } else {
+    static const std::vector<double> scales{0.25, 0.5, 1, 2, 0.1, 3};
+    if (is_positive) return T(static_cast<float>(random.pick(scales)));
+    const std::int64_t most = random.chance(0.5) ? 4 : random.chance(0.9) ? 700 : 200'000;
+    return T(static_cast<float>(random.between(-most, most)) * 0.5F);
+  }
+}
+
 /// Moderate numbers, and sometimes a NaN or infinity among them.
-void fill(Random& random, const Call::Operand& operand, bool is_positive, double nans, std::byte* data) {
+void fill(Random& random, const Call::Operand& operand, bool is_positive, bool is_odd, double nans, std::byte* data) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   with_element_type(operand.element, [&](auto sample) {
     using T = decltype(sample);
     for (std::int64_t at = 0; at + size <= span_bytes(operand); at += size) {
       T value{};
-      if constexpr (std::is_same_v<T, bool>) {
+      if (is_odd) {
+        value = odd_number<T>(random, is_positive);
+        if constexpr (!std::is_integral_v<T>)
+          if (!is_positive && random.chance(nans))
+            value = T(random.pick(std::vector{std::numeric_limits<float>::quiet_NaN(), -0.0F, -HUGE_VALF, HUGE_VALF}));
+      } else if constexpr (std::is_same_v<T, bool>) {
         value = is_positive || random.chance(0.5);
       } else if constexpr (std::is_integral_v<T>) {
         value = static_cast<T>(is_positive ? random.between(1, 3) : random.between(std::is_signed_v<T> ? -5 : 0, 5));
@@ -71,8 +95,16 @@ void fill(Random& random, const Call::Operand& operand, bool is_positive, double
   });
 }
 
+/// Whether a call has to give the very same bits, of odd numbers too: it is a plain function, or a cast.
+bool is_exact(const Call& call) {
+  return call.function || std::any_of(call.pieces.begin(), call.pieces.end(), [&](const Call::Piece& piece) {
+           return call.read[piece.read].element != call.written[piece.written].element;
+         });
+}
+
 /// Of the greatest number. What is rounded to TF32 may go through functions behind the product that make more of it.
 double tolerance_of(ElementType element, const Call& call) {
+  if (is_exact(call)) return 0;
   switch (element) {
     case ElementType::float32: return call.precision == Precision::fp32 ? 2e-5 : call.steps.size() > 1 ? 2e-2 : 1e-3;
     case ElementType::float16: return 2e-3;
@@ -117,11 +149,12 @@ std::string run_and_compare(const CheckedCall& checked, const HostKernels& kerne
   std::vector<GuardedBytes> read, written, expected;
   std::vector<const std::byte*> read_data;
   std::vector<std::byte*> expected_data;
-  const double nans = random.chance(0.1) ? 0.01 : 0;
+  const double nans = is_exact(call) ? 0.05 : random.chance(0.1) ? 0.01 : 0;
   for (std::size_t i = 0; i < call.read.size(); ++i) {
     // Weights begin wherever we put them.
     read.emplace_back(span_bytes(call.read[i]), call.read[i].is_weight ? 16 : source::alignment_of(call.read[i]));
-    fill(random, call.read[i], !checked.is_positive.empty() && checked.is_positive[i], nans, read.back().data);
+    fill(random, call.read[i], !checked.is_positive.empty() && checked.is_positive[i], is_exact(call), nans,
+         read.back().data);
     read_data.push_back(read.back().data);
   }
   for (const Call::Operand& operand : call.written) {

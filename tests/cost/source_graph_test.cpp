@@ -22,7 +22,7 @@ class Calls {
       const WholeGraph view(graph, {}, layout);
       const Plan laid = plan(view, Roofline());
       for (const Plan::Step& step : laid.steps) {
-        if (step.kernel.kind == Kernel::Kind::opaque) continue;
+        if (!can_be_called(view, step.kernel)) continue;
         take(call_of(view, step.kernel, precision).call);
       }
     }

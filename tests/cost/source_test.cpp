@@ -36,6 +36,10 @@ TEST_CASE("kernels for element-wise calls compute what they mean") {
   check_kind(random_element_wise, element_wise_source);
 }
 
+TEST_CASE("kernels for plain functions compute what they mean, exactly") {
+  check_kind(random_plain_function, element_wise_source);
+}
+
 TEST_CASE("kernels for rows compute what they mean") { check_kind(random_rows, rows_source); }
 
 TEST_CASE("kernels for pooling compute what they mean") { check_kind(random_pooling, pooling_source); }

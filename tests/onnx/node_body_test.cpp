@@ -1,0 +1,59 @@
+// What nodes that we do not model tell of themselves: which plain function they are, and whether they can be computed ahead.
+#include "ops/onnx/node_body.h"
+
+#include "ops/host/host.h"
+#include "tests/catch.h"
+#include "tests/onnx/build_model.h"
+
+using namespace taso;
+using namespace taso::test;
+
+namespace {
+
+onnx::NodeProto with(onnx::NodeProto node, const char* name, std::int64_t value) {
+  add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+  return node;
+}
+
+onnx::NodeProto node_named(std::string_view op_type) {
+  onnx::NodeProto node;
+  node.set_op_type(std::string(op_type));
+  return node;
+}
+
+}  // namespace
+
+TEST_CASE("plain functions are called as ONNX calls them, and the host has them all") {
+  std::size_t found = 0;
+  for (const std::string_view name : host_functions()) {
+    const auto kind = plain_function_named(name);
+    const onnx::NodeProto node = node_named(name);
+    const auto function = make_body(node, 19, {})->function();
+    REQUIRE(function.has_value() == kind.has_value());
+    if (!kind) continue;
+    CHECK(function->kind == *kind);
+    CHECK(name_of(*kind) == name);
+    ++found;
+  }
+  CHECK(found == static_cast<std::size_t>(PlainFunction::Kind::dequantise) + 1);
+}
+
+TEST_CASE("a plain function has an axis, and none that is cut into blocks or rounded otherwise is one") {
+  for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
+    const onnx::NodeProto node = node_named(name);
+    CHECK(make_body(node, 21, {})->function()->axis == 1);
+    CHECK(make_body(with(with(node, "axis", -2), "block_size", 0), 21, {})->function()->axis == -2);
+    CHECK(!make_body(with(node, "block_size", 16), 21, {})->function());
+    CHECK(!make_body(with(node, "precision", 10), 23, {})->function());
+    onnx::NodeProto foreign = node;
+    foreign.set_domain("com.microsoft");
+    CHECK(!make_body(foreign, 21, {})->function());
+  }
+}
+
+TEST_CASE("what is random, nested or unknown is not computed ahead") {
+  for (const char* name : {"DequantizeLinear", "Where", "Expand", "Add"})
+    CHECK(make_body(node_named(name), 19, {})->is_deterministic());
+  for (const char* name : {"RandomNormalLike", "Bernoulli", "NoSuchOperator"})
+    CHECK(!make_body(node_named(name), 19, {})->is_deterministic());
+}
