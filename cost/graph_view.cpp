@@ -21,6 +21,16 @@ const Extents* ExtentsTable::of(std::size_t place, const Type& type) const {
   return known_[place];
 }
 
+bool gives_weights(const Opaque& opaque) {
+  // What fills a tensor with a constant is an opaque node by the model's grace only.
+  if (opaque.kind == "ConstantOfShape") return true;
+  const auto has_size = [](const Type& type) {
+    return size_of(type.element) > 0 && type.shape && static_extents(*type.shape);
+  };
+  return opaque.body && std::all_of(opaque.outputs.begin(), opaque.outputs.end(), has_size) &&
+         opaque.body->is_deterministic();
+}
+
 std::optional<double> number_of(const Node& node) {
   const Constant* const constant = node.as_constant();
   if (constant == nullptr || !constant->weight) return std::nullopt;
@@ -43,8 +53,8 @@ WholeGraph::WholeGraph(const Graph& graph, DimensionSizes sizes, Layout layout)
       if (users.empty() || users.back() != id) users.push_back(id);
     }
     const Opaque* opaque = node->as_opaque();
-    // What fills a tensor with a constant is an opaque node by the model's grace only.
-    if (node->as_operator() || (opaque && opaque->kind == "ConstantOfShape")) entry.is_weight = all_weights;
+    if (node->as_operator() || (opaque != nullptr && all_weights && gives_weights(*opaque)))
+      entry.is_weight = all_weights;
     entry.is_free = entry.is_weight || node->as_input() != nullptr;
     for (std::size_t i = 0; i < node->outputs().size(); ++i) values_.push_back({node->output(i), id, false, {}});
     nodes_.push_back(std::move(entry));

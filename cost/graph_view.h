@@ -114,6 +114,10 @@ class ExtentsTable {
   mutable std::deque<Extents> extents_;
 };
 
+/// Whether an operator of the model's own gives weights where all of its operands are such: it is computed once, when a plan is
+/// made ready. The model keeps it.
+bool gives_weights(const Opaque& opaque);
+
 /// What a node that is a constant of a single element holds.
 std::optional<double> number_of(const Node& node);
 

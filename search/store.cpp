@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cost/graph_view.h"
 #include "rules/symbolic_operator.h"
 
 namespace taso {
@@ -45,12 +46,13 @@ const KnownOperator& Store::known(const Operator& op) {
   return operators_.back();
 }
 
-/// Weights that are not stored but made: so many equal numbers.
-bool Store::is_filled(const Computation& computation) const {
+/// Weights that are not stored but made, by an operator that stays in the model.
+bool Store::is_made(const Computation& computation) const {
   const Opaque* opaque = computation.origin->as_opaque();
-  return opaque != nullptr && opaque->kind == "ConstantOfShape" &&
+  return opaque != nullptr &&
          std::all_of(computation.operands.begin(), computation.operands.end(),
-                     [&](ValueId operand) { return operand != no_value && weight_only(operand); });
+                     [&](ValueId operand) { return operand == no_value || weight_only(operand); }) &&
+         gives_weights(*opaque);
 }
 
 ComputationId Store::intern(Computation computation, std::size_t hash, const std::vector<Type>* types) {
@@ -64,7 +66,7 @@ ComputationId Store::intern(Computation computation, std::size_t hash, const std
   Entry entry;
   if (types != nullptr) {
     entry.types = *types;
-    computation.weight_only = computation.origin->as_constant() != nullptr || is_filled(computation);
+    computation.weight_only = computation.origin->as_constant() != nullptr || is_made(computation);
   } else {
     Shapes shapes;
     ElementType element = ElementType::undefined;

@@ -44,7 +44,7 @@ struct Computation {
   const Node* origin = nullptr;       ///< the input, constant or opaque node, if it is one
   std::vector<ValueId> operands;
   std::size_t results = 1;
-  /// Depends on constants only: it is computed once, on export, and costs nothing.
+  /// Depends on constants only: it is computed once, on export or when the model is made ready to run, and costs nothing.
   bool weight_only = false;
 
   std::uint32_t kind() const { return op ? op->kind : no_kind; }
@@ -92,7 +92,7 @@ class Store {
     const Type* type;  // in an entry, which never moves
     bool weight_only;
   };
-  bool is_filled(const Computation& computation) const;
+  bool is_made(const Computation& computation) const;
   ComputationId intern(Computation computation, std::size_t hash, const std::vector<Type>* types);
 
   std::deque<Entry> computations_;

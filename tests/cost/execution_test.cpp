@@ -254,6 +254,42 @@ TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
   }
 }
 
+TEST_CASE("what depends on constants only is computed once, by the model's own operators too") {
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Pool& pool = *graph.pool;
+  const auto constant = [&](const char* name, Array array) {
+    const Type type{array.type(), shape_of(array.extents())};
+    return pool.constant(name, type, std::make_shared<HeldWeight>(std::move(array)));
+  };
+  const Type type{ElementType::float32, shape_of({2, 3})};
+  const Value few = constant("few", Array::of<std::int8_t>({2, 3}, {-128, 0, 127, 1, 2, 3}));
+  const Value scale = constant("scale", Array::scalar(0.5F)), zero = constant("zero", Array::scalar(std::int8_t{2}));
+  const PlainFunction function{PlainFunction::Kind::dequantise, 1};
+  const Value x = pool.input("x", type);
+  graph.inputs = {x};
+  graph.outputs = {pool.apply(op::Add{}, {x, apply_plain(pool, function, type, {few, scale, zero})})};
+  const WholeGraph view(graph);
+  const Plan laid = plan(view, Roofline());
+  REQUIRE(laid.steps.size() == 1);
+  const Execution execution = make_execution(view, graph, laid, Precision::fp32);
+  const auto outputs =
+      run_on_host(execution.steps, {to_device(Array::of<float>({2, 3}, {1, 1, 1, 1, 1, 1}), Precision::fp32)});
+  CHECK(from_device(outputs[0], ElementType::float32, {2, 3}, Precision::fp32).doubles() ==
+        std::vector<double>{-64, 0, 63.5, 0.5, 1, 1.5});
+
+  /// Draws another number every time.
+  class Dice : public PlainBody {
+   public:
+    using PlainBody::PlainBody;
+    bool is_deterministic() const override { return false; }
+  };
+  const Value drawn =
+      pool.add_opaque({"Dice", 0, {type}, std::make_shared<Dice>(function)}, std::vector{few, scale}).output();
+  graph.outputs = {pool.apply(op::Add{}, {x, drawn})};
+  CHECK(plan(WholeGraph(graph), Roofline()).steps.size() == 2);
+}
+
 TEST_CASE("what runs on a device computes what the graph means, in either layout, and side by side") {
   Counts counts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
