@@ -395,6 +395,14 @@ PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precis
   return CallMaker(view, kernel, precision).make();
 }
 
+std::int64_t elements_written(const Call& call, std::size_t result) {
+  if (call.pieces.empty()) return count(call.written[result].extents);
+  std::int64_t elements = 0;
+  for (const Call::Piece& piece : call.pieces)
+    if (piece.written == result) elements += count(piece.to_extents);
+  return elements;
+}
+
 std::string text_of(const Call& call) {
   std::string text = fmt::format("{} {}:", name_of(call.kind), name_of(call.precision));
   for (const Call::Operand& operand : call.read) text += " " + text_of(operand);

@@ -82,6 +82,9 @@ PlacedCall call_of(const GraphView& view, const Kernel& kernel, Precision precis
 /// Whether a kernel is one of ours, or an opaque one that a device can do as well.
 bool can_be_called(const GraphView& view, const Kernel& kernel);
 
+/// How many elements of its i-th result a call writes: all of them, but for copies of pieces, where others write the rest.
+std::int64_t elements_written(const Call& call, std::size_t result);
+
 /// One line that says all of it: the same text, the same call.
 std::string text_of(const Call& call);
 

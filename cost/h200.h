@@ -53,45 +53,45 @@ inline constexpr double gain_in_lanes = 0.85;
 //
 // To recorded prices; see cost/README.md for how well it predicts. This writes all numbers below, and the next line:
 // build/tests/cost_fit --write cost/h200.h --prices cost/prices/nvidia-h200.prices
-// Fitted on 2026-11-16, to 2979 calls of nvidia-h200.prices.
+// Fitted on 2026-11-16, to 3107 calls of nvidia-h200.prices.
 
 // Nanoseconds that a kernel of a kind takes if it has next to nothing to do: being launched behind another, filling its
 // pipeline, writing its result.
-inline constexpr double least_convolution = 940;
-inline constexpr double least_channels_first = 2312;
-inline constexpr double least_direct = 1110;
-inline constexpr double least_matmul = 1034;
-inline constexpr double least_element_wise = 820;
-inline constexpr double least_pooling = 915;
-inline constexpr double least_rows = 1091;
-inline constexpr double least_copy = 1032;
+inline constexpr double least_convolution = 932;
+inline constexpr double least_channels_first = 2382;
+inline constexpr double least_direct = 1128;
+inline constexpr double least_matmul = 1015;
+inline constexpr double least_element_wise = 830;
+inline constexpr double least_pooling = 927;
+inline constexpr double least_rows = 1105;
+inline constexpr double least_copy = 991;
 
 // Products: nanoseconds that go by for each 32 of depth of a tile, however small it is, and for each time that the depth is
 // halved among blocks, whose sums then have to meet; bytes a nanosecond of factors that one multiprocessor gets from the cache,
 // and of results that it hands on.
-inline constexpr double slab_wait = 299;
-inline constexpr double meeting = 187;
+inline constexpr double slab_wait = 301;
+inline constexpr double meeting = 190;
 inline constexpr double tile_bandwidth = 175;
-inline constexpr double result_bandwidth = 14.6;
+inline constexpr double result_bandwidth = 14.5;
 // How many times as long these take if channels come first, if there are too few of them to be fetched 16 bytes at a time, and if
 // float32 is not rounded to TF32.
-inline constexpr double channels_first = 3.03;
-inline constexpr double few_channels = 1.56;
-inline constexpr double unrounded = 1.45;
+inline constexpr double channels_first = 2.98;
+inline constexpr double few_channels = 1.57;
+inline constexpr double unrounded = 1.44;
 // Convolutions of small groups, done without tiles: multiplications and additions a nanosecond, and nanoseconds for each step of
 // depth, which are done one after the other.
-inline constexpr double direct_operations = 5068;
-inline constexpr double direct_wait = 47.8;
+inline constexpr double direct_operations = 5053;
+inline constexpr double direct_wait = 46.4;
 
 // Nanoseconds until the first weights come from memory; bytes a nanosecond of weights, most of whose time goes by while other
 // things are waited for, and of activations, which mostly lie in the cache.
-inline constexpr double weight_wait = 173;
-inline constexpr double weight_rate = 17694;
-inline constexpr double activation_rate = 6289;
+inline constexpr double weight_wait = 170;
+inline constexpr double weight_rate = 16013;
+inline constexpr double activation_rate = 6544;
 
 // Other arithmetic: operations a nanosecond of the whole device, and nanoseconds for each operation that an element has to wait
 // for.
-inline constexpr double operations = 16432;
-inline constexpr double chain_wait = 2.82;
+inline constexpr double operations = 16366;
+inline constexpr double chain_wait = 2.51;
 
 }  // namespace taso::h200

@@ -130,7 +130,7 @@ bool Bench::is_complete() {
     const Agreement self =
         compare(stream_.get(), written_[i].data, written_[i].data, written_[i].bytes, operand.element, agreement_);
     const std::size_t places = written_[i].bytes / size_of(operand.element);
-    if (self.unwritten != places - static_cast<std::size_t>(count(operand.extents))) return false;
+    if (self.unwritten != places - static_cast<std::size_t>(elements_written(*call_, i))) return false;
   }
   return true;
 }

@@ -283,6 +283,7 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
     if (kind != Kernel::Kind::convolution && kind != Kernel::Kind::matmul) REQUIRE_FALSE(ways.empty());
     if (ways.empty()) continue;  // products are sometimes for libraries alone
     ++checked;
+    if (kind == Kernel::Kind::copy && seed % 10 == 0) CHECK(device->measure(made.call).trouble.empty());
     const std::string& way = random.pick(ways);
     INFO(way);
     CHECK(error_of(*device, made.call, way, random, made.is_positive) <= allowed);

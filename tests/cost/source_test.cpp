@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "tests/catch.h"
+#include "tests/cost/call_on_host.h"
 #include "tests/cost/source_calls.h"
 #include "tests/cost/source_check.h"
 #include "tests/cost/source_kernels.h"
@@ -109,4 +110,36 @@ TEST_CASE("kernels count further than 32 bits, where they have to") {
   const HostKernels kernels(launches);  // compiles them
   const DeviceCompiler compiler;
   if (compiler.is_there()) CHECK(compiler.complaints(DeviceCompiler::joined(launches)) == "");
+}
+
+TEST_CASE("a call writes as many elements as it says") {
+  std::size_t partial = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    const Call call = random_copy(random).call;
+    INFO("seed " << seed << "\n" << text_of(call));
+    std::vector<std::vector<std::byte>> inputs, zeros, ones;
+    std::vector<const std::byte*> from;
+    std::vector<std::byte*> to_zeros, to_ones;
+    for (const Call::Operand& operand : call.read) {
+      inputs.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
+      from.push_back(inputs.back().data());
+    }
+    for (const Call::Operand& operand : call.written) {
+      zeros.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
+      ones.emplace_back(static_cast<std::size_t>(span_bytes(operand)), std::byte{1});
+      to_zeros.push_back(zeros.back().data());
+      to_ones.push_back(ones.back().data());
+    }
+    run_on_host(call, from, to_zeros);
+    run_on_host(call, from, to_ones);
+    for (std::size_t i = 0; i < call.written.size(); ++i) {
+      // What was written is the same, wherever.
+      std::int64_t bytes = 0;
+      for (std::size_t byte = 0; byte < zeros[i].size(); ++byte) bytes += zeros[i][byte] == ones[i][byte];
+      CHECK(elements_written(call, i) * static_cast<std::int64_t>(size_of(call.written[i].element)) == bytes);
+      partial += elements_written(call, i) < count(call.written[i].extents);
+    }
+  }
+  CHECK(partial > 5);
 }
