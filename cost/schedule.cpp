@@ -23,23 +23,21 @@ constexpr Manner at_best{1e6, 1e6, &Task::share};
 /// Loads are of all of a step's time.
 constexpr Manner as_found{0, h200::crossing * 1e3, &Task::load};
 
-/// Which code is at hand: all of the kind of tasks that began last, in whatever lane, half of the one before. Of one to 24 kinds, two
-/// fit best what networks took.
+/// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
+/// networks took.
 class CodeAtHand {
  public:
   /// What a task costs that begins now.
   Cost cost_of(const Task& task) {
     if (!task.kind) return task.cost;
     const auto known = std::find(kinds_.begin(), kinds_.end(), *task.kind);
-    const Cost cost = known == kinds_.end()       ? task.cost
-                      : known == kinds_.end() - 1 ? task.cost_again
-                                                  : (task.cost + task.cost_again) / 2;
-    if (known != kinds_.end())
+    const bool is_at_hand = known != kinds_.end();
+    if (is_at_hand)
       kinds_.erase(known);
     else if (kinds_.size() == most)
       kinds_.erase(kinds_.begin());
     kinds_.push_back(*task.kind);
-    return cost;
+    return is_at_hand ? task.cost_again : task.cost;
   }
 
  private:
