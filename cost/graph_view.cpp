@@ -24,8 +24,14 @@ const Extents* ExtentsTable::of(std::size_t place, const Type& type) const {
 bool gives_weights(const Opaque& opaque) {
   // What fills a tensor with a constant is an opaque node by the model's grace only.
   if (opaque.kind == "ConstantOfShape") return true;
+  // More is better computed where it is needed than kept.
+  constexpr double most_bytes = 1 << 30;
   const auto has_size = [](const Type& type) {
-    return size_of(type.element) > 0 && type.shape && static_extents(*type.shape);
+    if (size_of(type.element) == 0 || !type.shape) return false;
+    const std::optional<Extents> extents = static_extents(*type.shape);
+    double bytes = static_cast<double>(size_of(type.element));
+    for (const std::int64_t extent : extents.value_or(Extents())) bytes *= static_cast<double>(extent);
+    return extents && bytes <= most_bytes;
   };
   return opaque.body && std::all_of(opaque.outputs.begin(), opaque.outputs.end(), has_size) &&
          opaque.body->is_deterministic();

@@ -38,9 +38,8 @@ inline constexpr double least_run = 1000;
 
 // --- Side by side ---
 //
-// Fitted to what 12 networks took in lanes, of what they took one after the other; see cost/README.md. Bytes a nanosecond, of
-// the whole device, at which kernels that run side by side are in one another's way: what tiles of a product fetch, activations,
-// weights.
+// Fitted to what ten networks took in their best number of lanes; see cost/README.md. Bytes a nanosecond, of the whole device, at
+// which kernels that run side by side are in one another's way: what tiles of a product fetch, activations, weights.
 inline constexpr double beside_tiles = 5000;
 inline constexpr double beside_activations = 900;
 inline constexpr double beside_weights = 2200;

@@ -6,9 +6,9 @@
 //
 // Nanoseconds (see Surroundings): behind a writer, behind itself with weights from the cache, behind itself with weights from
 // memory, and behind a stranger. All but the first may be missing at the end. In files that begin with "taso prices 1", 2 or 3 the
-// second is behind a writer too; where the third is known, it is made of that what it most likely is behind itself. Where the third is
-// not known, the second stays as it is. In 1 and 2 a tenth of what a stranger costs is in both. Then the spread in percent ("?" behind it where repeated measurements
-// did not agree), how it was done, and the call (see text_of). Lines are sorted by call.
+// second is behind a writer too: where the third is known, what is most likely behind itself is made of it. In 1 and 2 a tenth of
+// what a stranger costs is in both. Then the spread in percent ("?" behind it where repeated measurements did not agree), how it
+// was done, and the call (see text_of). Lines are sorted by call.
 #pragma once
 
 #include <map>

@@ -63,7 +63,9 @@ std::size_t hash_of(const Call& call) {
 Cost cost_of(const RecordedPrice& price, bool is_warm) {
   if (price.again_nanoseconds <= 0) return cost_again(price, is_warm);
   const double code = price.stranger_nanoseconds > 0 ? price.stranger_nanoseconds - price.nanoseconds : 0;
-  return cost_again(price, is_warm) + rounded((is_warm ? share_of_code_if_warm : share_of_code) * std::max(code, 0.0));
+  return std::min(
+      highest_kernel_price,
+      cost_again(price, is_warm) + rounded((is_warm ? share_of_code_if_warm : share_of_code) * std::max(code, 0.0)));
 }
 
 Cost cost_again(const RecordedPrice& price, bool is_warm) {

@@ -262,13 +262,27 @@ bool Program::doubles_original(const Log& log) const {
   return false;
 }
 
-std::int64_t Program::operators_added(const Log& log) const {
+namespace {
+
+/// By how many computations of a kind there are more.
+template <class Is>
+std::int64_t added(const Store& store, const Program::Log& log, Is is) {
   std::int64_t sum = 0;
   for (const Change& change : log) {
     if (change.kind != Change::Kind::added && change.kind != Change::Kind::removed) continue;
-    if (store_[change.computation].is_work()) sum += change.kind == Change::Kind::added ? 1 : -1;
+    if (is(store[change.computation])) sum += change.kind == Change::Kind::added ? 1 : -1;
   }
   return sum;
+}
+
+}  // namespace
+
+std::int64_t Program::operators_added(const Log& log) const {
+  return added(store_, log, [](const Computation& one) { return one.is_work(); });
+}
+
+std::int64_t Program::lasting_work_on_weights_added(const Log& log) const {
+  return added(store_, log, [](const Computation& one) { return one.is_lasting_work_on_weights(); });
 }
 
 void Program::undo(const Log& log) {

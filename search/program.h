@@ -110,6 +110,9 @@ class Program {
   /// How many operators more there are by these changes, apart from those that depend on constants only.
   std::int64_t operators_added(const Log& log) const;
 
+  /// The same of work on weights that would stay in the model.
+  std::int64_t lasting_work_on_weights_added(const Log& log) const;
+
   void undo(const Log& log);
   void redo(const Log& log);
 

@@ -167,7 +167,7 @@ bool rewrite(Program& program, const Match& match, Program::Log& log, std::vecto
   rewriting.run();
   if (made != nullptr) *made = rewriting.results();
   if (program.hash() == before || (leaves_something && program.operators_added(log) >= 0) ||
-      program.doubles_original(log)) {
+      program.doubles_original(log) || program.lasting_work_on_weights_added(log) > 0) {
     program.undo(log);
     log.clear();
     return false;

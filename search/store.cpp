@@ -66,7 +66,8 @@ ComputationId Store::intern(Computation computation, std::size_t hash, const std
   Entry entry;
   if (types != nullptr) {
     entry.types = *types;
-    computation.weight_only = computation.origin->as_constant() != nullptr || is_made(computation);
+    computation.is_foldable = computation.origin->as_constant() != nullptr;
+    computation.weight_only = computation.is_foldable || is_made(computation);
   } else {
     Shapes shapes;
     ElementType element = ElementType::undefined;
@@ -84,6 +85,8 @@ ComputationId Store::intern(Computation computation, std::size_t hash, const std
     for (Shape& shape : infer(computation.op->op, shapes)) entry.types.push_back({element, std::move(shape)});
     computation.weight_only = std::all_of(computation.operands.begin(), computation.operands.end(),
                                           [&](ValueId operand) { return weight_only(operand); });
+    computation.is_foldable = std::all_of(computation.operands.begin(), computation.operands.end(),
+                                          [&](ValueId operand) { return values_[place(operand)].is_foldable; });
   }
   computation.results = entry.types.size();
   entry.results.resize(computation.results);
@@ -121,7 +124,7 @@ ValueId Store::result(ComputationId id, std::size_t output, std::size_t attempt)
   check(attempt <= names.size(), "names are tried in their order");
   if (attempt == names.size()) {
     names.push_back(ValueId{static_cast<std::uint32_t>(values_.size())});
-    values_.push_back({&entry.types[output], entry.computation.weight_only});
+    values_.push_back({&entry.types[output], entry.computation.weight_only, entry.computation.is_foldable});
   }
   return names[attempt];
 }

@@ -46,12 +46,16 @@ struct Computation {
   std::size_t results = 1;
   /// Depends on constants only: it is computed once, on export or when the model is made ready to run, and costs nothing.
   bool weight_only = false;
+  /// Computed on export, if so: nothing but constants and operators that we model goes into it.
+  bool is_foldable = false;
 
   std::uint32_t kind() const { return op ? op->kind : no_kind; }
   /// An input or a constant.
   bool is_leaf() const { return op == nullptr && origin->as_opaque() == nullptr; }
   /// An operator that is not computed once and for all.
   bool is_work() const { return op != nullptr && !weight_only; }
+  /// An operator on weights that an operator of the model's own makes: it costs nothing here, but stays in the model.
+  bool is_lasting_work_on_weights() const { return op != nullptr && weight_only && !is_foldable; }
   static constexpr std::uint32_t no_kind = std::numeric_limits<std::uint32_t>::max();
 };
 
@@ -90,7 +94,7 @@ class Store {
   };
   struct ValueEntry {
     const Type* type;  // in an entry, which never moves
-    bool weight_only;
+    bool weight_only, is_foldable;
   };
   bool is_made(const Computation& computation) const;
   ComputationId intern(Computation computation, std::size_t hash, const std::vector<Type>* types);

@@ -47,6 +47,22 @@ def rules(tmp_path, taso_verify):  # which is there only where rules can be prov
     return tmp_path / "my.rules"
 
 
+def test_a_weight_that_the_model_makes_keeps_no_others_from_being_merged(taso_opt, rules, tmp_path):
+    """Merged with the others, it would take a Concat that stays in the model; that alone is left out."""
+    made = projections()
+    weight = next(one for one in made.graph.initializer if one.name == "k")
+    small = np.clip(np.rint(numpy_helper.to_array(weight) * 32), -127, 127).astype(np.int8)
+    made.graph.initializer.remove(weight)
+    made.graph.initializer.extend([numpy_helper.from_array(small, "small"), numpy_helper.from_array(np.float32(1 / 32), "scale")])
+    made.graph.node.insert(0, helper.make_node("DequantizeLinear", ["small", "scale"], ["k"]))
+    model = save(made, tmp_path / "made.onnx")
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules)
+    assert done.code == 0, done
+    assert done.err.splitlines()[-1] == "PASSED"
+    counts = [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
+    assert counts.count("MatMul") == 2 and counts.count("Concat") == 0 and counts.count("DequantizeLinear") == 1
+
+
 def test_products_are_merged_checked_and_written(taso_opt, model, rules, tmp_path):
     done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules,
                "--report", tmp_path / "report.json")
