@@ -54,8 +54,9 @@ std::optional<Measurement> Pricing::measured_as_before(const Call& call, const s
   if (known == nullptr || known->choice.empty()) return std::nullopt;
   try {
     return gpu_->measure_choice(call, known->choice);
-  } catch (const EnvironmentError&) {
-    return std::nullopt;  // not to be had any more
+  } catch (const EnvironmentError& error) {
+    console_.say(Console::Level::detail, fmt::format("not done as before, for {}: {}", error.what(), text));
+    return std::nullopt;
   }
 }
 
@@ -63,8 +64,8 @@ void Pricing::measure_call(const Call& call) {
   const std::string text = text_of(call);
   Measurement found;
   try {
-    found = measured_as_before(call, text).value_or(Measurement());
-    if (found.nanoseconds <= 0) found = gpu_->measure(call);
+    const std::optional<Measurement> as_before = measured_as_before(call, text);
+    found = as_before ? *as_before : gpu_->measure(call);
   } catch (const EnvironmentError& error) {
     store_.save();  // what was measured before is worth keeping
     throw EnvironmentError(fmt::format("{}: {}", error.what(), text));

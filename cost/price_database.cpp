@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view first_line = "taso prices 4";
 constexpr std::array<std::string_view, 3> older_first_lines = {"taso prices 1", "taso prices 2", "taso prices 3"};
-/// Of what weights from the cache save behind a writer, so much is saved behind itself, where some of it is hidden: this fits nine
+/// Of what weights from the cache save behind a writer, so much is saved behind itself, where some of it is hidden: this fits seven
 /// networks whose weights stay in the cache.
 constexpr double saved_behind_itself = 0.5;
 constexpr std::string_view machine_word = "machine ";

@@ -242,12 +242,6 @@ double patience_asked_for() {
   return text == nullptr ? 1 : std::atof(text);
 }
 
-/// TASO_TEST_LEAVE_OUT, a part of the names of ways that are not to be looked at, to find out which one a tool objects to.
-bool is_left_out(const std::string& way) {
-  const char* const text = std::getenv("TASO_TEST_LEAVE_OUT");
-  return text != nullptr && *text != '\0' && way.find(text) != std::string::npos;
-}
-
 /// How long a check may go on; what is checked first is always the same.
 struct Patience {
   std::uint64_t calls = 0;  ///< no more than these
@@ -278,7 +272,7 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
     if (made.call.precision == Precision::tf32)  // functions behind a product may make more of its rounding
       allowed = made.call.steps.size() > 1 ? 2e-2 : 1e-3;
     std::vector<std::string> ways = device->ways(made.call, 12);
-    std::erase_if(ways, [](const std::string& way) { return !way.ends_with(": own") || is_left_out(way); });
+    std::erase_if(ways, [](const std::string& way) { return !way.ends_with(": own"); });
     const Kernel::Kind kind = made.call.kind;
     if (kind != Kernel::Kind::convolution && kind != Kernel::Kind::matmul) REQUIRE_FALSE(ways.empty());
     if (ways.empty()) continue;  // products are sometimes for libraries alone
