@@ -1,8 +1,12 @@
-// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--budget 60] [--seconds 20] [--runs 100] [--json FILE] MODEL: runs
-// variants of a model on the GPU, as the search makes them, in turn, and tells what they were predicted to take and took, as
-// taso-bench does. Each comes of a search with some of the rules and with prices that are bent at random, so that good ones and bad
-// ones are among them. Of three times as many those are taken for which the fewest kernels have to be measured first. Without a
-// GPU they are only listed.
+// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--budget 60] [--searching 20] [--turn FILE] [--seconds 20]
+// [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on the GPU, as the search makes them, in turn, and tells
+// what they were predicted to take and took, as taso-bench does. Each comes of a search with some of the rules and with prices
+// that are bent at random, so that good ones and bad ones are among them. Of three times as many those are taken for which the
+// fewest kernels have to be measured first. Each is loaded more than once: where a graph lies in memory makes a difference, too.
+// Whoever holds the lock on the file of turns has the GPU; others search in the meantime. Without a GPU they are only listed.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -51,9 +55,9 @@ class BentPrices : public KernelPrices {
 
 struct Settings {
   Precision precision = Precision::tf32;
-  std::optional<std::filesystem::path> prices, json;
-  std::size_t count = 20, budget = 60, runs = 100;
-  double seconds = 20;
+  std::optional<std::filesystem::path> prices, json, turn;
+  std::size_t count = 20, budget = 60, loads = 2, runs = 100;
+  double searching = 20, seconds = 20;  ///< with the CPU alone, and on the GPU
   std::string model;
 };
 
@@ -72,6 +76,12 @@ Settings settings_of(int argc, char** argv) {
       settings.budget = std::stoul(argv[++i]);
     } else if (argument == "--runs" && has_next) {
       settings.runs = std::stoul(argv[++i]);
+    } else if (argument == "--loads" && has_next) {
+      settings.loads = std::stoul(argv[++i]);
+    } else if (argument == "--searching" && has_next) {
+      settings.searching = std::stod(argv[++i]);
+    } else if (argument == "--turn" && has_next) {
+      settings.turn = argv[++i];
     } else if (argument == "--seconds" && has_next) {
       settings.seconds = std::stod(argv[++i]);
     } else if (argument == "--json" && has_next) {
@@ -94,8 +104,7 @@ struct Variant {
 };
 
 /// Variants that differ in what they are predicted to take; the first is the model as it is.
-std::vector<Variant> make_variants(const Imported& imported, Pricing& pricing, const Settings& settings,
-                                   double seconds) {
+std::vector<Variant> make_variants(const Imported& imported, Pricing& pricing, const Settings& settings) {
   const auto begin = std::chrono::steady_clock::now();
   const std::vector<Rule> rules = shipped_rules();
   std::unordered_set<Value, HashValue> named;
@@ -104,7 +113,7 @@ std::vector<Variant> make_variants(const Imported& imported, Pricing& pricing, c
   std::set<std::pair<Cost, std::size_t>> seen;
   std::vector<Variant> variants;
   for (std::uint64_t seed = 0; variants.size() < wanted && seed < 3 * wanted; ++seed) {
-    if (seconds_since(begin) > seconds) break;
+    if (seconds_since(begin) > settings.searching) break;
     Random random(seed);
     const double share = seed == 0 ? 0 : random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
     std::vector<Rule> some;
@@ -148,8 +157,13 @@ std::vector<const Variant*> choose(const std::vector<Variant>& variants, std::si
   return chosen;
 }
 
+/// Waits until nobody else has the GPU; it is had until the program ends.
+void take_turn(const std::filesystem::path& file) {
+  const int descriptor = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  if (descriptor < 0 || flock(descriptor, LOCK_EX) != 0) throw EnvironmentError("no lock on " + file.string());
+}
+
 void run(const Settings& settings) {
-  const auto begin = std::chrono::steady_clock::now();
   Console console({});
   std::string trouble;
   std::unique_ptr<Accelerator> gpu = open_accelerator(trouble);
@@ -161,41 +175,51 @@ void run(const Settings& settings) {
   clean_up(edit);
   const Imported imported = import_model(edit.view());
   pricing.suit(imported.graph, {});
-  const auto share_of_time = [&](double share) {
-    return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                       std::chrono::duration<double>(share * settings.seconds));
-  };
-  pricing.set_deadline(share_of_time(0.8));
-  const std::vector<Variant> variants = make_variants(imported, pricing, settings, 0.4 * settings.seconds);
+  const std::vector<Variant> variants = make_variants(imported, pricing, settings);
   if (!has_gpu) {
     fmt::print("no GPU can be used: {}\n", trouble);
     return;
   }
   const std::vector<const Variant*> chosen = choose(variants, settings.count);
+  if (settings.turn) take_turn(*settings.turn);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto share_of_time = [&](double share) {
+    return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                       std::chrono::duration<double>(share * settings.seconds));
+  };
+  pricing.set_deadline(share_of_time(0.5));
   BenchReport report;
   report.device = pricing.gpu()->device();
   report.versions = pricing.gpu()->versions();
   report.precision = settings.precision;
   std::vector<std::unique_ptr<GpuModel>> ready;
   std::vector<GpuModel*> turns;
-  for (const Variant* const variant : chosen) {
-    if (std::chrono::steady_clock::now() > share_of_time(1)) break;
-    auto one = std::make_unique<GpuModel>(variant->graph, pricing);
+  const auto load = [&](const Variant& variant) {
+    auto one = std::make_unique<GpuModel>(variant.graph, pricing);
     MissingCalls left;  // those for which there was no time
-    pricing.find_missing(variant->graph, {}, left);
-    if (!left.empty()) continue;
+    pricing.find_missing(variant.graph, {}, left);
+    if (!left.empty()) return false;
     one->prepare();
     BenchFigures& figures = report.models.emplace_back();
-    figures.model = fmt::format("{}", variant - variants.data() + 1);
+    figures.model = fmt::format("{}", &variant - variants.data() + 1);
     one->describe(figures);
     ready.push_back(std::move(one));
     turns.push_back(ready.back().get());
-  }
+    return true;
+  };
+  std::vector<const Variant*> loaded = chosen;
+  for (std::size_t time = 0; time < settings.loads; ++time)
+    std::erase_if(loaded, [&](const Variant* variant) {
+      // The first time decides which variants are compared.
+      const bool is_late = std::chrono::steady_clock::now() > share_of_time(time == 0 ? 0.7 : 1);
+      return is_late || !load(*variant);
+    });
   const auto times = time_in_turn(turns, settings.runs);
   for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
   report.state = pricing.gpu()->state();
-  fmt::print("{}\n{} variants in {:.1f} s, {} kernels measured in {:.1f} s of them\n", table_of(report), turns.size(),
-             seconds_since(begin), pricing.measured(), pricing.measuring());
+  fmt::print("{}\n{} variants of {}, loaded {} times, in {:.1f} s, {} kernels measured in {:.1f} s of them\n",
+             table_of(report), loaded.size(), variants.size(), turns.size(), seconds_since(begin), pricing.measured(),
+             pricing.measuring());
   if (settings.json) write_file(*settings.json, json_of(report));
 }
 

@@ -1,12 +1,13 @@
 """How well predicted times rank variants of a model, on a GPU:
 
-    scripts/compare-ranking [--build BUILD] [--count 20] [--seconds 20] [--runs 100] [--json FOLDER] MODEL...
+    scripts/compare-ranking [--build BUILD] [--count 20] [--seconds 20] [--loads 2] [--json FOLDER] MODEL...
     scripts/compare-ranking --results FILE...
 
-For each model BUILD/tests/cost_variants runs variants as the search makes them, good ones and bad ones, in turn. Two of them
-differ beyond noise if their medians are farther apart than three standard errors and than one percent, by which the same graph
-loaded twice can differ. Printed is the share of
-such pairs that the predictions put in the right order: as they run, with kernels side by side, and one kernel after the other.
+For each model BUILD/tests/cost_variants runs variants as the search makes them, good ones and bad ones, in turn, each loaded more
+than once. Two of them differ beyond noise if they are farther apart than three standard errors and than one percent; errors
+are those of medians and of where a variant lies in memory, which follows from how far loads of the same variant are apart.
+Printed is the share of such pairs that the predictions put in the right order: as they run, with kernels side by side, and one
+kernel after the other.
 """
 import argparse
 import dataclasses
@@ -14,6 +15,7 @@ import itertools
 import json
 import math
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -52,15 +54,37 @@ def one_after_the_other(one):
     return variant
 
 
+def together(loads):
+    """Of loads of variants, one for each variant. How far loads of one variant lie apart counts as the error of each, taken from
+    all variants that were loaded more than once."""
+    by_name = {}
+    for one in loads:
+        by_name.setdefault(one.name, []).append(one)
+    squares, freedom = 0, 0
+    for group in by_name.values():
+        squares += sum((math.log(one.took) - statistics.fmean(math.log(one.took) for one in group)) ** 2 for one in group)
+        freedom += len(group) - 1
+    deviation = math.sqrt(squares / freedom) if freedom else 0
+    variants = []
+    for name, group in by_name.items():
+        took = statistics.fmean(one.took for one in group)
+        error = max(max(one.error for one in group), deviation * took / math.sqrt(len(group)))
+        variants.append(Variant(name, took, statistics.fmean(one.predicted for one in group), error))
+    return variants, deviation
+
+
 @dataclasses.dataclass
 class Ranking:
-    variants: list
+    loads: list
+    variants: list = dataclasses.field(default_factory=list)
+    load_deviation: float = 0  # of the same variant, as a part of its time
     pairs: int = 0
     differing: int = 0
     right: int = 0
     wrong: list = dataclasses.field(default_factory=list)
 
     def __post_init__(self):
+        self.variants, self.load_deviation = together(self.loads)
         for a, b in itertools.combinations(self.variants, 2):
             self.pairs += 1
             apart = a.took - b.took
@@ -91,7 +115,8 @@ def report(name, models):
         offs, times = ranking.offs(), [one.took for one in ranking.variants]
         share = f" ({100 * ranking.right / ranking.differing:.1f} %)" if ranking.differing else ""
         print(f"{name}, {how}: {len(times)} variants from {min(times):.1f} to {max(times):.1f} us, predictions "
-              f"{100 * offs[0]:+.1f} to {100 * offs[-1]:+.1f} % off, median {100 * offs[len(offs) // 2]:+.1f} %; "
+              f"{100 * offs[0]:+.1f} to {100 * offs[-1]:+.1f} % off, median {100 * offs[len(offs) // 2]:+.1f} %, loads of one "
+              f"{100 * ranking.load_deviation:.2f} % apart; "
               f"{ranking.differing} of {ranking.pairs} pairs differ, {ranking.right} of them ranked right{share}")
         for _, a, b in sorted(ranking.wrong, key=lambda one: -one[0])[:5]:
             print("  wrong: " + ", ".join(f"{one.name} {one.took:.2f} us, predicted {one.predicted:.2f}" for one in (a, b)))
@@ -104,7 +129,9 @@ def main():
     parser.add_argument("--build", default="build", type=pathlib.Path)
     parser.add_argument("--count", default=20, type=int)
     parser.add_argument("--budget", default=60, type=int, help="graphs that one search expands at most")
-    parser.add_argument("--seconds", default=20, type=float, help="for one model, its searches and what they want measured")
+    parser.add_argument("--searching", default=20, type=float, help="seconds of searches, for one model")
+    parser.add_argument("--seconds", default=20, type=float, help="on the GPU, for one model")
+    parser.add_argument("--loads", default=2, type=int, help="of each variant")
     parser.add_argument("--runs", default=100, type=int)
     parser.add_argument("--precision", default="tf32")
     parser.add_argument("--prices", type=pathlib.Path, help="where measured prices are kept")
@@ -116,8 +143,8 @@ def main():
     for model in options.models:
         with tempfile.TemporaryDirectory() as folder:
             result = (options.json or pathlib.Path(folder)) / f"{model.stem}.json"
-            arguments = ["--count", options.count, "--budget", options.budget, "--seconds", options.seconds, "--runs",
-                         options.runs, "--precision", options.precision, "--json", result]
+            arguments = ["--count", options.count, "--budget", options.budget, "--searching", options.searching, "--seconds",
+                         options.seconds, "--loads", options.loads, "--runs", options.runs, "--precision", options.precision, "--json", result]
             if options.prices:
                 arguments += ["--prices", options.prices]
             said = subprocess.run([options.build / "tests/cost_variants", *map(str, arguments), model], text=True,

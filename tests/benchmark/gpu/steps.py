@@ -259,21 +259,25 @@ def models(place, clock):
 
 
 def ranking(place, clock):
-    """Variants of each network, what they were predicted to take and took."""
+    """Variants of each network, what they were predicted to take and took. While one network has the GPU, others search."""
     folder = place.results / "ranking" / place.kind
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (one for one in place.networks if one not in EXAMPLES):
+    turn = place.work / "turn"
+
+    def rank(name):
         file, failed = folder / f"{name}.json", folder / f"{name}.failed.txt"
-        if file.exists() or failed.exists():
-            continue
-        if clock.left() < 8:
+        if file.exists() or failed.exists() or clock.left() < 8:
             return
-        seconds = min(place.each, clock.left() - 4)
-        done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--seconds",
-                    f"{seconds:.1f}", "--runs", "100", "--json", file, write_network(name, place)], seconds + 30, place)
+        # Those who wait for their turn do so as long as there is time; who has it has so many seconds.
+        done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--searching",
+                    f"{min(place.each, clock.left() / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}", "--runs", "100",
+                    "--json", file, write_network(name, place)], clock.left(), place)
         if not file.exists():
             fail(failed, done, clock)
         say(f"{name}: {done.said.strip().splitlines()[-1] if file.exists() and done.said.strip() else done.reason()}")
+
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        list(pool.map(rank, (one for one in place.networks if one not in EXAMPLES)))
 
 
 def repeat(place, clock):

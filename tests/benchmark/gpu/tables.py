@@ -147,18 +147,19 @@ def ranking_table(folder):
         models = read(file)["models"]
         if not models:
             continue
-        row = [file.stem, len(models)]
-        for sum_of, found in zip(sums, ranks.rankings(models)):
+        both = ranks.rankings(models)
+        row = [file.stem, len(both[0].variants)]
+        for sum_of, found in zip(sums, both):
             sum_of[0] += found.differing
             sum_of[1] += found.right
             took = [one.took for one in found.variants]
             offs = found.offs()
             row += [f"{min(took):.0f} to {max(took):.0f}", f"{100 * offs[len(offs) // 2]:+.1f} %",
-                    part(found.right, found.differing)]
+                    f"{100 * found.load_deviation:.2f} %", part(found.right, found.differing)]
         rows.append(row)
-    rows.append(["together", "", *(cell for differing, right in sums for cell in ("", "", part(right, differing)))])
-    return table(["network", "variants", "as they run: µs", "predicted, median off", "pairs ranked right",
-                  "one after the other: µs", "predicted, median off", "pairs ranked right"], rows)
+    rows.append(["together", "", *(cell for differing, right in sums for cell in ("", "", "", part(right, differing)))])
+    return table(["network", "variants", "as they run: µs", "predicted, median off", "loads apart", "pairs ranked right",
+                  "one after the other: µs", "predicted, median off", "loads apart", "pairs ranked right"], rows)
 
 
 def tests_text(text):

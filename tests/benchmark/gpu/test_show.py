@@ -194,7 +194,7 @@ def test_tables(build, tmp_path):
     assert "Within 10 %, one after the other: 0 of 4" in text and "Within 10 %, as it runs: 2 of 4" in text
     assert "| resnet50 | conv relu | ours | 3 | 27.0 | 60.0 | 60 % |\n| resnet50 | conv relu | libraries | 1 |" in text
     assert "| resnet50 | 12 | 1.2 |" in text and "24 kernels in 2 seconds, 0.10 each" in text
-    assert "| together |  |  |  | 2 of 3, 66.7 % |  |  | 2 of 3, 66.7 % |" in text
+    assert "| together |  |  |  |  | 2 of 3, 66.7 % |  |  |  | 2 of 3, 66.7 % |" in text
     assert "median 0.50 %" in text and "- convolutions: 200 configurations checked, in 420 ways" in text
     for line in text.splitlines():  # every row as wide as its table
         assert not line.startswith("|") or line.endswith("|"), line
