@@ -81,14 +81,15 @@ std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& import
   return {names.begin(), names.end()};
 }
 
-/// What a graph takes with kernels side by side; nothing where that is not known, or where they run one after the other.
-std::function<Cost(const Graph&, Layout)> time_in_lanes(const Graph& graph, const DimensionSizes& sizes,
-                                                        const OptOptions& options, const Pricing& pricing) {
+/// What a graph takes as it runs; nothing where that is not known, or where kernels run one after the other.
+std::function<RunTime(const Graph&, Layout)> time_of_run(const Graph& graph, const DimensionSizes& sizes,
+                                                         const OptOptions& options, const Pricing& pricing) {
   if (options.objective != Objective::time || pricing.lanes() == 1) return {};
   auto time = [&pricing, sizes](const Graph& one, Layout layout) {
     const WholeGraph view(one, sizes, layout);
     const RecordedPrices& prices = pricing.times();
-    return look_ahead(view, one, plan(view, prices), prices.precision(), pricing.lanes()).cost;
+    const Outlook outlook = look_ahead(view, one, plan(view, prices), prices.precision(), pricing.lanes());
+    return RunTime{outlook.cost, outlook.in_a_row};
   };
   try {
     time(graph, Layout::channels_first);
@@ -129,7 +130,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.jobs = kernels::thread_count(options.jobs);
   if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
   searching.sizes = sizes_from(imported.graph, shapes);
-  searching.time_of_run = time_in_lanes(imported.graph, searching.sizes, options, pricing);
+  searching.time_of_run = time_of_run(imported.graph, searching.sizes, options, pricing);
   searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
@@ -160,7 +161,8 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   summary.after = in_units(options.objective, found.cost_after);
   summary.tried = found.counts.tried;
   if (searching.time_of_run)
-    summary.in_lanes = {in_units(options.objective, found.run_before), in_units(options.objective, found.run_after)};
+    summary.in_lanes = {in_units(options.objective, found.run_before.in_lanes),
+                        in_units(options.objective, found.run_after.in_lanes)};
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
   summary.steps = found.steps;

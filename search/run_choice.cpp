@@ -11,9 +11,13 @@
 namespace taso {
 namespace {
 
-constexpr Cost too_dear = std::numeric_limits<Cost>::max();
+constexpr RunTime too_dear{std::numeric_limits<Cost>::max() / 4, std::numeric_limits<Cost>::max() / 4};
 /// Steps more, and operators more, have to save at least one part of so many: schedules differ by as much without a reason.
 constexpr Cost least_part = 1000;
+
+/// What is chosen by. Lanes are what runs, but predicted less surely than kernels in a row: hundredths that are gained by them
+/// alone are not worth tenths in a row.
+Cost weighed(const RunTime& time) { return time.in_lanes + time.in_a_row / 5; }
 
 }  // namespace
 
@@ -33,17 +37,36 @@ RunChoice::RunChoice(const Graph& graph, Program& program, Prices& prices, Candi
 }
 
 void RunChoice::run() {
+  const auto least_gain = [&] { return std::max(noise(), weighed(time_) / least_part); };
   while (take_best_of(moves_that_leave_out(left() / 2), noise())) {
   }
-  while (take_best_of(moves_that_add(left() / 2), std::max(noise(), time_ / least_part))) {
+  while (take_best_of(moves_that_add(left() / 2), least_gain())) {
   }
-  const bool pays = time_before_ - time_ >= time_before_ / least_part || cost().operators <= before_.operators;
-  if (time_ > time_before_ || !pays) {
-    Move nothing;
-    for (const Applied& change : applied_) nothing.without.insert(change.match.get());
-    nothing.time = time_before_;
-    take(nothing);
+  if (!pays()) {
+    take_nothing();
+    while (take_best_of(moves_that_add(left() / 2), least_gain())) {
+    }
   }
+  if (!pays()) take_nothing();
+}
+
+/// By how much it takes longer than the graph that was given.
+Cost RunChoice::excess(const RunTime& time) const {
+  return std::max<Cost>(time.in_lanes - time_before_.in_lanes, 0) +
+         std::max<Cost>(time.in_a_row - time_before_.in_a_row, 0);
+}
+
+/// What takes longer than the graph that was given in one way is of no use, however fast it is in the other: that goes first.
+bool RunChoice::is_better(const RunTime& one, const RunTime& other, Cost least_gain) const {
+  const Cost its = excess(one), others = excess(other);
+  if (its == 0 && others == 0) return weighed(one) < weighed(other) - least_gain;
+  return its == 0 || its < others - least_gain;
+}
+
+bool RunChoice::pays() const {
+  const Cost before = weighed(time_before_);
+  return excess(time_) == 0 &&
+         (before - weighed(time_) >= before / least_part || cost().operators <= before_.operators);
 }
 
 RunChoice::Way RunChoice::way_with(const Move& move) const {
@@ -100,7 +123,7 @@ void RunChoice::judge(std::vector<Move>& moves) {
       graphs.emplace_back(program_.hash(), extractor_.graph());
     go_back(std::move(back));
   }
-  std::vector<Cost> times(graphs.size(), too_dear);
+  std::vector<RunTime> times(graphs.size(), too_dear);
   kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(graphs.size()), [&](std::int64_t task) {
     const auto i = static_cast<std::size_t>(task);
     if (!options_.should_end()) times[i] = options_.time_of(graphs[i].second);
@@ -114,13 +137,16 @@ void RunChoice::judge(std::vector<Move>& moves) {
 /// Takes the moves that pay, the best first, as long as they do on top of one another; false if there is none.
 bool RunChoice::take_best_of(std::vector<Move> moves, Cost least_gain) {
   judge(moves);
-  std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.time < b.time; });
+  std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
+    return std::pair(excess(a.time), weighed(a.time)) < std::pair(excess(b.time), weighed(b.time));
+  });
+  const RunTime before = time_;
   bool is_first = true;
   for (const Move& move : moves) {
-    if (options_.should_end() || move.time >= time_ - least_gain) break;
+    if (options_.should_end() || !is_better(move.time, before, least_gain)) break;
     std::vector<Move> again{move};
     if (!is_first) judge(again);
-    if (again[0].time >= time_ - least_gain) continue;
+    if (!is_better(again[0].time, time_, least_gain)) continue;
     take(again[0]);
     is_first = false;
   }
@@ -132,6 +158,13 @@ void RunChoice::take(const Move& move) {
   for (const Applied& change : back.undone) candidates_.touch(change.log);
   for (std::size_t i = back.common; i < applied_.size(); ++i) candidates_.touch(applied_[i].log);
   time_ = move.time;
+}
+
+void RunChoice::take_nothing() {
+  Move nothing;
+  for (const Applied& change : applied_) nothing.without.insert(change.match.get());
+  nothing.time = time_before_;
+  take(nothing);
 }
 
 /// All steps of a rule, all but those, all from some step on, and then single ones, those that save the least in sum first.
@@ -158,24 +191,27 @@ std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) c
   std::stable_sort(order.begin(), order.end(), [](const Applied* a, const Applied* b) {
     return a->before.price - a->after.price < b->before.price - b->after.price;
   });
-  for (const Applied* change : order) moves.push_back({{change->match.get()}, nullptr, 0});
+  for (const Applied* change : order) moves.push_back({{change->match.get()}, nullptr, {}});
   if (moves.size() > most) moves.resize(most);
   return moves;
 }
 
-/// Those that cost the least in sum first.
+/// Those that cost the least in sum first. Operators more at the very same price are other words for the same kernels, in another
+/// order, which does not outlast the way back into a model.
 std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
   candidates_.repair();
   std::vector<const Candidate*> order;
   for (const auto& [root, list] : candidates_.all())
     for (const Candidate& candidate : list)
-      if (cost().price + candidate.difference.price <= before_.price) order.push_back(&candidate);
+      if (cost().price + candidate.difference.price <= before_.price &&
+          (candidate.difference.price != 0 || candidate.difference.operators < 0))
+        order.push_back(&candidate);
   std::stable_sort(order.begin(), order.end(),
                    [](const Candidate* a, const Candidate* b) { return a->difference < b->difference; });
   std::vector<Move> moves;
   for (const Candidate* candidate : order) {
     if (moves.size() == most) break;
-    moves.push_back({{}, candidate->match, 0});
+    moves.push_back({{}, candidate->match, {}});
   }
   return moves;
 }

@@ -12,11 +12,12 @@
 #include "search/candidates.h"
 #include "search/extract.h"
 #include "search/region.h"
+#include "search/run_time.h"
 
 namespace taso {
 
 struct RunChoiceOptions {
-  std::function<Cost(const Graph&)> time_of;  ///< asked from several threads at once
+  std::function<RunTime(const Graph&)> time_of;  ///< asked from several threads at once
   std::size_t most_graphs = 100;  ///< to ask for; two more in any case, of where it began and where it stands
   unsigned jobs = 1;              ///< graphs that are asked for side by side; the result is the same
   std::function<bool()> should_end;
@@ -29,12 +30,13 @@ class RunChoice {
             std::vector<Applied>& applied, OpaqueNodes& opaque, const RunChoiceOptions& options);
 
   /// Leaves steps out that do not pay as the graph runs, and takes more that do. What the program stands at afterwards takes
-  /// no longer than the graph that was given, neither as it runs nor in sum; and if it has more operators, noticeably less.
+  /// no longer than the graph that was given, neither in lanes nor in a row nor in sum; and if it has more operators,
+  /// noticeably less.
   void run();
 
   GraphCost cost() const { return applied_.empty() ? before_ : applied_.back().after; }
-  Cost time_before() const { return time_before_; }
-  Cost time() const { return time_; }
+  RunTime time_before() const { return time_before_; }
+  RunTime time() const { return time_; }
   std::size_t tried() const { return tried_; }
 
  private:
@@ -44,7 +46,7 @@ class RunChoice {
   struct Move {
     std::set<const Match*> without;
     std::shared_ptr<const Match> with;  // none, if nothing is added
-    Cost time = 0;                      // where it leads from here
+    RunTime time;                       // where it leads from here
   };
   /// Where the program was before it went elsewhere: from which step on the way was another, and that.
   struct Back {
@@ -57,8 +59,12 @@ class RunChoice {
   void judge(std::vector<Move>& moves);
   bool take_best_of(std::vector<Move> moves, Cost least_gain);
   void take(const Move& move);
+  void take_nothing();
   std::vector<Move> moves_that_leave_out(std::size_t most) const;
   std::vector<Move> moves_that_add(std::size_t most);
+  Cost excess(const RunTime& time) const;
+  bool is_better(const RunTime& one, const RunTime& other, Cost least_gain) const;
+  bool pays() const;
   std::size_t left() const { return options_.most_graphs - std::min(tried_, options_.most_graphs); }
   Cost noise() const { return prices_.kernels().noise(); }
 
@@ -69,8 +75,8 @@ class RunChoice {
   std::vector<Applied>& applied_;
   const RunChoiceOptions& options_;
   Extractor extractor_;
-  std::unordered_map<ProgramHash, Cost, HashProgramHash> known_;
-  Cost time_before_ = 0, time_ = 0;
+  std::unordered_map<ProgramHash, RunTime, HashProgramHash> known_;
+  RunTime time_before_, time_;
   std::size_t tried_ = 0;
 };
 

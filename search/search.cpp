@@ -59,8 +59,8 @@ UsableRules usable_rules(const Program& program, const std::vector<Rule>& rules,
 }
 
 /// How many graphs the last choice looks at: some, and for each graph that was expanded so many operators' worth of them. That
-/// takes about a tenth of the time.
-constexpr std::size_t least_tried = 16, operators_tried = 12;
+/// takes a tenth of the time, and a third for networks of many kernels.
+constexpr std::size_t least_tried = 100, operators_tried = 12;
 /// Of a limit on time, what is for everything before that choice.
 constexpr double share_before_choice = 0.9;
 

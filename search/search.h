@@ -12,6 +12,7 @@
 #include "ops/graph.h"
 #include "rules/rewrite_certificate.h"
 #include "rules/rule.h"
+#include "search/run_time.h"
 
 namespace taso {
 
@@ -33,7 +34,7 @@ struct SearchOptions {
   std::function<bool(const Value&)> is_named;
   /// What a graph takes as it runs, laid out so, where that is not the sum of its kernels, which may run side by side. The last
   /// choice is made by it, see run_choice.h. It may be asked from several threads at once.
-  std::function<Cost(const Graph&, Layout)> time_of_run;
+  std::function<RunTime(const Graph&, Layout)> time_of_run;
 };
 
 /// How the values of the graph that was given are computed now, in terms of such values: what export needs in order to
@@ -49,7 +50,7 @@ struct SearchResult {
   enum class End { budget, time, exhausted, stopped } end = End::exhausted;
   Graph graph;  ///< in the same pool
   Cost cost_before = 0, cost_after = 0;
-  Cost run_before = 0, run_after = 0;      ///< what it takes as it runs, if that was asked for
+  RunTime run_before, run_after;           ///< what it takes as it runs, if that was asked for
   Layout layout = Layout::channels_first;  ///< in which it was priced
   std::vector<RewriteStep> steps;          ///< on the way to the result
   Replacements replacements;

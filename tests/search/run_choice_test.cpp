@@ -1,5 +1,6 @@
 // The graph that a search returns is chosen by what it takes as it runs, where somebody says what that is.
 #include <algorithm>
+#include <map>
 
 #include "cost/execution.h"
 #include "cost/plan.h"
@@ -56,10 +57,30 @@ Cost sum_of(const Graph& graph, Layout layout, const KernelPrices& prices) {
   return plan(graph, prices, {{}, layout}).cost;
 }
 
-Cost in_lanes(const Graph& graph, Layout layout, const KernelPrices& prices) {
+RunTime as_it_runs(const Graph& graph, Layout layout, const KernelPrices& prices) {
   const WholeGraph view(graph, {}, layout);
-  return look_ahead(view, graph, plan(view, prices), Precision::tf32).cost;
+  const Outlook outlook = look_ahead(view, graph, plan(view, prices), Precision::tf32);
+  return {outlook.cost, outlook.in_a_row};
 }
+
+/// Where nothing is to be said of kernels in a row.
+RunTime only(Cost in_lanes) { return {in_lanes, 0}; }
+
+/// An element-wise operator costs by its name, whatever is fused into one kernel with it.
+class ByName : public KernelPrices {
+ public:
+  explicit ByName(std::map<std::string, Cost, std::less<>> prices) : prices_(std::move(prices)) {}
+  Cost price(const GraphView& view, const Kernel& kernel) const override {
+    Cost sum = 0;
+    for (const PlanNode node : kernel.nodes) sum += prices_.at(std::string(name_of(*view.op(node))));
+    return sum;
+  }
+
+ private:
+  std::map<std::string, Cost, std::less<>> prices_;
+};
+
+bool mentions(const Graph& graph, const std::string& word) { return text_of(graph).find(word) != std::string::npos; }
 
 }  // namespace
 
@@ -70,14 +91,14 @@ TEST_CASE("the least sum is not chosen where it takes longer side by side") {
   const SearchResult merged = search(graph, merging(), prices, options);
   REQUIRE(convolutions_in(merged.graph) == 6);
   REQUIRE(merged.cost_after < merged.cost_before);
-  REQUIRE(in_lanes(merged.graph, merged.layout, prices) > in_lanes(graph, merged.layout, prices));
-  options.time_of_run = [&](const Graph& one, Layout layout) { return in_lanes(one, layout, prices); };
+  REQUIRE(as_it_runs(merged.graph, merged.layout, prices).in_lanes > as_it_runs(graph, merged.layout, prices).in_lanes);
+  options.time_of_run = [&](const Graph& one, Layout layout) { return as_it_runs(one, layout, prices); };
   const SearchResult chosen = search(graph, merging(), prices, options);
   CHECK(chosen.steps.empty());
   CHECK(convolutions_in(chosen.graph) == 9);
   CHECK(chosen.cost_after == chosen.cost_before);
   CHECK(chosen.run_after == chosen.run_before);
-  CHECK(chosen.run_before == in_lanes(graph, chosen.layout, prices));
+  CHECK(chosen.run_before == as_it_runs(graph, chosen.layout, prices));
   CHECK(chosen.counts.tried > 0);
 }
 
@@ -86,7 +107,7 @@ TEST_CASE("steps are left out one by one") {
   // Merging does not pay in the second pair.
   const auto time = [&](const Graph& one, Layout layout) {
     const bool is_merged = text_of(one).find("concat[axis=0](wa1") != std::string::npos;
-    return sum_of(one, layout, prices) + (is_merged ? 8'000'000 : 0);
+    return only(sum_of(one, layout, prices) + (is_merged ? 8'000'000 : 0));
   };
   SearchOptions options;
   for (const std::size_t piece : {0, 2}) {
@@ -96,7 +117,7 @@ TEST_CASE("steps are left out one by one") {
     CHECK(chosen.steps.size() == 2);
     CHECK(convolutions_in(chosen.graph) == 7);
     CHECK(chosen.run_after == time(chosen.graph, chosen.layout));
-    CHECK(chosen.run_after < chosen.run_before);
+    CHECK(chosen.run_after.in_lanes < chosen.run_before.in_lanes);
     CHECK(chosen.cost_after == chosen.cost_before - 2 * (20'000'000 - 18'000'000));
   }
 }
@@ -108,14 +129,17 @@ TEST_CASE("steps are taken that pay only as the graph runs, but none that make t
       if (kernel.kind != Kernel::Kind::convolution) return 0;
       return kernel.columns > 64 ? large : 10'000'000;
     }
-    Cost large = 20'000'000;
+    Cost noise() const override { return 1'000; }
+    Cost large = 19'999'999;  // not worth it, in sum
   } prices;
   SearchOptions options;
-  options.time_of_run = [](const Graph& one, Layout) { return static_cast<Cost>(convolutions_in(one)) * 1'000'000; };
+  options.time_of_run = [](const Graph& one, Layout) {
+    return only(static_cast<Cost>(convolutions_in(one)) * 1'000'000);
+  };
   const SearchResult merged = search(pairs(3), merging(), prices, options);
   CHECK(convolutions_in(merged.graph) == 6);
-  CHECK(merged.run_after == 6'000'000);
-  CHECK(merged.cost_after == merged.cost_before);
+  CHECK(merged.run_after == only(6'000'000));
+  CHECK(merged.cost_after == merged.cost_before - 3);
   prices.large = 20'000'001;
   const SearchResult kept = search(pairs(3), merging(), prices, options);
   CHECK(kept.steps.empty());
@@ -134,7 +158,7 @@ TEST_CASE("a graph with more operators has to be noticeably faster") {
     SearchOptions options;
     options.budget = 3;
     options.time_of_run = [&](const Graph& one, Layout) {
-      return 1'000'000'000 - (one.nodes().size() > 2 ? saved : 0);
+      return only(1'000'000'000 - (one.nodes().size() > 2 ? saved : 0));
     };
     return !search(graph, rules, MoreIsLess(), options).steps.empty();
   };
@@ -146,7 +170,7 @@ TEST_CASE("the choice is the same with any number of threads, and knows its limi
   const TwoSizes prices;
   SearchOptions options;
   options.time_of_run = [&](const Graph& one, Layout layout) {
-    return sum_of(one, layout, prices) + static_cast<Cost>(std::hash<std::string>()(text_of(one)) % 4'000'000);
+    return only(sum_of(one, layout, prices) + static_cast<Cost>(std::hash<std::string>()(text_of(one)) % 4'000'000));
   };
   std::vector<std::string> texts;
   for (const unsigned jobs : {1U, 2U, 5U}) {
@@ -157,8 +181,78 @@ TEST_CASE("the choice is the same with any number of threads, and knows its limi
   CHECK(texts[0] == texts[2]);
   // Without time for anything else, it is still no longer than it was.
   options.time_budget = std::chrono::duration<double>(0);
-  options.time_of_run = [](const Graph& one, Layout) { return static_cast<Cost>(20 - convolutions_in(one)); };
+  options.time_of_run = [](const Graph& one, Layout) { return only(static_cast<Cost>(20 - convolutions_in(one))); };
   CHECK(search(pairs(3), merging(), prices, options).steps.empty());
+}
+
+TEST_CASE("what is best in lanes is left alone where it takes longer in a row") {
+  const TwoSizes prices;
+  const std::size_t all = 3;
+  const auto merged_in = [](const Graph& one) { return 3 * all - convolutions_in(one); };
+  SearchOptions options;
+  // The more is merged, the better in lanes; merging more than so many pairs costs in a row.
+  for (std::size_t most = 0; most <= all; ++most) {
+    options.time_of_run = [&](const Graph& one, Layout) {
+      const auto merged = static_cast<Cost>(merged_in(one)), too_many = merged - static_cast<Cost>(most);
+      return RunTime{100'000'000 - merged * 10'000'000,
+                     200'000'000 - merged * 1'000'000 + std::max<Cost>(too_many, 0) * 30'000'000};
+    };
+    const SearchResult chosen = search(pairs(all), merging(), prices, options);
+    CHECK(merged_in(chosen.graph) == most);
+    CHECK(chosen.run_after == options.time_of_run(chosen.graph, chosen.layout));
+  }
+  // A hundredth in lanes is not worth a sixth in a row.
+  options.time_of_run = [&](const Graph& one, Layout) {
+    constexpr RunTime times[] = {{200, 400}, {190, 380}, {179, 360}, {180, 300}};
+    const RunTime time = times[merged_in(one)];
+    return RunTime{time.in_lanes * 1'000'000, time.in_a_row * 1'000'000};
+  };
+  CHECK(merged_in(search(pairs(all), merging(), prices, options).graph) == all);
+}
+
+TEST_CASE("where every step of what was found takes longer in a row, others are taken") {
+  const ByName prices({{"tanh", 10'000'000}, {"gelu", 10'000'000}, {"relu", 5'000'000}, {"sigmoid", 7'000'000}});
+  const Graph graph = parse_graph(
+      "graph\n  input x: float32[64, 64]\n  input y: float32[64, 64]\n  a = tanh(x)\n  b = gelu(y)\n  output a, b\n");
+  const std::vector<Rule> rules{parse_rule("rule one\n  tanh(x) => relu(x)\n"),
+                                parse_rule("rule two\n  gelu(x) => relu(x)\n"),
+                                parse_rule("rule three\n  tanh(x) => sigmoid(x)\n")};
+  SearchOptions options;
+  REQUIRE(search(graph, rules, prices, options).cost_after == 10'000'000);
+  options.time_of_run = [](const Graph& one, Layout) {
+    return RunTime{mentions(one, " tanh(") ? 20'000'000 : 15'000'000, mentions(one, "relu") ? 30'000'000 : 20'000'000};
+  };
+  const SearchResult chosen = search(graph, rules, prices, options);
+  REQUIRE(chosen.steps.size() == 1);
+  CHECK(chosen.steps[0].rule == "three");
+  CHECK(chosen.run_after == RunTime{15'000'000, 20'000'000});
+}
+
+TEST_CASE("many steps that do not pay are left out at once") {
+  const TwoSizes prices;
+  constexpr std::size_t all = 30;
+  // Merging pays in the last ten pairs alone.
+  const auto time = [&](const Graph& one, Layout) {
+    const std::string text = text_of(one);
+    Cost in_lanes = 1'000'000'000;
+    for (std::size_t i = 0; i < all; ++i)
+      if (text.find("concat[axis=0](wa" + std::to_string(i) + ",") != std::string::npos)
+        in_lanes += i % 3 == 0 ? -20'000'000 : 5'000'000;
+    return only(in_lanes);
+  };
+  SearchOptions options;
+  options.time_of_run = time;
+  const SearchResult chosen = search(pairs(all), merging(), prices, options);
+  CHECK(chosen.run_after == only(1'000'000'000 - 10 * 20'000'000));
+}
+
+TEST_CASE("other words for the same kernels are not taken, whatever their order gains") {
+  const ByName prices({{"tanh", 10'000'000}, {"relu", 4'000'000}, {"sigmoid", 6'000'000}});
+  const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  y = tanh(x)\n  output y\n");
+  SearchOptions options;
+  options.time_of_run = [](const Graph& one, Layout) { return only(mentions(one, "tanh") ? 20'000'000 : 10'000'000); };
+  const std::vector<Rule> longer{parse_rule("rule two\n  tanh(x) => relu(sigmoid(x))\n")};
+  CHECK(search(graph, longer, prices, options).steps.empty());
 }
 
 TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by side") {
@@ -171,13 +265,16 @@ TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by s
     options.search.time_of_run = [&](const Graph& graph, Layout layout) {
       const WholeGraph view(graph, {}, layout);
       const Plan laid = plan(view, prices);
-      if (!is_simulated) return laid.cost / 2 + static_cast<Cost>(std::hash<std::string>()(text_of(graph)) % 5'000'000);
+      if (!is_simulated) {
+        const auto any = static_cast<Cost>(std::hash<std::string>()(text_of(graph)) % 5'000'000);
+        return RunTime{laid.cost / 2 + any, laid.cost + any / 3};
+      }
       try {
         const Outlook outlook = look_ahead(view, graph, laid, Precision::tf32);
         in_several += outlook.lanes > 1;
-        return outlook.cost;
+        return RunTime{outlook.cost, outlook.in_a_row};
       } catch (const InputError&) {  // a size that is not known
-        return laid.cost;
+        return RunTime{laid.cost, laid.cost};
       }
     };
     Campaign campaign(sound_rules(), options);
