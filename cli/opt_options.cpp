@@ -74,7 +74,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   app.add_flag("--confirm", options.confirm, "Run both models on the GPU: what is not faster there is not written")
       ->group(searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
-  one("--time-budget", raw.time_budget, "Seconds after which the search ends", "S", searching);
+  one("--time-budget", raw.time_budget, "Seconds after which the search ends, not counting those for measuring", "S",
+      searching);
 
   const std::string checking = "The check";
   one("--check", raw.check, "Compare both models on N sets of random inputs (1); 0 turns it off", "N", checking);

@@ -25,8 +25,25 @@
 namespace taso {
 namespace {
 
-/// How often it is searched at most, with kernels measured in between.
-constexpr std::size_t most_rounds = 12;
+using Seconds = std::chrono::duration<double>;
+
+/// What is found with prices of which some are only predicted may be wrong about these: they are measured, and it is looked again,
+/// until what is found rests on measurements alone. `look` is told what is left of the time for all rounds together, without the
+/// measuring in between.
+SearchResult search_in_rounds(std::optional<Seconds> time,
+                              const std::function<SearchResult(const std::optional<Seconds>&)>& look,
+                              const std::function<std::size_t(const Graph&)>& measure) {
+  constexpr std::size_t most_rounds = 12;
+  for (std::size_t round = 1;; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    SearchResult found = look(time);
+    const Seconds taken = std::chrono::steady_clock::now() - start;
+    if (time) *time -= taken;
+    if (found.steps.empty() || round == most_rounds || interrupted() || measure(found.graph) == 0) return found;
+    // A round that is cut short would find less than this one.
+    if (time && *time < taken) return found;
+  }
+}
 
 class Progress {
  public:
@@ -128,7 +145,6 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.alpha = options.alpha;
   searching.budget = options.budget;
   searching.jobs = kernels::thread_count(options.jobs);
-  if (options.time_budget) searching.time_budget = std::chrono::duration<double>(*options.time_budget);
   searching.sizes = sizes_from(imported.graph, shapes);
   searching.time_of_run = time_of_run(imported.graph, searching.sizes, options, pricing);
   searching.direct_rules = selection.choice.others;
@@ -136,21 +152,18 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   std::stop_source stop;
   Progress progress(console, options);
   if (interrupted()) stop.request_stop();
-  const auto look = [&] {
+  const auto look = [&](const std::optional<Seconds>& time) {
+    searching.time_budget = time;
     return search(imported.graph, selection.choice.rules, pricing.of(options.objective), searching, stop.get_token(),
                   [&](const SearchProgress& now) {
                     if (interrupted()) stop.request_stop();
                     progress(now);
                   });
   };
-  // What is found with prices of which some are only predicted may be wrong about these: they are measured, and it is looked
-  // again, until what is found rests on measurements alone.
-  pricing.measure_kernels(imported.graph, searching.sizes);
-  SearchResult found = look();
-  for (std::size_t round = 1; round < most_rounds && !found.steps.empty() && !interrupted(); ++round) {
-    if (pricing.measure_kernels(found.graph, searching.sizes) == 0) break;
-    found = look();
-  }
+  const auto measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
+  measure(imported.graph);
+  const SearchResult found = search_in_rounds(
+      options.time_budget ? std::optional(Seconds(*options.time_budget)) : std::nullopt, look, measure);
   console.draw({});
   summary.end = std::string(text_of(found.end));
   summary.usable = found.counts.rules;

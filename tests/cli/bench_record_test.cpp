@@ -9,6 +9,7 @@
 #include "cli/pricing.h"
 #include "ops/error.h"
 #include "tests/catch.h"
+#include "tests/cli/no_gpu.h"
 #include "tests/source_folder.h"
 
 using namespace taso;
@@ -16,37 +17,6 @@ using namespace taso;
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Every call takes a microsecond.
-class NoGpu : public Accelerator {
- public:
-  explicit NoGpu(std::vector<std::string>& measured) : measured_(measured) {}
-  std::string device() const override { return "None"; }
-  std::string versions() const override { return "driver 0"; }
-  Measurement measure(const Call& call) override {
-    measured_.push_back(text_of(call));
-    Measurement found;
-    found.nanoseconds = 1000;
-    found.warm_nanoseconds = 700;
-    found.again_nanoseconds = 800;
-    found.stranger_nanoseconds = 1200;
-    found.choice = "guess";
-    return found;
-  }
-  Measurement measure_choice(const Call& call, const std::string& choice) override {
-    if (choice == "forgotten") throw EnvironmentError("no such way");
-    Measurement found = measure(call);
-    found.choice = choice;
-    return found;
-  }
-  double time_choice(const Call&, const std::string&, const Surroundings&) override { return 1000; }
-  std::vector<std::string> ways(const Call&, std::size_t) override { return {"guess"}; }
-  std::unique_ptr<DeviceProgram> load(DeviceSteps) override { throw EnvironmentError("there is none"); }
-  DeviceState state() const override { return {}; }
-
- private:
-  std::vector<std::string>& measured_;
-};
 
 class Folder {
  public:

@@ -1,0 +1,45 @@
+// A GPU that is none, for tests of what is measured and what becomes of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cost/accelerator.h"
+#include "ops/error.h"
+
+namespace taso {
+
+/// Every call takes the same, a microsecond if nothing else is said.
+class NoGpu : public Accelerator {
+ public:
+  explicit NoGpu(std::vector<std::string>& measured, double nanoseconds = 1000)
+      : measured_(measured), nanoseconds_(nanoseconds) {}
+  std::string device() const override { return "None"; }
+  std::string versions() const override { return "driver 0"; }
+  Measurement measure(const Call& call) override {
+    measured_.push_back(text_of(call));
+    Measurement found;
+    found.nanoseconds = nanoseconds_;
+    found.warm_nanoseconds = 0.7 * nanoseconds_;
+    found.again_nanoseconds = 0.8 * nanoseconds_;
+    found.stranger_nanoseconds = 1.2 * nanoseconds_;
+    found.choice = "guess";
+    return found;
+  }
+  Measurement measure_choice(const Call& call, const std::string& choice) override {
+    if (choice == "forgotten") throw EnvironmentError("no such way");
+    Measurement found = measure(call);
+    found.choice = choice;
+    return found;
+  }
+  double time_choice(const Call&, const std::string&, const Surroundings&) override { return nanoseconds_; }
+  std::vector<std::string> ways(const Call&, std::size_t) override { return {"guess"}; }
+  std::unique_ptr<DeviceProgram> load(DeviceSteps) override { throw EnvironmentError("there is none"); }
+  DeviceState state() const override { return {}; }
+
+ private:
+  std::vector<std::string>& measured_;
+  double nanoseconds_;
+};
+
+}  // namespace taso
