@@ -69,7 +69,7 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
   std::vector<std::unique_ptr<GpuModel>> ready;
   std::vector<GpuModel*> turns;
   for (const LoadedModel& loaded : models) {
-    ready.push_back(std::make_unique<GpuModel>(loaded.graph, pricing));
+    ready.push_back(naming(loaded, [&] { return std::make_unique<GpuModel>(loaded.graph, pricing); }));
     turns.push_back(ready.back().get());
     if (interrupted()) return;
     naming(loaded, [&] { ready.back()->prepare(settings.lanes); });
@@ -78,7 +78,7 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
     figures.examples = examples_of(loaded);
     figures.has_inputs_of_first = have_alike_inputs(models.front(), loaded);
     ready.back()->describe(figures);
-    const std::vector<Array> outputs = ready.back()->run(loaded.inputs);
+    const std::vector<Array> outputs = naming(loaded, [&] { return ready.back()->run(loaded.inputs); });
     if (settings.check)
       figures.check = naming(loaded, [&] {
         return agreement_of(loaded.graph, loaded.inputs, outputs, settings.precision, reference_options(settings));
