@@ -71,7 +71,7 @@ PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped) : file_(
   try {
     all_->merge(read(file_));
   } catch (const InputError& trouble) {
-    throw InputError(fmt::format("{} (remove the file, or name another by --prices)", trouble.what()));
+    throw InputError(fmt::format("{} (move the file away, or name another by --prices)", trouble.what()));
   }
 }
 

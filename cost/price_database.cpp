@@ -14,8 +14,9 @@
 namespace taso {
 namespace {
 
-constexpr std::string_view first_line = "taso prices 4";
-constexpr std::array<std::string_view, 3> older_first_lines = {"taso prices 1", "taso prices 2", "taso prices 3"};
+constexpr std::string_view first_words = "taso prices ";
+constexpr int oldest_version = 1, version_now = 4;
+constexpr int knows_warm_behind_itself = 4;  // the first version that does
 /// Of what weights from the cache save behind a writer, so much is saved behind itself, where some of it is hidden: this fits seven
 /// networks whose weights stay in the cache.
 constexpr double saved_behind_itself = 0.5;
@@ -27,6 +28,16 @@ std::optional<double> number_of(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
     return std::nullopt;
   return value;
+}
+
+/// What the first line says; nothing if it is not that of a file of prices.
+std::optional<int> version_of(std::string_view line) {
+  if (!line.starts_with(first_words)) return std::nullopt;
+  line.remove_prefix(first_words.size());
+  int version = 0;
+  const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), version);
+  if (error != std::errc() || end != line.data() + line.size() || version < oldest_version) return std::nullopt;
+  return version;
 }
 
 std::optional<std::array<std::string_view, 4>> fields_of(std::string_view line) {
@@ -95,7 +106,7 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
   PriceDatabase database;
   std::map<std::string, RecordedPrice>* prices = nullptr;
   std::size_t number = 0;
-  bool is_older = false;
+  int version = 0;
   const auto refuse = [&](std::string_view why) { throw InputError(fmt::format("{}:{}: {}", source, number, why)); };
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -103,8 +114,12 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (++number == 1) {
-      is_older = std::find(older_first_lines.begin(), older_first_lines.end(), line) != older_first_lines.end();
-      if (line != first_line && !is_older) refuse(fmt::format("a file of prices begins with '{}'", first_line));
+      const auto told = version_of(line);
+      if (!told) refuse(fmt::format("a file of prices begins with '{}{}'", first_words, version_now));
+      version = *told;
+      if (version > version_now)
+        refuse(fmt::format("a newer taso has written this file: it has version {}, and versions {} to {} are read here",
+                           version, oldest_version, version_now));
       continue;
     }
     // What is left of a call that was cut off would be another call.
@@ -119,7 +134,7 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
     if (!fields) refuse("a price is nanoseconds, spread, choice and call, with tabs between");
     auto price = price_of(*fields);
     if (!price) refuse("nanoseconds and spread are numbers from 0 on");
-    if (is_older) renew(*price);
+    if (version < knows_warm_behind_itself) renew(*price);
     prices->insert_or_assign(std::string((*fields)[3]), *price);
   }
   if (number == 0) refuse("the file is empty");
@@ -127,7 +142,7 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
 }
 
 std::string PriceDatabase::text() const {
-  std::string text = fmt::format("{}\n", first_line);
+  std::string text = fmt::format("{}{}\n", first_words, version_now);
   for (const auto& [machine, prices] : prices_) {
     if (prices.empty()) continue;
     text += fmt::format("{}{}\n", machine_word, machine);

@@ -148,6 +148,22 @@ def test_bad_prices_are_refused(text, taso_bench, tmp_path, home):
     assert not (tmp_path / "cache/taso/measured.prices").exists()
 
 
+def test_prices_of_a_newer_version_are_left_alone(taso_bench, taso_opt, source_folder, tmp_path, home):
+    model, kept = source_folder / "examples/small_convnet.onnx", tmp_path / "cache/taso/measured.prices"
+    newer = "taso prices 5\nmachine Some GPU\nwhatever this means\n"
+    kept.parent.mkdir()
+    kept.write_text(newer)
+    (tmp_path / "more.prices").write_text(PRICES.format("Another GPU"))
+    for command in ((taso_opt, model, "-o", tmp_path / "out.onnx"), (taso_bench, model, "--device", "cpu", "--runs", "1"),
+                    (taso_bench, "--import", tmp_path / "more.prices")):
+        done = run(*command, **home)
+        assert done.code == 3, done
+        assert "measured.prices:1: a newer taso has written this file" in done.err and "versions 1 to 4" in done.err, done
+        assert kept.read_text() == newer and not (tmp_path / "out.onnx").exists()
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--prices", tmp_path / "more.prices", **home)
+    assert done.code == 0 and kept.read_text() == newer, done
+
+
 def test_prices_that_are_saved_at_once_are_all_kept(taso_bench, tmp_path, home):
     count = 12
     for i in range(count):
@@ -165,7 +181,7 @@ def test_damaged_prices_of_ones_own_are_told_with_the_remedy(taso_bench, taso_op
     (tmp_path / "cache/taso/measured.prices").write_text("nothing\n")
     for program, arguments in [(taso_bench, ("--device", "cpu")), (taso_opt, ("--dry-run",))]:
         done = run(program, model, *arguments, **home)
-        assert done.code == 3 and "measured.prices:1: " in done.err and "remove the file" in done.err, done
+        assert done.code == 3 and "measured.prices:1: " in done.err and "move the file away" in done.err, done
 
 
 def test_usage(taso_bench, tmp_path, home):

@@ -89,6 +89,11 @@ TEST_CASE("of two databases the second counts where both have a price") {
 TEST_CASE("what is no file of prices is refused, with the line") {
   CHECK(refusal("") == "p:0: the file is empty");
   CHECK(refusal("prices\n") == "p:1: a file of prices begins with 'taso prices 4'");
+  for (const char* line : {"taso prices", "taso prices ", "taso prices 0", "taso prices -1", "taso prices 4.5",
+                           "taso prices 4 ", "taso prices 99999999999999"})
+    CHECK(refusal(std::string(line) + "\n") == "p:1: a file of prices begins with 'taso prices 4'");
+  CHECK(refusal("taso prices 5\nmachine M\nanything\n") ==
+        "p:1: a newer taso has written this file: it has version 5, and versions 1 to 4 are read here");
   CHECK(refusal("taso prices 1\n1.0\t1.0\tx\ty\n") == "p:2: no line has said yet of which machine prices are");
   CHECK(refusal("taso prices 1\nmachine M\n1.0\t1.0\ty\n") ==
         "p:3: a price is nanoseconds, spread, choice and call, with tabs between");
