@@ -20,10 +20,14 @@ class Hash {
   std::size_t state_ = 0;
 };
 
-/// In a network a kernel runs behind others much like it, and some of its code is in the caches of instructions, some is not: it
-/// takes what it takes behind itself, and these shares of what it takes longer where none of its code is there (see
-/// cost/README.md). Where weights come from memory, more code does too.
-constexpr double share_of_code = 0.3, share_of_code_if_warm = 0.25;
+/// In a network a kernel runs behind others, and its code may have to be fetched. What that takes is known from where none of it is
+/// at hand. Of little code next to nothing is noticed, for it comes while the kernel before still runs: a twentieth; of what takes
+/// longer than this, nearly all (see cost/README.md).
+constexpr double share_of_code = 0.05, share_of_much_code = 0.8, little_code = 1500;
+
+double noticed(double code) {
+  return share_of_code * std::max(code, 0.0) + share_of_much_code * std::max(code - little_code, 0.0);
+}
 
 Cost rounded(double nanoseconds) {
   return std::min(static_cast<Cost>(std::llround(nanoseconds * 1e3)), highest_kernel_price);
@@ -63,9 +67,7 @@ std::size_t hash_of(const Call& call) {
 Cost cost_of(const RecordedPrice& price, bool is_warm) {
   if (price.again_nanoseconds <= 0) return cost_again(price, is_warm);
   const double code = price.stranger_nanoseconds > 0 ? price.stranger_nanoseconds - price.nanoseconds : 0;
-  return std::min(
-      highest_kernel_price,
-      cost_again(price, is_warm) + rounded((is_warm ? share_of_code_if_warm : share_of_code) * std::max(code, 0.0)));
+  return std::min(highest_kernel_price, cost_again(price, is_warm) + rounded(noticed(code)));
 }
 
 Cost cost_again(const RecordedPrice& price, bool is_warm) {

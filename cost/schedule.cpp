@@ -15,13 +15,12 @@ constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
 /// What goes for steps that run side by side. Times are picoseconds.
 struct Manner {
-  double launch;    ///< of a step's price, the part in which others have the GPU: being launched, filling its pipeline
-  double crossing;  ///< what a step waits for another lane, in addition
+  double launch;       ///< of a step's price, the part in which others have the GPU, at most half of it
+  double crossing;     ///< what a step waits for another lane, in addition
   double Task::*part;  ///< of the GPU, what a step takes up otherwise
 };
 constexpr Manner at_best{1e6, 1e6, &Task::share};
-/// Loads are of all of a step's time.
-constexpr Manner as_found{0, h200::crossing * 1e3, &Task::load};
+constexpr Manner as_found{h200::launch_beside * 1e3, h200::crossing * 1e3, &Task::load};
 
 /// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
 /// networks took.

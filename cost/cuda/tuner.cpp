@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "cost/recorded_prices.h"
 #include "ops/error.h"
 
 namespace taso::cuda {
@@ -54,6 +55,16 @@ double tolerance(const Call& call) {
 
 bool has_weights(const Call& call) {
   return std::any_of(call.read.begin(), call.read.end(), [](const Call::Operand& one) { return one.is_weight; });
+}
+
+/// Whether what it reads and writes, but for weights, takes up so much of the cache that what runs before it makes a difference of
+/// its own, of 20 µs, beside which code is not noticed.
+bool is_large(const Call& call, std::size_t cache_bytes) {
+  std::size_t bytes = 0;
+  for (const auto* operands : {&call.read, &call.written})
+    for (const Call::Operand& operand : *operands)
+      if (!operand.is_weight) bytes += span_bytes(operand);
+  return static_cast<double>(bytes) > 0.4 * static_cast<double>(cache_bytes);
 }
 
 }  // namespace
@@ -120,46 +131,26 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
       candidate.trouble = "its result is not what the others compute";
 }
 
-Measurement Tuner::measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings) {
-  struct Rounds {
-    const Candidate* candidate;
-    std::size_t repetitions;
-    std::vector<std::vector<double>> times;
-    double last() const { return median(times.back()); }
-  };
-  std::vector<Rounds> all;
-  for (const Candidate* candidate : finalists) {
-    const auto wanted = static_cast<std::size_t>(std::ceil(careful_microseconds / candidate->microseconds));
-    all.push_back({candidate, std::clamp(wanted, fewest_repetitions, most_repetitions), {}});
-  }
-  bench_.wake();
+Measurement Tuner::measure_carefully(const Candidate& candidate, const Surroundings& surroundings) {
+  const auto wanted = static_cast<std::size_t>(std::ceil(careful_microseconds / candidate.microseconds));
+  const std::size_t repetitions = std::clamp(wanted, fewest_repetitions, most_repetitions);
   Measurement result;
   result.is_settled = false;
-  std::size_t best = 0;
+  result.choice = candidate.call.choice;
+  bench_.wake();
+  std::vector<double> before, times;
   for (std::size_t round = 0; round < most_rounds && !result.is_settled; ++round) {
-    for (Rounds& one : all)
-      one.times.push_back(bench_.time(one.candidate->call, one.repetitions, careful_replays, surroundings));
-    best = 0;
-    for (std::size_t i = 1; i < all.size(); ++i)
-      if (all[i].last() < all[best].last()) best = i;
-    const double limit = 1.1 * all[best].last();
-    if (round == 0) {  // those that are clearly slower need no second look
-      std::erase_if(all, [limit](const Rounds& one) { return one.last() > limit; });
-      continue;
-    }
-    const double now = all[best].last(), before = median(all[best].times[round - 1]);
-    result.is_settled = std::abs(now - before) <= settled * std::min(now, before);
+    before = std::move(times);
+    times = bench_.time(candidate.call, repetitions, careful_replays, surroundings);
+    if (before.empty()) continue;
+    const double now = median(times), then = median(before);
+    result.is_settled = std::abs(now - then) <= settled * std::min(now, then);
   }
-  std::vector<double> times = all[best].times.back();
-  if (all[best].times.size() > 1) {
-    const std::vector<double>& before = all[best].times[all[best].times.size() - 2];
-    times.insert(times.end(), before.begin(), before.end());
-  }
+  times.insert(times.end(), before.begin(), before.end());
   std::sort(times.begin(), times.end());
   const double middle = std::max(quantile(times, 0.5), least_microseconds);
   result.nanoseconds = middle * 1000;
   result.spread = (quantile(times, 0.75) - quantile(times, 0.25)) / 2 / middle;
-  result.choice = all[best].candidate->call.choice;
   return result;
 }
 
@@ -190,24 +181,32 @@ Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
     }
     std::stable_sort(finalists.begin(), finalists.end(),
                      [](const Candidate* a, const Candidate* b) { return a->microseconds < b->microseconds; });
+    const double limit = limits_.slowest_finalist * finalists.front()->microseconds;
+    std::erase_if(finalists, [limit](const Candidate* one) { return one->microseconds > limit; });
     if (finalists.size() > limits_.finalists) finalists.resize(limits_.finalists);
-    return measure_in_network(call, std::move(finalists));
+    return measure_in_network(call, finalists);
   } catch (const EnvironmentError& error) {
     none.trouble = error.what();
     return none;
   }
 }
 
-Measurement Tuner::measure_in_network(const Call& call, std::vector<const Candidate*> finalists) {
-  Measurement result = measure_carefully(finalists, Surroundings());
-  std::erase_if(finalists, [&](const Candidate* one) { return one->call.choice != result.choice; });
+Measurement Tuner::measure_in_network(const Call& call, const std::vector<const Candidate*>& finalists) {
   using Before = Surroundings::Before;
   const Surroundings itself{Before::itself, false}, warm{Before::itself, true}, stranger{Before::stranger, false};
-  result.again_nanoseconds = measure_carefully(finalists, itself).nanoseconds;
-  result.warm_nanoseconds =
-      has_weights(call) ? measure_carefully(finalists, warm).nanoseconds : result.again_nanoseconds;
-  result.stranger_nanoseconds = measure_carefully(finalists, stranger).nanoseconds;
-  return result;
+  Measurement best;
+  const Candidate* winner = nullptr;
+  for (const Candidate* one : finalists) {
+    Measurement result = measure_carefully(*one, Surroundings());
+    result.again_nanoseconds = measure_carefully(*one, itself).nanoseconds;
+    result.stranger_nanoseconds =
+        is_large(call, libraries_.cache_bytes()) ? result.nanoseconds : measure_carefully(*one, stranger).nanoseconds;
+    if (winner != nullptr && cost_of(result) >= cost_of(best)) continue;
+    best = result;
+    winner = one;
+  }
+  best.warm_nanoseconds = has_weights(call) ? measure_carefully(*winner, warm).nanoseconds : best.again_nanoseconds;
+  return best;
 }
 
 Tuner::Candidate Tuner::candidate_of(const Call& call, const std::string& choice) {
@@ -226,7 +225,7 @@ Measurement Tuner::measure_choice(const Call& call, const std::string& choice) {
 
 double Tuner::time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) {
   const Candidate candidate = candidate_of(call, choice);
-  return measure_carefully({&candidate}, surroundings).nanoseconds;
+  return measure_carefully(candidate, surroundings).nanoseconds;
 }
 
 std::vector<Measurement> Tuner::measure_all(const Call& call) {

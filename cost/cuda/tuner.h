@@ -1,4 +1,4 @@
-// Measures all ways to do a call and takes the fastest that computes what the others do.
+// Measures all ways to do a call and takes the one that costs the least in a network and computes what the others do.
 //
 // A call is measured as it runs in a network: many times in one CUDA graph, so that launches cost what they cost there; its
 // weights from memory, for so many others were read since the last time, and the winner once more with weights that are in the
@@ -17,8 +17,9 @@
 namespace taso::cuda {
 
 struct TuningLimits {
-  double seconds_to_try = 0.15;  ///< a first look at each way
-  std::size_t finalists = 3;     ///< measured carefully
+  double seconds_to_try = 0.15;   ///< a first look at each way
+  std::size_t finalists = 3;      ///< measured carefully
+  double slowest_finalist = 1.3;  ///< beside the fastest, at the first look
 };
 
 class Tuner {
@@ -43,10 +44,9 @@ class Tuner {
   /// Ready to be measured.
   Candidate candidate_of(const Call& call, const std::string& choice);
   void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
-  Measurement measure_carefully(std::vector<const Candidate*> finalists, const Surroundings& surroundings);
-
-  /// As it runs in networks, large ones and small ones.
-  Measurement measure_in_network(const Call& call, std::vector<const Candidate*> finalists);
+  Measurement measure_carefully(const Candidate& candidate, const Surroundings& surroundings);
+  /// The one that costs the least in a network, with all figures.
+  Measurement measure_in_network(const Call& call, const std::vector<const Candidate*>& finalists);
 
   Libraries& libraries_;
   Preparations& preparations_;

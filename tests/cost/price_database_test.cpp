@@ -55,13 +55,22 @@ TEST_CASE("a kernel costs what it takes behind itself, behind others with some o
   CHECK(a.is_complete());
   CHECK(cost_again(a) == 700);
   CHECK(cost_again(a, true) == 500);
-  // More of the code is at hand where weights are.
   CHECK(cost_of(a) > cost_again(a));
-  CHECK(cost_of(a, true) > cost_again(a, true));
-  CHECK(cost_of(a) - cost_again(a) > cost_of(a, true) - cost_again(a, true));
+  CHECK(cost_of(a) - cost_again(a) == cost_of(a, true) - cost_again(a, true));
   // Code at hand is no reason to be slower.
   CHECK(cost_of(b) == cost_again(b));
   CHECK(cost_of(b, true) == cost_again(b, true));
+}
+
+TEST_CASE("of little code hardly anything is noticed, of much code most") {
+  const auto noticed = [](double code) {
+    const RecordedPrice price{5000, 0, true, "one", 4000, 4000, 5000 + code};
+    return static_cast<double>(cost_of(price) - cost_again(price)) * 1e-3;
+  };
+  for (const double code : {200.0, 700.0, 1500.0}) CHECK(noticed(code) < 0.1 * code);
+  CHECK(noticed(2500) - noticed(1500) > 700);
+  CHECK(noticed(6500) > 0.6 * 6500);
+  CHECK(noticed(6500) < 6500);
 }
 
 TEST_CASE("older files know weights from the cache behind a writer only") {

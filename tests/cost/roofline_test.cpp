@@ -82,7 +82,7 @@ TEST_CASE("one kernel never costs more than two that do the same") {
     both.bytes += b.bytes;
     const bool grouped = a.kind == Kernel::Kind::convolution && a.batches > 1;  // these are done in two ways
     // Now and then tiles do not fit the one as well as they fit the two.
-    constexpr double fit = 1.03;
+    constexpr double fit = 1.05;
     const auto apart = static_cast<double>(Roofline().price(a) + Roofline().price(b));
     if (!grouped) CHECK(static_cast<double>(Roofline().price(both)) <= fit * apart);
 
