@@ -90,8 +90,8 @@ class Accelerator {
   virtual ~Accelerator() = default;
   virtual std::string device() const = 0;    ///< "NVIDIA H200"
   virtual std::string versions() const = 0;  ///< "driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0"
-  /// That these will be measured soon, in this order: what can be prepared beside other work, is. Nothing that was expected
-  /// before is any more.
+  /// That these will be measured soon, in this order: what can be prepared beside other work, is. None: nothing that was
+  /// expected before is any more.
   virtual void expect(std::span<const Call> calls) { (void)calls; }
   virtual Measurement measure(const Call& call) = 0;
   /// A way that was chosen before, measured once more, with all figures. Throws EnvironmentError if it cannot be done so.

@@ -1,7 +1,5 @@
 #include "cost/cuda/candidates.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -17,13 +15,6 @@ constexpr std::size_t most_beside_own = 16;
 bool is_own(const Lowering& lowering) {
   return std::all_of(lowering.launches.begin(), lowering.launches.end(),
                      [](const Launch& launch) { return std::holds_alternative<SourceLaunch>(launch); });
-}
-
-/// What this thread has worked.
-double worked_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 double now_in_seconds() {
@@ -117,23 +108,19 @@ std::optional<PreparedCall> Candidates::next() {
   return std::nullopt;
 }
 
-Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments,
-             const Patience& patience, const std::stop_token& given_up) {
+Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments, double seconds) {
   libraries.expect(lowerings);  // kernels of ours are compiled beside one another
   Ways ways;
   Candidates candidates(libraries, std::move(lowerings), alignments);
-  const double limit = candidates.has_own() ? patience.seconds / 3 : patience.seconds;
-  double worked = 0, spent = 0;  // by libraries
-  while (!given_up.stop_requested()) {
-    const double worked_before = worked_seconds(), before = now_in_seconds();
+  const double limit = candidates.has_own() ? seconds / 3 : seconds;
+  double spent = 0;  // by libraries
+  for (;;) {
+    const double before = now_in_seconds();
     std::optional<PreparedCall> next = candidates.next();
     if (!next) break;
-    if (!next->is_own) {
-      worked += worked_seconds() - worked_before;
-      spent += now_in_seconds() - before;
-    }
+    if (!next->is_own) spent += now_in_seconds() - before;
     ways.calls.push_back(std::move(*next));
-    if (worked <= limit && spent <= limit * patience.with_waiting) continue;
+    if (spent <= limit) continue;
     if (!candidates.has_own()) break;
     candidates.leave_out_libraries();
   }

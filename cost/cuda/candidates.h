@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -51,14 +50,8 @@ struct Ways {
   std::vector<PreparedCall> calls;
   std::string reason;
 };
-/// How long libraries may take, which compile some engines for seconds; one is made ready in any case, and kernels of ours are,
+/// Libraries, which compile some engines for seconds, may take so long; one is made ready in any case, and kernels of ours are,
 /// beside which libraries get a third of the time: there they are seldom the fastest.
-struct Patience {
-  double seconds = 3;
-  double with_waiting = 1;  ///< times as long, if the thread spends it waiting for others
-};
-/// Ends early, with what there is by then, if it is given up.
-Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments,
-             const Patience& patience, const std::stop_token& given_up = {});
+Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments, double seconds = 3);
 
 }  // namespace taso::cuda

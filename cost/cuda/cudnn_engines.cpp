@@ -190,8 +190,6 @@ std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<void>& library, c
 CudnnEngines::CudnnEngines() : state_(std::make_shared<State>()) { require(cudnnCreate(&state_->handle), "its begin"); }
 CudnnEngines::~CudnnEngines() = default;
 
-void CudnnEngines::forget_stream() noexcept { cudnnSetStream(state_->handle, nullptr); }
-
 std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,
                                                     std::string& reason) const {
   std::vector<Alternative> list;
@@ -245,7 +243,6 @@ namespace taso::cuda {
 struct CudnnEngines::State {};
 CudnnEngines::CudnnEngines() = default;
 CudnnEngines::~CudnnEngines() = default;
-void CudnnEngines::forget_stream() noexcept {}
 std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch&, const Alignments&,
                                                     std::string& reason) const {
   reason = "this build has no cuDNN";

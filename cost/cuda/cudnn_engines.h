@@ -15,9 +15,6 @@ class CudnnEngines {
   CudnnEngines();
   ~CudnnEngines();
 
-  /// Its handle keeps the stream of the last launch. Whoever prepares with it next may do so while that stream is captured.
-  void forget_stream() noexcept;
-
   /// What its heuristics name, the most promising first; nothing that rounds more than it was allowed to. Empty with the
   /// reason if it cannot do this at all.
   std::vector<Alternative> alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -87,18 +86,9 @@ inline double microseconds(const Event& from, const Event& to) {
   return static_cast<double>(milliseconds) * 1000;
 }
 
-/// Held during captures, and by other threads while they do what may wait for the whole device, such as making a
-/// library's handle: that spoils captures in any mode.
-inline std::mutex& capturing() {
-  static std::mutex mutex;
-  return mutex;
-}
-
-/// What `work` puts on the stream, as a graph. If it throws, the capture is ended and the exception goes on. Its mode lets other
-/// threads allocate memory and load code meanwhile.
+/// What `work` puts on the stream, as a graph. If it throws, the capture is ended and the exception goes on.
 template <class Work>
 Graph capture(cudaStream_t stream, Work&& work) {
-  const std::lock_guard lock(capturing());
   require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "the begin of a capture");
   cudaGraph_t graph = nullptr;
   try {

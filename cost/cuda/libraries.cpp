@@ -18,50 +18,24 @@ Overloaded(Visits...) -> Overloaded<Visits...>;
 
 }  // namespace
 
-Libraries::Libraries(int device) : device_(device) {
-  use_device();
+Libraries::Libraries(int device) {
+  require(cudaSetDevice(device), "this device");
   int major = 0, minor = 0, bytes = 0;
   require(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "its capability");
   require(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "its capability");
   require(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device), "its cache");
   cache_bytes_ = static_cast<std::size_t>(std::max(bytes, 0));
   capability_ = major * 10 + minor;
-  sources_ = std::make_shared<SourceKernels>(device, capability_);
-}
-
-std::unique_ptr<Libraries> Libraries::another() const {
-  std::unique_ptr<Libraries> one(new Libraries());
-  one->device_ = device_;
-  one->capability_ = capability_;
-  one->cache_bytes_ = cache_bytes_;
-  one->sources_ = sources_;
-  return one;
-}
-
-void Libraries::use_device() const { require(cudaSetDevice(device_), "this device"); }
-
-void Libraries::make_handles() {
-  cudnn();
-  cublas();
-}
-
-void Libraries::forget_stream() noexcept {
-  if (cudnn_) cudnn_->forget_stream();
+  sources_ = std::make_unique<SourceKernels>(device, capability_);
 }
 
 CudnnEngines& Libraries::cudnn() {
-  if (!cudnn_) {
-    const std::lock_guard lock(capturing());
-    cudnn_ = std::make_unique<CudnnEngines>();
-  }
+  if (!cudnn_) cudnn_ = std::make_unique<CudnnEngines>();
   return *cudnn_;
 }
 
 CublasMatmul& Libraries::cublas() {
-  if (!cublas_) {
-    const std::lock_guard lock(capturing());
-    cublas_ = std::make_unique<CublasMatmul>();
-  }
+  if (!cublas_) cublas_ = std::make_unique<CublasMatmul>();
   return *cublas_;
 }
 

@@ -15,14 +15,6 @@ namespace taso::cuda {
 class Libraries {
  public:
   explicit Libraries(int device);
-  /// For another thread: with handles of its own, and the same kernels of ours.
-  std::unique_ptr<Libraries> another() const;
-  /// For all that this thread does with CUDA from now on.
-  void use_device() const;
-  /// Makes the handles, which are made when they are needed first otherwise.
-  void make_handles();
-  /// Nothing is launched with these handles until a stream is named again.
-  void forget_stream() noexcept;
 
   /// The most promising first. Empty with the reason if nobody can do it.
   std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason);
@@ -30,7 +22,7 @@ class Libraries {
   std::unique_ptr<Prepared> prepare(const Launch& launch, const Alignments& alignments, const std::string& identity);
   /// Begins to compile kernels of our own that these ways of a call may need, or the choice alone if there is one.
   void expect(const std::vector<Lowering>& lowerings, const std::string& choice = "");
-  /// What nobody has begun to compile is not compiled; who waits for it sees an exception.
+  /// What nobody has begun to compile is not compiled before it is prepared.
   void expect_nothing();
 
   int capability() const { return capability_; }  ///< 90 for 9.0
@@ -40,11 +32,9 @@ class Libraries {
   CudnnEngines& cudnn();
   CublasMatmul& cublas();
 
-  Libraries() = default;
-
-  int device_ = 0, capability_ = 0;
+  int capability_ = 0;
   std::size_t cache_bytes_ = 0;
-  std::shared_ptr<SourceKernels> sources_;
+  std::unique_ptr<SourceKernels> sources_;
   // Made when they are needed first, for that takes a while.
   std::unique_ptr<CudnnEngines> cudnn_;
   std::unique_ptr<CublasMatmul> cublas_;

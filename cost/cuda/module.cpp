@@ -11,7 +11,6 @@
 #include "cost/cuda/layout.h"
 #include "cost/cuda/libraries.h"
 #include "cost/cuda/nvml.h"
-#include "cost/cuda/preparations.h"
 #include "cost/cuda/program.h"
 #include "cost/cuda/tuner.h"
 #ifdef TASO_HAS_CUBLAS
@@ -35,7 +34,7 @@ std::string bus_id() {
 
 class CudaAccelerator : public Accelerator {
  public:
-  CudaAccelerator() : libraries_(first_device), nvml_(bus_id().c_str()), preparations_(libraries_) {}
+  CudaAccelerator() : libraries_(first_device), nvml_(bus_id().c_str()) {}
 
   std::string device() const override {
     cudaDeviceProp properties{};
@@ -60,7 +59,10 @@ class CudaAccelerator : public Accelerator {
     return text;
   }
 
-  void expect(std::span<const Call> calls) override { preparations_.expect(calls); }
+  void expect(std::span<const Call> calls) override {
+    if (calls.empty()) libraries_.expect_nothing();
+    for (const Call& call : calls) libraries_.expect(lowerings(call));
+  }
   Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
   Measurement measure_choice(const Call& call, const std::string& choice) override {
     return tuner().measure_choice(call, choice);
@@ -80,7 +82,7 @@ class CudaAccelerator : public Accelerator {
     return choices;
   }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
-    preparations_.rest();  // programs are timed without company
+    libraries_.expect_nothing();  // programs are timed without company
     return std::make_unique<Program>(
         libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
   }
@@ -88,13 +90,12 @@ class CudaAccelerator : public Accelerator {
 
  private:
   Tuner& tuner() {
-    if (!tuner_) tuner_ = std::make_unique<Tuner>(libraries_, preparations_);
+    if (!tuner_) tuner_ = std::make_unique<Tuner>(libraries_);
     return *tuner_;
   }
 
   Libraries libraries_;
   Nvml nvml_;
-  Preparations preparations_;
   std::unique_ptr<Tuner> tuner_;
 };
 

@@ -226,16 +226,14 @@ std::vector<char> SourceKernels::compiled(const SourceLaunch& launch) const {
 }
 
 void SourceKernels::expect(std::vector<SourceLaunch> launches) {
-  const std::lock_guard lock(mutex_);
   for (SourceLaunch& launch : launches) {
     const std::pair key{launch.source, launch.name};
     if (!loaded_.contains(key) && !expected_.contains(key))
-      expected_[key] = compilers_.submit([this, launch = std::move(launch)] { return compiled(launch); }).share();
+      expected_[key] = compilers_.submit([this, launch = std::move(launch)] { return compiled(launch); });
   }
 }
 
 void SourceKernels::expect_nothing() {
-  const std::lock_guard lock(mutex_);
   compilers_.give_up();
   std::erase_if(expected_, [](const auto& one) {
     return one.second.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -244,22 +242,15 @@ void SourceKernels::expect_nothing() {
 
 std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
   const std::pair key{launch.source, launch.name};
-  std::shared_ptr<Loaded> loaded;
-  std::shared_future<std::vector<char>> expected;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = loaded_.find(key); known != loaded_.end()) loaded = known->second;
-    if (const auto known = expected_.find(key); known != expected_.end()) expected = known->second;
-  }
+  std::shared_ptr<Loaded>& loaded = loaded_[key];
   if (!loaded) {
     auto fresh = std::make_shared<Loaded>();
-    fresh->code = expected.valid() ? expected.get() : compiled(launch);
+    auto expected = expected_.extract(key);
+    fresh->code = expected ? expected.mapped().get() : compiled(launch);
     require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "a compiled kernel");
     require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
-    const std::lock_guard lock(mutex_);
-    loaded = loaded_.try_emplace(key, std::move(fresh)).first->second;  // of two threads, the first one's
-    expected_.erase(key);
+    loaded = std::move(fresh);
   }
   // More than this is not given without being asked for.
   constexpr std::uint32_t usual_shared_bytes = 48 << 10;

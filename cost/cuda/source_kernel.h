@@ -34,7 +34,6 @@ class Compilers {
   std::vector<std::jthread> threads_;  // last: they end before what they use goes
 };
 
-/// For several threads.
 class SourceKernels {
  public:
   /// For a device of this number and compute capability, such as 90.
@@ -45,7 +44,7 @@ class SourceKernels {
   std::unique_ptr<Prepared> prepare(const SourceLaunch& launch);
   /// Begins to compile what will be prepared, beside other work.
   void expect(std::vector<SourceLaunch> launches);
-  /// What has not begun is not compiled; who waits for it sees an exception.
+  /// What has not begun is not compiled before it is prepared.
   void expect_nothing();
   static constexpr const char* identity = "own";  ///< there is one way only
 
@@ -54,10 +53,9 @@ class SourceKernels {
   std::vector<char> compiled(const SourceLaunch& launch) const;
 
   int device_, capability_;
-  std::filesystem::path folder_;  ///< empty: nothing is kept on disk
-  std::mutex mutex_;
+  std::filesystem::path folder_;                                                   ///< empty: nothing is kept on disk
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Loaded>> loaded_;  ///< by source and name
-  std::map<std::pair<std::string, std::string>, std::shared_future<std::vector<char>>> expected_;
+  std::map<std::pair<std::string, std::string>, std::future<std::vector<char>>> expected_;
   Compilers compilers_;
 };
 

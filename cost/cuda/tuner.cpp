@@ -69,8 +69,8 @@ bool is_large(const Call& call, std::size_t cache_bytes) {
 
 }  // namespace
 
-Tuner::Tuner(Libraries& libraries, Preparations& preparations, TuningLimits limits)
-    : libraries_(libraries), preparations_(preparations), limits_(limits), bench_(libraries.cache_bytes()) {}
+Tuner::Tuner(Libraries& libraries, TuningLimits limits)
+    : libraries_(libraries), limits_(limits), bench_(libraries.cache_bytes()) {}
 
 std::vector<Tuner::Candidate> Tuner::candidates_of(Ways& ways) {
   std::vector<Candidate> list;
@@ -157,14 +157,7 @@ Measurement Tuner::measure_carefully(const Candidate& candidate, const Surroundi
 Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
   Measurement none;
   try {
-    // Both stay as long as the candidates, which use their handles.
-    std::unique_ptr<Preparations::Ready> ready;
-    Ways made_here;
-    if (alignments.is_usual())
-      ready = preparations_.take(call);
-    else
-      made_here = ways_of(libraries_, lowerings(call), alignments, {});
-    Ways& ways = ready ? ready->ways : made_here;
+    Ways ways = ways_of(libraries_, lowerings(call), alignments);
     none.trouble = ways.reason;
     std::vector<Candidate> candidates = candidates_of(ways);
     if (candidates.empty()) {
@@ -233,7 +226,7 @@ std::vector<Measurement> Tuner::measure_all(const Call& call) {
   std::vector<Measurement> all;
   Measurement none;
   try {
-    Ways ways = ways_of(libraries_, lowerings(call), {}, {patience});
+    Ways ways = ways_of(libraries_, lowerings(call), {}, patience);
     none.trouble = ways.reason;
     std::vector<Candidate> candidates = candidates_of(ways);
     if (candidates.empty()) return {none};

@@ -11,8 +11,8 @@
 
 #include "cost/accelerator.h"
 #include "cost/cuda/bench.h"
+#include "cost/cuda/candidates.h"
 #include "cost/cuda/libraries.h"
-#include "cost/cuda/preparations.h"
 
 namespace taso::cuda {
 
@@ -24,7 +24,7 @@ struct TuningLimits {
 
 class Tuner {
  public:
-  Tuner(Libraries& libraries, Preparations& preparations, TuningLimits limits = {});
+  explicit Tuner(Libraries& libraries, TuningLimits limits = {});
 
   Measurement measure(const Call& call, const Alignments& alignments);
   Measurement measure_choice(const Call& call, const std::string& choice);
@@ -49,7 +49,6 @@ class Tuner {
   Measurement measure_in_network(const Call& call, const std::vector<const Candidate*>& finalists);
 
   Libraries& libraries_;
-  Preparations& preparations_;
   TuningLimits limits_;
   Bench bench_;
 };
