@@ -270,7 +270,7 @@ def ranking(place, clock):
             return
         # Those who wait for their turn do so as long as there is time; who has it has so many seconds.
         done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--searching",
-                    f"{min(place.each, clock.left() / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}", "--runs", "100",
+                    f"{min(place.each, clock.left() / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}", "--runs", "200",
                     "--json", file, write_network(name, place)], clock.left(), place)
         if not file.exists():
             fail(failed, done, clock)
