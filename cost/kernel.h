@@ -36,13 +36,21 @@ struct Kernel {
 
 std::string_view name_of(Kernel::Kind kind);
 
+/// What a kernel costs, and what right behind the same kernel with other operands, where its code is at hand.
+struct PriceTwice {
+  Cost first = 0, again = 0;
+};
+
 /// Where prices come from: a model, a recording, a measurement. From 0 to `highest_kernel_price`.
 class KernelPrices {
  public:
   virtual ~KernelPrices() = default;
   virtual Cost price(const GraphView& view, const Kernel& kernel) const = 0;
-  /// Right behind the same kernel with other operands, where its code is at hand: what its price is then.
-  virtual Cost price_again(const GraphView& view, const Kernel& kernel) const { return price(view, kernel); }
+  /// Both in one, for those who need both. `first` is the price.
+  virtual PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const {
+    const Cost cost = price(view, kernel);
+    return {cost, cost};
+  }
   /// A saving of less than this means nothing.
   virtual Cost noise() const { return 0; }
 };

@@ -59,8 +59,9 @@ class Planner {
       const PlanNode leader = fusion_.leader(PlanNode{i});
       if (leader == no_plan_node) continue;
       Plan::Step step{fusion_.kernel(leader), 0, 0};
-      step.price = prices_.price(view_, step.kernel);
-      step.price_again = prices_.price_again(view_, step.kernel);
+      const PriceTwice price = prices_.price_twice(view_, step.kernel);
+      step.price = price.first;
+      step.price_again = price.again;
       std::sort(step.kernel.nodes.begin(), step.kernel.nodes.end());
       for (const PlanNode node : step.kernel.nodes) {
         check(!taken[place(node)], "one kernel takes a node");

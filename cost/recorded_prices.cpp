@@ -134,16 +134,21 @@ bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) 
   return !costs || !costs->is_complete;
 }
 
-Cost RecordedPrices::price_again(const GraphView& view, const Kernel& kernel) const {
-  const std::optional<Costs> costs = costs_of(view, kernel);
-  return costs ? (is_warm_ ? costs->warm_again : costs->cold_again) : price(view, kernel);
+Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel) const {
+  const double cost = static_cast<double>(roofline_.price(view, kernel)) * caution_;
+  return std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
 }
 
 Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
   const std::optional<Cost> cost = measured(view, kernel);
-  if (cost) return *cost;
-  const double predicted = static_cast<double>(roofline_.price(view, kernel)) * caution_;
-  return std::min(static_cast<Cost>(std::llround(predicted)), highest_kernel_price);
+  return cost ? *cost : predicted(view, kernel);
+}
+
+PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kernel) const {
+  if (const std::optional<Costs> costs = costs_of(view, kernel))
+    return is_warm_ ? PriceTwice{costs->warm, costs->warm_again} : PriceTwice{costs->cold, costs->cold_again};
+  const Cost cost = predicted(view, kernel);
+  return {cost, cost};
 }
 
 }  // namespace taso

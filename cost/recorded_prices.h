@@ -20,7 +20,7 @@ class RecordedPrices : public KernelPrices {
  public:
   RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision);
   Cost price(const GraphView& view, const Kernel& kernel) const override;
-  Cost price_again(const GraphView& view, const Kernel& kernel) const override;
+  PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
   /// From now on nothing counts as measured that was recorded before, and there is no reason for caution.
   void forget_records();
@@ -58,6 +58,7 @@ class RecordedPrices : public KernelPrices {
     Call call;
     std::optional<Costs> costs;
   };
+  Cost predicted(const GraphView& view, const Kernel& kernel) const;
   std::optional<Costs> costs_of(const GraphView& view, const Kernel& kernel) const;
   void learn(const Call& call, const Costs& costs);
   std::optional<Costs> look_up(const Call& call) const;
