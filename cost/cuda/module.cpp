@@ -82,7 +82,7 @@ class CudaAccelerator : public Accelerator {
     return choices;
   }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
-    libraries_.expect_nothing();  // programs are timed without company
+    libraries_.expect_nothing();  // what the program needs is compiled first
     return std::make_unique<Program>(
         libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
   }

@@ -86,6 +86,7 @@ Program::Program(Libraries& libraries, const std::function<Tuner&()>& tuner, Dev
     : libraries_(libraries), steps_(std::move(steps)), stream_(make_stream()) {
   allocate();
   choose(tuner);
+  libraries_.expect_nothing();  // what follows is timed without company
   place_steps();
   make_lanes();
   fill_inputs();

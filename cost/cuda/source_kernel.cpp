@@ -242,7 +242,8 @@ void SourceKernels::expect_nothing() {
 
 std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
   const std::pair key{launch.source, launch.name};
-  std::shared_ptr<Loaded>& loaded = loaded_[key];
+  const auto known = loaded_.find(key);
+  std::shared_ptr<Loaded> loaded = known == loaded_.end() ? nullptr : known->second;
   if (!loaded) {
     auto fresh = std::make_shared<Loaded>();
     auto expected = expected_.extract(key);
@@ -250,7 +251,7 @@ std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
     require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "a compiled kernel");
     require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
-    loaded = std::move(fresh);
+    loaded = loaded_[key] = std::move(fresh);  // only what compiles: what fails may be expected again
   }
   // More than this is not given without being asked for.
   constexpr std::uint32_t usual_shared_bytes = 48 << 10;
