@@ -1,9 +1,11 @@
-// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--budget 60] [--searching 20] [--turn FILE] [--seconds 20]
-// [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on the GPU, as the search makes them, in turn, and tells
-// what they were predicted to take and took, as taso-bench does. Each comes of a search with some of the rules and with prices
-// that are bent at random, so that good ones and bad ones are among them. Of three times as many those are taken for which the
-// fewest kernels have to be measured first. Each is loaded more than once: where a graph lies in memory makes a difference, too.
-// Whoever holds the lock on the file of turns has the GPU; others search in the meantime. Without a GPU they are only listed.
+// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--budget 60] [--jobs 0] [--searching 20] [--turn FILE]
+// [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on the GPU, as the search
+// makes them, in turn, and tells what they were predicted to take and took, as taso-bench does. Each comes of a search with some
+// of the rules and with prices that are bent at random, so that good ones and bad ones are among them. Of three times as many
+// those are taken for which the fewest kernels have to be measured first. Each is loaded more than once: where a graph lies in
+// memory makes a difference, too. Whoever holds the lock on the file of turns has the GPU; others search in the meantime, with
+// few jobs, for whoever is measured should not wait for a core. What cannot be done within S seconds of the start is left out;
+// where no two variants can be compared for lack of time, that is an error. Without a GPU they are only listed.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -12,6 +14,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -57,7 +60,9 @@ struct Settings {
   Precision precision = Precision::tf32;
   std::optional<std::filesystem::path> prices, json, turn;
   std::size_t count = 20, budget = 60, loads = 2, runs = 100;
-  double searching = 20, seconds = 20;  ///< with the CPU alone, and on the GPU
+  unsigned jobs = 0;                                        ///< of searches; 0: as many as the machine has cores
+  double searching = 20, seconds = 20;                      ///< with the CPU alone, and on the GPU
+  double within = std::numeric_limits<double>::infinity();  ///< seconds, with the wait for the turn
   std::string model;
 };
 
@@ -78,6 +83,10 @@ Settings settings_of(int argc, char** argv) {
       settings.runs = std::stoul(argv[++i]);
     } else if (argument == "--loads" && has_next) {
       settings.loads = std::stoul(argv[++i]);
+    } else if (argument == "--jobs" && has_next) {
+      settings.jobs = static_cast<unsigned>(std::stoul(argv[++i]));
+    } else if (argument == "--within" && has_next) {
+      settings.within = std::stod(argv[++i]);
     } else if (argument == "--searching" && has_next) {
       settings.searching = std::stod(argv[++i]);
     } else if (argument == "--turn" && has_next) {
@@ -93,7 +102,9 @@ Settings settings_of(int argc, char** argv) {
   return settings;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
+using Moment = std::chrono::steady_clock::time_point;
+
+double seconds_since(Moment begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -121,7 +132,7 @@ std::vector<Variant> make_variants(const Imported& imported, Pricing& pricing, c
       if (random.chance(share)) some.push_back(rule);
     SearchOptions options;
     options.budget = 1 + random.below(settings.budget);
-    options.jobs = kernels::thread_count(0);
+    options.jobs = kernels::thread_count(settings.jobs);
     options.is_named = [&](const Value& value) { return named.contains(value); };
     const BentPrices bent(pricing.times(), seed, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
     const SearchResult found = search(imported.graph, some, bent, options);
@@ -163,29 +174,13 @@ void take_turn(const std::filesystem::path& file) {
   if (descriptor < 0 || flock(descriptor, LOCK_EX) != 0) throw EnvironmentError("no lock on " + file.string());
 }
 
-void run(const Settings& settings) {
-  Console console({});
-  std::string trouble;
-  std::unique_ptr<Accelerator> gpu = open_accelerator(trouble);
-  const bool has_gpu = gpu != nullptr;
-  Pricing pricing({has_gpu, settings.prices, settings.precision}, std::move(gpu), console);
-  Model model = Model::load(settings.model);
-  model.validate();
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Imported imported = import_model(edit.view());
-  pricing.suit(imported.graph, {});
-  const std::vector<Variant> variants = make_variants(imported, pricing, settings);
-  if (!has_gpu) {
-    fmt::print("no GPU can be used: {}\n", trouble);
-    return;
-  }
-  const std::vector<const Variant*> chosen = choose(variants, settings.count);
-  if (settings.turn) take_turn(*settings.turn);
-  const auto begin = std::chrono::steady_clock::now();
+/// Those that were ready in time, as they were predicted and ran. The variants stay where they are.
+void compare(const std::vector<Variant>& variants, Pricing& pricing, const Settings& settings, Moment start) {
+  const Moment begin = std::chrono::steady_clock::now();
+  const double seconds = std::min(settings.seconds, settings.within - seconds_since(start));
   const auto share_of_time = [&](double share) {
     return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                       std::chrono::duration<double>(share * settings.seconds));
+                       std::chrono::duration<double>(share * std::max(seconds, 0.0)));
   };
   pricing.set_deadline(share_of_time(0.5));
   BenchReport report;
@@ -194,6 +189,7 @@ void run(const Settings& settings) {
   report.precision = settings.precision;
   std::vector<std::unique_ptr<GpuModel>> ready;
   std::vector<GpuModel*> turns;
+  double running = 0;  // seconds that the runs of those are expected to take
   const auto load = [&](const Variant& variant) {
     auto one = std::make_unique<GpuModel>(variant.graph, pricing);
     MissingCalls left;  // those for which there was no time
@@ -203,24 +199,66 @@ void run(const Settings& settings) {
     BenchFigures& figures = report.models.emplace_back();
     figures.model = fmt::format("{}", &variant - variants.data() + 1);
     one->describe(figures);
+    constexpr double with_warming = 1.1;
+    running += figures.predicted.value_or(0) * 1e-6 * static_cast<double>(settings.runs) * with_warming;
     ready.push_back(std::move(one));
     turns.push_back(ready.back().get());
     return true;
   };
+  const std::vector<const Variant*> chosen = choose(variants, settings.count);
   std::vector<const Variant*> loaded = chosen;
-  for (std::size_t time = 0; time < settings.loads; ++time)
+  std::size_t compared = 0;
+  for (std::size_t time = 0; time < settings.loads; ++time) {
     std::erase_if(loaded, [&](const Variant* variant) {
       // The first time decides which variants are compared.
-      const bool is_late = std::chrono::steady_clock::now() > share_of_time(time == 0 ? 0.7 : 1);
+      const bool is_late = std::chrono::steady_clock::now() > share_of_time(time == 0 ? 0.7 : 1) ||
+                           seconds_since(start) + running > settings.within;
       return is_late || !load(*variant);
     });
+    compared = std::max(compared, loaded.size());
+  }
+  // A single one where there are more has nothing to be compared with: another time what was measured now is known.
+  if (compared < std::min<std::size_t>(2, chosen.size()))
+    throw EnvironmentError(fmt::format("error: {} of {} variants ready in time, after {:.1f} s on the GPU", compared,
+                                       chosen.size(), seconds_since(begin)));
   const auto times = time_in_turn(turns, settings.runs);
   for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
   report.state = pricing.gpu()->state();
   fmt::print("{}\n{} variants of {}, loaded {} times, in {:.1f} s, {} kernels measured in {:.1f} s of them\n",
-             table_of(report), loaded.size(), variants.size(), turns.size(), seconds_since(begin), pricing.measured(),
+             table_of(report), compared, variants.size(), turns.size(), seconds_since(begin), pricing.measured(),
              pricing.measuring());
   if (settings.json) write_file(*settings.json, json_of(report));
+}
+
+void run(const Settings& settings) {
+  const Moment start = std::chrono::steady_clock::now();
+  Console console({});
+  std::string trouble;
+  std::unique_ptr<Accelerator> gpu = open_accelerator(trouble);
+  const PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
+  Pricing before(options, std::move(gpu), console);
+  Model model = Model::load(settings.model);
+  model.validate();
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Imported imported = import_model(edit.view());
+  before.suit(imported.graph, {});
+  std::vector<Variant> variants = make_variants(imported, before, settings);
+  if (!options.on_gpu) {
+    fmt::print("no GPU can be used: {}\n", trouble);
+    return;
+  }
+  if (variants.empty()) throw EnvironmentError("error: no variant found in time");
+  if (settings.turn) take_turn(*settings.turn);
+  // Read again: what others have measured meanwhile is not to be measured once more, and not to be overwritten.
+  Pricing pricing(options, before.release_gpu(), console);
+  pricing.suit(imported.graph, {});
+  for (Variant& variant : variants) {
+    if (variant.missing.empty()) continue;
+    variant.missing.clear();
+    pricing.find_missing(variant.graph, {}, variant.missing);
+  }
+  compare(variants, pricing, settings, start);
 }
 
 }  // namespace

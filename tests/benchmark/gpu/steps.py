@@ -1,6 +1,7 @@
 """The steps of scripts/show-gpu. Each goes through things to do, within its time; what is done leaves a file in the results, and
 whoever finds the file leaves the thing alone. What failed leaves a file that says why."""
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
@@ -83,11 +85,45 @@ def say(text):
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
+class Running:
+    """The commands that run now. They are in sessions of their own and would go on without us; an interrupt reaches only the main
+    thread, which may be waiting for others that wait for them."""
+
+    def __init__(self):
+        self.lock, self.processes, self.is_over = threading.Lock(), set(), False
+
+    def begin(self, *arguments, **more):
+        with self.lock:
+            if self.is_over:
+                raise KeyboardInterrupt
+            process = subprocess.Popen(*arguments, start_new_session=True, **more)
+            self.processes.add(process)
+            return process
+
+    def end(self, process):
+        """It has ended; if we ended it with all the others, it has nothing to say."""
+        with self.lock:
+            self.processes.discard(process)
+            if self.is_over:
+                raise KeyboardInterrupt
+
+    def end_all(self):
+        """Nothing begins any more."""
+        with self.lock:
+            self.is_over = True
+            for process in self.processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+
+
+RUNNING = Running()
+
+
 def run(command, seconds, place, **variables):
     """Interrupts it when its time is up, which lets taso write what it has; ends it if that does not help."""
     begin = time.monotonic()
-    process = subprocess.Popen([str(one) for one in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               errors="replace", env={**place.environment(), **variables}, start_new_session=True)
+    process = RUNNING.begin([str(one) for one in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            errors="replace", env={**place.environment(), **variables})
     ended = False
     for wait, how in ((seconds, signal.SIGINT), (15, signal.SIGKILL), (60, None)):
         try:
@@ -96,12 +132,21 @@ def run(command, seconds, place, **variables):
         except subprocess.TimeoutExpired:
             ended = True
             os.killpg(process.pid, how)
-        except BaseException:  # it is in a session of its own, and would go on without us
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+    RUNNING.end(process)
     if "no GPU can be used" in said:
         raise NoGpu(re.search(r"no GPU can be used.*", said)[0])
     return Done(process.returncode, said, time.monotonic() - begin, ended)
+
+
+def side_by_side(count, work, things):
+    """What the work makes of each thing, so many at a time. Where one fails or we are interrupted, none goes on."""
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        try:
+            return list(pool.map(work, things))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            RUNNING.end_all()
+            raise
 
 
 def keep(file, value):
@@ -242,8 +287,7 @@ def models(place, clock):
         return model, output, *optimise(model, output, place, min(clock.left(), place.limit), "-o", output, "--force", "--jobs",
                                         "2", *shapes[model])
 
-    with concurrent.futures.ThreadPoolExecutor(max(1, (os.cpu_count() or 2) // 2)) as pool:
-        prepared = list(pool.map(prepare, todo))
+    prepared = side_by_side(max(1, (os.cpu_count() or 2) // 2), prepare, todo)
     say(f"{len(todo)} models optimised")
     for model, output, done, report in prepared:
         failed = folder / f"{model.stem}.failed.txt"
@@ -262,22 +306,28 @@ def ranking(place, clock):
     """Variants of each network, what they were predicted to take and took. While one network has the GPU, others search."""
     folder = place.results / "ranking" / place.kind
     folder.mkdir(parents=True, exist_ok=True)
-    turn = place.work / "turn"
+    turn, at_a_time = place.work / "turn", 3
+    # The one with the GPU lets libraries prepare kernels: that takes cores, too.
+    jobs = max(1, ((os.cpu_count() or 2) - 2) // at_a_time)
 
     def rank(name):
-        file, failed = folder / f"{name}.json", folder / f"{name}.failed.txt"
+        file, failed, late = (folder / f"{name}.{what}" for what in ("json", "failed.txt", "late.txt"))
         if file.exists() or failed.exists() or clock.left() < 8:
             return
-        # Those who wait for their turn do so as long as there is time; who has it has so many seconds.
-        done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--searching",
-                    f"{min(place.each, clock.left() / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}", "--runs", "200",
-                    "--json", file, write_network(name, place)], clock.left(), place)
-        if not file.exists():
+        # Those who wait for their turn do so as long as there is time; who has it has so many seconds, or what is left by then.
+        model, left = write_network(name, place), clock.left()
+        done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--jobs", jobs,
+                    "--searching", f"{min(place.each, left / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}",
+                    "--within", f"{left - 2:.1f}", "--runs", "200", "--json", file, model], left, place)
+        if file.exists():
+            late.unlink(missing_ok=True)
+        elif "in time" in done.reason():
+            keep(late, done.reason() + "\n")  # what was measured is kept: another run gets farther
+        else:
             fail(failed, done, clock)
         say(f"{name}: {done.said.strip().splitlines()[-1] if file.exists() and done.said.strip() else done.reason()}")
 
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        list(pool.map(rank, (one for one in place.networks if one not in EXAMPLES)))
+    side_by_side(at_a_time, rank, (one for one in place.networks if one not in EXAMPLES))
 
 
 def repeat(place, clock):
@@ -338,11 +388,16 @@ BUDGETS = {"networks": 260, "models": 60, "ranking": 180, "repeat": 40, "tests":
 
 def go(steps, place):
     """(name, seconds) of each."""
-    for name, seconds in steps:
-        say(f"== {name}, {seconds:.0f} s")
-        begin = time.monotonic()
-        try:
+    try:
+        for name, seconds in steps:
+            say(f"== {name}, {seconds:.0f} s")
+            begin = time.monotonic()
             STEPS[name](place, Clock(seconds))
-        except NoGpu as trouble:
-            sys.exit(f"show-gpu: {trouble}")
-        say(f"== {name} took {time.monotonic() - begin:.0f} s")
+            say(f"== {name} took {time.monotonic() - begin:.0f} s")
+    except NoGpu as trouble:
+        sys.exit(f"show-gpu: {trouble}")
+    except KeyboardInterrupt:
+        say("interrupted")
+        sys.exit(130)
+    finally:
+        RUNNING.end_all()

@@ -46,8 +46,10 @@ def benches(folder):
 
 
 def failures(folder):
-    found = {file.name.removesuffix(".failed.txt"): file.read_text().strip() for file in sorted(folder.glob("*.failed.txt"))}
-    return "".join(f"- {name}: {reason}\n" for name, reason in found.items())
+    """What failed, and what was not done in time and will be tried again."""
+    found = {file.name.removesuffix(end): file.read_text().strip() for end in (".late.txt", ".failed.txt")
+             for file in folder.glob("*" + end)}
+    return "".join(f"- {name}: {reason}\n" for name, reason in sorted(found.items()))
 
 
 def prediction_table(found):
@@ -146,6 +148,7 @@ def ranking_table(folder):
     for file in sorted(folder.glob("*.json"), key=lambda one: one.stat().st_mtime):
         models = read(file)["models"]
         if not models:
+            rows.append([file.stem, 0, *[""] * 8])
             continue
         both = ranks.rankings(models)
         row = [file.stem, len(both[0].variants)]

@@ -3,9 +3,11 @@
 import json
 import os
 import pathlib
+import signal
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 from onnx import TensorProto, helper, save
@@ -51,8 +53,15 @@ elif name == "taso-bench":
                        for how, time in (("tensor 16x32: own", 10), ("fused: engine 3", 40), ("a: own", 30), ("b: own", 20))],
               speed_against_first={{"ratio": 1.25, "low": 1.2, "high": 1.3}})]}}))
 elif name == "cost_variants":
+    if os.environ.get("PIDS"):  # somebody is to end it
+        pathlib.Path(os.environ["PIDS"], str(os.getpid())).touch()
+        time.sleep(60)
+    if os.environ.get("LATE"):
+        print("7: predicted 3 us\nerror: 1 of 7 variants ready in time, after 2.0 s on the GPU")
+        sys.exit(1)
     variants = [model(1, 10.0, 11.0), model(2, 20.0, 19.0), model(3, 30.0, 18.0)]
     given("--json").write_text(json.dumps({{**device, "models": variants}}))
+    print("3 variants of 3, loaded 3 times")
 elif name == "cost_repeat":
     print("3 calls in 3 runs; largest from smallest: median 0.50 %")
     if given("--out"):
@@ -112,6 +121,49 @@ def test_what_was_cut_short_is_gone_on_with_and_added_up(build, tmp_path):
     assert code == 0 and names(calls)[:3] == ["taso-networks", "taso-opt", "taso-bench"], (said, calls)
     found = json.loads(first.read_text())
     assert found["measuring"] == {"kernels": 42, "seconds": 4.2} and found["wall_seconds"] > 100 and not found["interrupted"]
+
+
+def test_variants_that_were_late_are_told_and_tried_again(build, tmp_path):
+    command = (build, tmp_path / "results", "ranking=60", "--networks", "resnet50")
+    for _ in range(2):
+        code, said, calls = show(tmp_path, *command, LATE="1")
+        assert code == 0 and "cost_variants" in names(calls), (said, calls)
+        text = show(tmp_path, "--table", tmp_path / "results")[1]
+        assert "Not run:\n\n- resnet50: error: 1 of 7 variants ready in time" in text
+    assert names(show(tmp_path, *command)[2]) == ["cost_variants"]
+    text = show(tmp_path, "--table", tmp_path / "results")[1]
+    assert "| resnet50 | 3 |" in text and "Not run" not in text
+    assert show(tmp_path, *command)[2] == []
+
+
+def test_variants_leave_cores_and_end_in_time(build, tmp_path):
+    calls = show(tmp_path, build, tmp_path / "results", "ranking=20", "--networks", "resnet50", "--each", "50")[2]
+    given = calls[-1].split()
+    flags = {flag: float(value) for flag, value in zip(given, given[1:]) if flag in ("--jobs", "--searching", "--within")}
+    assert flags["--jobs"] == max(1, (os.cpu_count() - 2) // 3)
+    assert flags["--searching"] <= 10 and 8 < flags["--within"] < 20
+
+
+def test_an_interrupt_ends_all_that_runs(build, tmp_path):
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    networks = ["squeezenet1_1", "resnet50", "bert_base", "mobilenet_v2", "nasrnn"]
+    command = [sys.executable, HERE / "show.py", build, tmp_path / "results", "ranking=50", "--networks", ",".join(networks)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                               env={**os.environ, "CALLS": str(tmp_path / "calls"), "PIDS": str(pids)})
+    until = time.monotonic() + 30
+    while len(list(pids.iterdir())) < 3 and time.monotonic() < until:
+        time.sleep(0.1)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=40)[0]
+    assert process.returncode == 130 and "interrupted" in said and time.monotonic() - began < 10
+    left = [int(file.name) for file in pids.iterdir()]
+    assert len(left) == 3, "none begins any more"
+    for pid in left:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert not list((tmp_path / "results/ranking/tf32-1").iterdir()), "nothing was done, nothing failed"
 
 
 def test_the_budget_ends_a_command_and_that_is_no_failure(build, tmp_path):
@@ -228,3 +280,11 @@ def test_both_orders_are_judged_by_their_own_predictions():
     ({"agrees": False, "relative_error": None, "rounding_error": None}, "**NO**, infinite (rounding alone infinite)")])
 def test_agreement_is_told_with_what_rounding_alone_does(check, text):
     assert tables.agreement({"check": check} if check else {}) == text
+
+
+def test_a_network_without_variants_has_a_row(tmp_path):
+    (tmp_path / "none.json").write_text(json.dumps({"models": []}))
+    (tmp_path / "one.json").write_text(json.dumps({"models": [variant("a", 100, 100)]}))
+    rows = tables.ranking_table(tmp_path).splitlines()
+    assert any(row.startswith("| none | 0 |") for row in rows) and any(row.startswith("| one | 1 |") for row in rows)
+    assert len({row.count("|") for row in rows}) == 1
