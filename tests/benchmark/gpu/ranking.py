@@ -143,14 +143,17 @@ def main():
     for model in options.models:
         with tempfile.TemporaryDirectory() as folder:
             result = (options.json or pathlib.Path(folder)) / f"{model.stem}.json"
+            result.parent.mkdir(parents=True, exist_ok=True)
+            result.unlink(missing_ok=True)  # what an earlier run found is not what this one found
             arguments = ["--count", options.count, "--budget", options.budget, "--searching", options.searching, "--seconds",
                          options.seconds, "--loads", options.loads, "--runs", options.runs, "--precision", options.precision, "--json", result]
             if options.prices:
                 arguments += ["--prices", options.prices]
             said = subprocess.run([options.build / "tests/cost_variants", *map(str, arguments), model], text=True,
                                   capture_output=True)
-            if not result.exists():
-                sys.exit(f"{model.stem}: {(said.stdout + said.stderr).strip().splitlines()[-1:]}")
+            if said.returncode != 0 or not result.exists():
+                lines = (said.stdout + said.stderr).strip().splitlines()
+                sys.exit(f"{model.stem}: {lines[-1] if lines else f'exit {said.returncode}'}")
             found.append(report(model.stem, json.loads(result.read_text())["models"]))
             print("  " + said.stdout.strip().splitlines()[-1], flush=True)
     for how, ranked in zip(("as they run", "one kernel after the other"), zip(*found)):

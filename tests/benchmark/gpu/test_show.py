@@ -166,6 +166,22 @@ def test_an_interrupt_ends_all_that_runs(build, tmp_path):
     assert not list((tmp_path / "results/ranking/tf32-1").iterdir()), "nothing was done, nothing failed"
 
 
+def test_what_an_earlier_run_found_is_not_told_again(build, tmp_path):
+    (tmp_path / "json").mkdir()
+    command = [sys.executable, HERE / "ranking.py", "--build", build, "--json", tmp_path / "json", tmp_path / "a.onnx"]
+
+    def compare(**variables):
+        return subprocess.run(command, capture_output=True, text=True,
+                              env={**os.environ, "CALLS": str(tmp_path / "calls"), **variables})
+
+    done = compare()
+    assert done.returncode == 0 and "2 of them ranked right" in done.stdout and (tmp_path / "json/a.json").exists()
+    done = compare(LATE="1")
+    assert done.returncode == 1 and "ranked" not in done.stdout
+    assert done.stderr == "a: error: 1 of 7 variants ready in time, after 2.0 s on the GPU\n"
+    assert not (tmp_path / "json/a.json").exists()
+
+
 def test_the_budget_ends_a_command_and_that_is_no_failure(build, tmp_path):
     command = (build, tmp_path / "results", "networks=6", "--networks", "resnet50")
     code, said, calls = show(tmp_path, *command, SLOW="30")
