@@ -78,9 +78,31 @@ Cost cost_again(const RecordedPrice& price, bool is_warm) {
 RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision)
     : database_(std::move(database)), machine_(std::move(machine)), precision_(precision), roofline_(precision) {}
 
-std::optional<RecordedPrices::Costs> RecordedPrices::look_up(const Call& call) const {
+std::optional<RecordedPrices::Costs> RecordedPrices::recorded(const Call& call) const {
+  const RecordedPrice* const price = database_->find(machine_, text_of(call));
+  return price != nullptr ? std::optional(Costs(*price)) : std::nullopt;
+}
+
+/// Products of few rows are one tile high, and a kernel for some rows more would do. Where a search merges one product after
+/// the other, those in between need not have been measured.
+std::optional<RecordedPrices::Costs> RecordedPrices::with_more_rows(const Call& call) const {
+  constexpr std::int64_t rows_of_a_tile = 16;
+  if (call.kind != Kernel::Kind::matmul || call.written.empty() || call.written[0].extents.size() != 2) return {};
+  const std::int64_t rows = call.written[0].extents[0];
+  if (rows < 2) return {};  // which may as well mean that something is repeated
+  for (std::int64_t more = rows + 1; more <= rows_of_a_tile; ++more) {
+    Call larger = call;
+    for (auto* operands : {&larger.read, &larger.written})
+      for (Call::Operand& operand : *operands)
+        if (!operand.is_weight && operand.extents.size() == 2 && operand.extents[0] == rows) operand.extents[0] = more;
+    if (const std::optional<Costs> costs = recorded(larger)) return costs;
+  }
+  return {};
+}
+
+RecordedPrices::Found RecordedPrices::look_up(const Call& call) const {
   const std::size_t hash = hash_of(call);
-  const auto find = [&]() -> const Known* {
+  const auto find_known = [&]() -> const Known* {
     const auto [first, last] = known_.equal_range(hash);
     for (auto one = first; one != last; ++one)
       if (one->second.call == call) return &one->second;
@@ -88,13 +110,13 @@ std::optional<RecordedPrices::Costs> RecordedPrices::look_up(const Call& call) c
   };
   {
     const std::shared_lock lock(mutex_);
-    if (const Known* known = find()) return known->costs;
+    if (const Known* known = find_known()) return known->found;
   }
   const std::unique_lock lock(mutex_);
-  if (const Known* known = find()) return known->costs;
-  Known fresh{call, std::nullopt};
-  if (const RecordedPrice* recorded = database_->find(machine_, text_of(call))) fresh.costs = Costs(*recorded);
-  return known_.emplace(hash, std::move(fresh))->second.costs;
+  if (const Known* known = find_known()) return known->found;
+  Known fresh{call, {recorded(call), {}}};
+  if (!fresh.found.costs) fresh.found.most = with_more_rows(call);
+  return known_.emplace(hash, std::move(fresh))->second.found;
 }
 
 void RecordedPrices::forget_records() {
@@ -110,44 +132,45 @@ void RecordedPrices::learn(const Call& call, const Costs& costs) {
   const auto [first, last] = known_.equal_range(hash);
   for (auto one = first; one != last; ++one)
     if (one->second.call == call) {
-      one->second.costs = costs;
+      one->second.found = {costs, {}};
       return;
     }
-  known_.emplace(hash, Known{call, costs});
+  known_.emplace(hash, Known{call, {costs, {}}});
 }
 
-std::optional<RecordedPrices::Costs> RecordedPrices::costs_of(const GraphView& view, const Kernel& kernel) const {
+RecordedPrices::Found RecordedPrices::find(const GraphView& view, const Kernel& kernel) const {
   for (const auto* values : {&kernel.read, &kernel.written})
     for (const PlanValue value : *values)
-      if (value == no_plan_value || view.extents(value) == nullptr) return std::nullopt;
-  if (!can_be_called(view, kernel)) return std::nullopt;
+      if (value == no_plan_value || view.extents(value) == nullptr) return {};
+  if (!can_be_called(view, kernel)) return {};
   return look_up(call_of(view, kernel, precision_).call);
 }
 
 std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {
-  const std::optional<Costs> costs = costs_of(view, kernel);
+  const std::optional<Costs> costs = find(view, kernel).costs;
   return costs ? std::optional(is_warm_ ? costs->warm : costs->cold) : std::nullopt;
 }
 
 bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) const {
-  const std::optional<Costs> costs = costs_of(view, kernel);
+  const std::optional<Costs> costs = find(view, kernel).costs;
   return !costs || !costs->is_complete;
 }
 
-Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel) const {
+Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, const std::optional<Costs>& most) const {
   const double cost = static_cast<double>(roofline_.price(view, kernel)) * caution_;
-  return std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
+  const Cost rounded_cost = std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
+  return most ? std::min(rounded_cost, is_warm_ ? most->warm : most->cold) : rounded_cost;
 }
 
 Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
-  const std::optional<Cost> cost = measured(view, kernel);
-  return cost ? *cost : predicted(view, kernel);
+  return price_twice(view, kernel).first;
 }
 
 PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kernel) const {
-  if (const std::optional<Costs> costs = costs_of(view, kernel))
+  const Found found = find(view, kernel);
+  if (const std::optional<Costs>& costs = found.costs)
     return is_warm_ ? PriceTwice{costs->warm, costs->warm_again} : PriceTwice{costs->cold, costs->cold_again};
-  const Cost cost = predicted(view, kernel);
+  const Cost cost = predicted(view, kernel, found.most);
   return {cost, cost};
 }
 

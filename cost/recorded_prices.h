@@ -54,14 +54,20 @@ class RecordedPrices : public KernelPrices {
     Cost cold, warm, cold_again, warm_again;
     bool is_complete = true;
   };
+  struct Found {
+    std::optional<Costs> costs;
+    std::optional<Costs> most;  ///< if there are no costs: what was measured and cannot take less
+  };
   struct Known {
     Call call;
-    std::optional<Costs> costs;
+    Found found;
   };
-  Cost predicted(const GraphView& view, const Kernel& kernel) const;
-  std::optional<Costs> costs_of(const GraphView& view, const Kernel& kernel) const;
+  Cost predicted(const GraphView& view, const Kernel& kernel, const std::optional<Costs>& most) const;
+  Found find(const GraphView& view, const Kernel& kernel) const;
   void learn(const Call& call, const Costs& costs);
-  std::optional<Costs> look_up(const Call& call) const;
+  Found look_up(const Call& call) const;
+  std::optional<Costs> recorded(const Call& call) const;
+  std::optional<Costs> with_more_rows(const Call& call) const;
 
   std::shared_ptr<const PriceDatabase> database_;
   std::string machine_;

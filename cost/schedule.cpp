@@ -20,7 +20,8 @@ struct Manner {
   double Task::*part;  ///< of the GPU, what a step takes up otherwise
 };
 constexpr Manner at_best{1e6, 1e6, &Task::share};
-constexpr Manner as_found{h200::launch_beside * 1e3, h200::crossing * 1e3, &Task::load};
+/// Loads are of all of a step's time.
+constexpr Manner as_found{0, h200::crossing * 1e3, &Task::load};
 
 /// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
 /// networks took.

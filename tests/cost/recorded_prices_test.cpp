@@ -1,7 +1,10 @@
 // What kernels cost by what was recorded, the first time and again.
 #include "cost/recorded_prices.h"
 
+#include <fmt/format.h>
+
 #include "cost/plan.h"
+#include "ops/graph_text.h"
 #include "ops/random.h"
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
@@ -33,4 +36,26 @@ TEST_CASE("a plan has what each kernel costs, and what it costs again") {
   }
   CHECK(recorded > 50);
   CHECK(predicted > 50);
+}
+
+TEST_CASE("a product takes no longer than one with some rows more that was measured") {
+  const auto graph = [](int rows) {
+    return parse_graph(
+        fmt::format("graph\n  input x: float32[{}, 512]\n  constant w: float32[512, 4096]\n"
+                    "  y = matmul(x, w)\n  output y\n",
+                    rows));
+  };
+  const auto cost_of_rows = [&](int rows, const RecordedPrices& prices) { return plan(graph(rows), prices).cost; };
+  const Graph measured = graph(5);
+  const WholeGraph view(measured);
+  const auto database = std::make_shared<PriceDatabase>();
+  const RecordedPrice price{900, 0, true, "", 400, 500, 900};  // far less than the roofline says
+  database->set("M", text_of(call_of(view, plan(view, Roofline()).steps[0].kernel, Precision::tf32).call), price);
+  RecordedPrices prices(database, "M", Precision::tf32);
+  prices.set_caution(1.5);
+  const RecordedPrices nothing(std::make_shared<PriceDatabase>(), "M", Precision::tf32);
+  for (const int rows : {2, 3, 4, 5}) CHECK(cost_of_rows(rows, prices) == cost_of(price));
+  for (const int rows : {1, 6, 16}) CHECK(cost_of_rows(rows, prices) > cost_of_rows(rows, nothing));
+  prices.set_warm(true);
+  CHECK(cost_of_rows(4, prices) == cost_of(price, true));
 }

@@ -192,14 +192,12 @@ TEST_CASE("what is expected of a schedule: a part of the gain, by how much of th
     return tasks;
   };
   const auto expected_of = [&](double load) { return expect(eight(load), in_lanes(eight(load), {8, 0})); };
-  // Being launched is for all at once, in any case.
-  const auto with_slowness = [](double slowness) {
-    const double launch = h200::launch_beside * 1e3, alone = 80.0 * microsecond;
-    const double gain = alone - launch - (10.0 * microsecond - launch) * slowness;
-    return static_cast<Cost>(alone - h200::gain_in_lanes * gain);
+  const auto less_gain = [](Cost gain) {
+    return 80 * microsecond - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(gain));
   };
-  for (const auto& [load, slowness] : {std::pair{0.1, 1.0}, {0.25, 2.0}, {1.0, 8.0}})
-    CHECK(std::abs(expected_of(load) - with_slowness(slowness)) <= 1);
+  CHECK(expected_of(0.1) == less_gain(70 * microsecond));
+  CHECK(expected_of(0.25) == less_gain(60 * microsecond));
+  CHECK(expected_of(1) == 80 * microsecond);
   // Whatever is expected, the same lanes are tried.
   for (const double load : {0.1, 1.0}) {
     const std::vector<Schedule> found = schedules(eight(load), 8);
