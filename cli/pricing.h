@@ -22,6 +22,9 @@
 
 namespace taso {
 
+/// In floating point: what people give may be later than the clock can count.
+using Deadline = std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>>;
+
 struct PricingOptions {
   bool on_gpu = false;                        ///< measure on this machine's GPU what nobody has measured yet
   std::optional<std::filesystem::path> file;  ///< where measured prices are kept, instead of the user's own
@@ -76,7 +79,7 @@ class Pricing {
   std::size_t measured() const { return measured_; }       ///< so far
   double measuring() const { return measuring_.count(); }  ///< seconds that it took
   /// From then on nothing more is measured.
-  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+  void set_deadline(Deadline deadline) { deadline_ = deadline; }
   bool is_late() const { return deadline_ && std::chrono::steady_clock::now() >= *deadline_; }
   /// For the next user; nothing can be measured here any more.
   std::unique_ptr<Accelerator> release_gpu() { return std::move(gpu_); }
@@ -103,7 +106,7 @@ class Pricing {
   std::unique_ptr<KernelPrices> bytes_, launches_;
   std::size_t measured_ = 0;
   std::chrono::duration<double> measuring_{0};
-  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::optional<Deadline> deadline_;
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
   std::string why_predicted_;  // why records do not count; empty if they do
 };

@@ -28,9 +28,7 @@ class Recording {
  public:
   Recording(const BenchSettings& settings, std::unique_ptr<Accelerator> gpu, Console& console)
       : settings_(settings), gpu_(std::move(gpu)), console_(console) {
-    if (settings.time_budget)
-      deadline_ = Clock::now() +
-                  std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*settings.time_budget));
+    if (settings.time_budget) deadline_ = Clock::now() + std::chrono::duration<double>(*settings.time_budget);
   }
 
   Ending run() {
@@ -117,7 +115,7 @@ class Recording {
   const BenchSettings& settings_;
   std::unique_ptr<Accelerator> gpu_;
   Console& console_;
-  std::optional<Clock::time_point> deadline_;
+  std::optional<Deadline> deadline_;
   std::optional<SearchRules> rules_;
   std::size_t left_ = 0, searches_left_ = 0;
 };

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "cli/pricing.h"
 #include "ops/error.h"
 #include "tests/catch.h"
@@ -128,8 +130,11 @@ TEST_CASE("recording ends when its time is up, says what is left, and goes on fr
   CHECK(none.measured.empty());
   CHECK(none.said.find("of the models left (100.0 % of the predicted time)") != std::string::npos);
   CHECK(none.said.find("the same command goes on with them") != std::string::npos);
-  settings.time_budget = 1000;
-  CHECK(!run(settings, folder.path()).measured.empty());
+  for (const double seconds : {1e3, 1e10, 1e300}) {  // more than a clock can count is no less than that
+    settings.time_budget = seconds;
+    settings.prices = folder.path() / fmt::format("{}.prices", seconds);
+    CHECK(!run(settings, folder.path()).measured.empty());
+  }
 }
 
 TEST_CASE("what takes the most time is recorded first") {
