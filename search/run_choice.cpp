@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "ops/error.h"
 #include "ops/kernels/threads.h"
@@ -14,10 +15,6 @@ namespace {
 constexpr RunTime too_dear{std::numeric_limits<Cost>::max() / 4, std::numeric_limits<Cost>::max() / 4};
 /// Steps more, and operators more, have to save at least one part of so many: schedules differ by as much without a reason.
 constexpr Cost least_part = 1000;
-
-/// What is chosen by. Lanes are what runs, but predicted less surely than kernels in a row: hundredths that are gained by them
-/// alone are not worth tenths in a row.
-Cost weighed(const RunTime& time) { return time.in_lanes + time.in_a_row / 5; }
 
 }  // namespace
 
@@ -50,13 +47,7 @@ void RunChoice::run() {
   if (!pays()) take_nothing();
 }
 
-/// By how much it takes longer than the graph that was given.
-Cost RunChoice::excess(const RunTime& time) const {
-  return std::max<Cost>(time.in_lanes - time_before_.in_lanes, 0) +
-         std::max<Cost>(time.in_a_row - time_before_.in_a_row, 0);
-}
-
-/// What takes longer than the graph that was given in one way is of no use, however fast it is in the other: that goes first.
+/// Whether it takes longer than the graph that was given goes first.
 bool RunChoice::is_better(const RunTime& one, const RunTime& other, Cost least_gain) const {
   const Cost its = excess(one), others = excess(other);
   if (its == 0 && others == 0) return weighed(one) < weighed(other) - least_gain;
@@ -114,23 +105,26 @@ void RunChoice::go_back(Back back) {
 void RunChoice::judge(std::vector<Move>& moves) {
   std::vector<std::pair<ProgramHash, Graph>> graphs;
   std::vector<ProgramHash> hashes;
-  for (Move& move : moves) {
+  for (Move& move : moves) move.time = too_dear;
+  for (const Move& move : moves) {
+    if (options_.should_end()) break;
     Back back = go(way_with(move), false);
     hashes.push_back(program_.hash());
-    move.time = too_dear;
     if (graphs.size() < left() && known_.emplace(program_.hash(), too_dear).second &&
         prices_.total().price <= before_.price)
       graphs.emplace_back(program_.hash(), extractor_.graph());
     go_back(std::move(back));
   }
-  std::vector<RunTime> times(graphs.size(), too_dear);
+  std::vector<std::optional<RunTime>> times(graphs.size());
   kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(graphs.size()), [&](std::int64_t task) {
     const auto i = static_cast<std::size_t>(task);
     if (!options_.should_end()) times[i] = options_.time_of(graphs[i].second);
   });
-  tried_ += graphs.size();
-  for (std::size_t i = 0; i < graphs.size(); ++i) known_[graphs[i].first] = times[i];
-  for (std::size_t i = 0; i < moves.size(); ++i)
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    known_[graphs[i].first] = times[i].value_or(too_dear);
+    if (times[i]) ++tried_;
+  }
+  for (std::size_t i = 0; i < hashes.size(); ++i)
     if (const auto found = known_.find(hashes[i]); found != known_.end()) moves[i].time = found->second;
 }
 

@@ -62,7 +62,7 @@ class RunChoice {
   void take_nothing();
   std::vector<Move> moves_that_leave_out(std::size_t most) const;
   std::vector<Move> moves_that_add(std::size_t most);
-  Cost excess(const RunTime& time) const;
+  Cost excess(const RunTime& time) const { return taso::excess(time, time_before_); }
   bool is_better(const RunTime& one, const RunTime& other, Cost least_gain) const;
   bool pays() const;
   std::size_t left() const { return options_.most_graphs - std::min(tried_, options_.most_graphs); }

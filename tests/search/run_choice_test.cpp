@@ -255,6 +255,41 @@ TEST_CASE("other words for the same kernels are not taken, whatever their order 
   CHECK(search(graph, longer, prices, options).steps.empty());
 }
 
+TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
+  const TwoSizes prices;
+  std::size_t asked = 0, watched = 0;
+  // Two are asked for before the choice begins: where it began and where it stands.
+  const auto stopped_when = [&](const std::function<bool()>& is_time) {
+    asked = watched = 0;
+    std::stop_source stop;
+    const auto look = [&] {
+      if (is_time()) stop.request_stop();
+    };
+    SearchOptions options;
+    options.time_of_run = [&](const Graph& one, Layout layout) {
+      ++asked;
+      look();
+      return only(sum_of(one, layout, prices));
+    };
+    return search(pairs(6), merging(), prices, options, stop.get_token(), [&](const SearchProgress&) {
+      if (asked >= 2) ++watched;
+      look();
+    });
+  };
+  const SearchResult all = stopped_when([] { return false; });
+  REQUIRE(all.counts.tried > 6);
+  CHECK(all.counts.tried == asked - 2);
+  for (const std::size_t last : {3, 5}) {
+    CHECK(stopped_when([&] { return asked == last; }).counts.tried == last - 2);
+    CHECK(asked == last);
+  }
+  // While graphs are made that are to be asked for.
+  const SearchResult none = stopped_when([&] { return watched == 5; });
+  CHECK(asked == 2);
+  CHECK(none.counts.tried == 0);
+  CHECK(none.cost_after == all.cost_after);
+}
+
 TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by side") {
   const Roofline prices;
   std::size_t in_several = 0;
