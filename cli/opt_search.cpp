@@ -98,10 +98,10 @@ std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& import
   return {names.begin(), names.end()};
 }
 
-/// What a graph takes as it runs; nothing where that is not known, or where kernels run one after the other.
+/// What a graph takes as it runs; nothing where that is not known.
 std::function<RunTime(const Graph&, Layout)> time_of_run(const Graph& graph, const DimensionSizes& sizes,
                                                          const OptOptions& options, const Pricing& pricing) {
-  if (options.objective != Objective::time || pricing.lanes() == 1) return {};
+  if (options.objective != Objective::time) return {};
   auto time = [&pricing, sizes](const Graph& one, Layout layout) {
     const WholeGraph view(one, sizes, layout);
     const RecordedPrices& prices = pricing.times();
@@ -173,7 +173,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   summary.before = in_units(options.objective, found.cost_before);
   summary.after = in_units(options.objective, found.cost_after);
   summary.tried = found.counts.tried;
-  if (searching.time_of_run)
+  if (searching.time_of_run && pricing.lanes() > 1)
     summary.in_lanes = {in_units(options.objective, found.run_before.in_lanes),
                         in_units(options.objective, found.run_after.in_lanes)};
   count_applied(found.steps, summary);

@@ -103,8 +103,9 @@ std::string nothing_found(const SearchSummary& search) {
 }
 
 std::string lines_of(const SearchSummary& search) {
-  const std::string tried =
-      search.tried > 0 ? fmt::format(", {} graphs tried in lanes", with_commas(search.tried)) : std::string();
+  std::string tried;
+  if (search.tried > 0)
+    tried = fmt::format(", {} graphs tried in {}", with_commas(search.tried), search.in_lanes ? "lanes" : "a row");
   std::string text = fmt::format("search: {} graphs expanded with {} of {} rules, {} matches{}; {}\n",
                                  with_commas(search.expanded), with_commas(search.usable), with_commas(search.rules),
                                  with_commas(search.matched), tried, search.end);

@@ -8,10 +8,11 @@ import signal
 import subprocess
 import time
 
+import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from opt_models import floats, model_of, operators, run, save
+from opt_models import floats, model_of, operators, run, save, weight
 
 FIGURES = {"time": "seconds", "memory": "peak_activation_bytes", "launches": "kernels"}
 
@@ -136,6 +137,27 @@ def test_what_is_chosen_in_lanes_is_kept(taso_opt, taso_networks, tmp_path, netw
     before, after = (report[when]["predicted"] for when in ("before", "after"))
     assert after["seconds"] <= before["seconds"]
     assert after["seconds_in_lanes"] * gain <= before["seconds_in_lanes"]
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_the_last_choice_is_made_in_a_row_as_well(taso_opt, tmp_path, lanes):
+    """What has the least sum here takes longer than before: four equal kernels in a row take less than their prices."""
+    nodes, outputs = [], []
+    for i in range(4):
+        nodes += [helper.make_node("MatMul", ["x", f"w{i}"], [f"a{i}"]), helper.make_node("Relu", [f"a{i}"], [f"y{i}"])]
+        outputs.append(floats(f"y{i}", [1, 64]))
+    nodes += [helper.make_node("MatMul", ["p", "w"], ["a"]), helper.make_node("MatMul", ["q", "w"], ["b"]),
+              helper.make_node("Add", ["a", "b"], ["z"])]
+    random = np.random.default_rng(1)
+    weights = [weight(name, random.normal(size=(64, 64))) for name in ("w", "w0", "w1", "w2", "w3")]
+    model = save(model_of(nodes, [floats("x", [1, 64]), floats("p", [128, 64]), floats("q", [128, 64])],
+                          outputs + [floats("z", [128, 64])], weights), tmp_path / "model.onnx")
+    done, report = optimise(taso_opt, model, tmp_path, "--lanes", str(lanes))
+    search = report["search"]
+    assert search["note"] == "" and search["tried_in_lanes"] > 0
+    assert (search["cost_in_lanes"] is None) == (lanes == 1)
+    assert f"graphs tried in {'a row' if lanes == 1 else 'lanes'};" in done.err
+    assert report["after"]["predicted"]["seconds"] < report["before"]["predicted"]["seconds"]
 
 
 def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
