@@ -1,7 +1,6 @@
 #include "cli/opt_search.h"
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <set>
 #include <stop_token>
@@ -14,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/opt_selection.h"
 #include "cli/progress_line.h"
+#include "cli/search_rounds.h"
 #include "cli/table.h"
 #include "cost/execution.h"
 #include "ops/kernels/threads.h"
@@ -24,26 +24,6 @@
 
 namespace taso {
 namespace {
-
-using Seconds = std::chrono::duration<double>;
-
-/// What is found with prices of which some are only predicted may be wrong about these: they are measured, and it is looked again,
-/// until what is found rests on measurements alone. `look` is told what is left of the time for all rounds together, without the
-/// measuring in between.
-SearchResult search_in_rounds(std::optional<Seconds> time,
-                              const std::function<SearchResult(const std::optional<Seconds>&)>& look,
-                              const std::function<std::size_t(const Graph&)>& measure) {
-  constexpr std::size_t most_rounds = 12;
-  for (std::size_t round = 1;; ++round) {
-    const auto start = std::chrono::steady_clock::now();
-    SearchResult found = look(time);
-    const Seconds taken = std::chrono::steady_clock::now() - start;
-    if (time) *time -= taken;
-    if (found.steps.empty() || round == most_rounds || interrupted() || measure(found.graph) == 0) return found;
-    // A round that is cut short would find less than this one.
-    if (time && *time < taken) return found;
-  }
-}
 
 class Progress {
  public:
@@ -147,23 +127,29 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.jobs = kernels::thread_count(options.jobs);
   searching.sizes = sizes_from(imported.graph, shapes);
   searching.time_of_run = time_of_run(imported.graph, searching.sizes, options, pricing);
+  searching.keeps_way = pricing.gpu() != nullptr && pricing.measures();
   searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
   Progress progress(console, options);
   if (interrupted()) stop.request_stop();
-  const auto look = [&](const std::optional<Seconds>& time) {
+  const KernelPrices& prices = pricing.of(options.objective);
+  SearchRounds rounds;
+  rounds.look = [&](const std::optional<SearchRounds::Seconds>& time) {
     searching.time_budget = time;
-    return search(imported.graph, selection.choice.rules, pricing.of(options.objective), searching, stop.get_token(),
+    return search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
                   [&](const SearchProgress& now) {
                     if (interrupted()) stop.request_stop();
                     progress(now);
                   });
   };
-  const auto measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
-  measure(imported.graph);
-  const SearchResult found = search_in_rounds(
-      options.time_budget ? std::optional(Seconds(*options.time_budget)) : std::nullopt, look, measure);
+  rounds.measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
+  rounds.price = [&](SearchResult& found) { price_anew(found, imported.graph, prices, searching); };
+  rounds.interrupted = interrupted;
+  rounds.measure(imported.graph);
+  std::optional<SearchRounds::Seconds> time;
+  if (options.time_budget) time.emplace(*options.time_budget);
+  const SearchResult found = search_in_rounds(time, rounds);
   console.draw({});
   summary.end = std::string(text_of(found.end));
   summary.usable = found.counts.rules;
@@ -180,6 +166,10 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   if (found.steps.empty()) return summary;
   summary.steps = found.steps;
   summary.names = names_of(imported, found.steps);
+  if (found.cost_after > found.cost_before) {  // no certificate may have steps that make it dearer
+    summary.give_up("what looked better takes longer now that it was measured");
+    return summary;
+  }
   if (!found.replacements.complete) {
     summary.give_up("the graph that was found cannot be told in terms of the model's values");
     return summary;

@@ -131,13 +131,18 @@ class Optimiser {
   }
 
   std::optional<Figures> figures_of(const ModelView& view) const { return taso::figures_of(view, shapes_, pricing_); }
+  /// Of what there is to compare with: clean-ups are no gain, for whoever runs a model does them first. With the prices of now:
+  /// a search may measure more.
+  std::optional<Figures> figures_before() const {
+    if (!cleaned_) return std::nullopt;
+    return taso::figures_of(*cleaned_, sizes_from(*cleaned_, shapes_), pricing_);
+  }
 
-  /// From here on it is known what there is to compare with: clean-ups are no gain, for whoever runs a model does them first.
   void clean() {
     phases_.begin("clean-up", "cleaning up");
     clean_only();
     pricing_.choose(edit_->view(), shapes_);
-    summary_.before.figures = figures_of(edit_->view());
+    cleaned_ = graph_now();
   }
 
   /// Searches, and cleans up what that left behind.
@@ -145,7 +150,6 @@ class Optimiser {
     // The graphs of a training model refer to one another by name in ways that the main graph does not show.
     if (options_.budget == 0 || model_.proto().training_info_size() > 0) return;
     phases_.begin("search", "searching");
-    const auto before = figures_of(edit_->view());
     const std::size_t nodes = edit_->view().nodes.size();
     summary_.search = search_model(*edit_, rules, shapes_, options_, pricing_, console_);
     if (!summary_.search->changed()) {
@@ -156,7 +160,10 @@ class Optimiser {
     const std::vector<CleanupCount> more = clean_up(*edit_, exact(cleaning()), &actions);
     certificate_.after = steps_of(actions);
     for (std::size_t i = 0; i < more.size(); ++i) summary_.passes[i].count += more[i].count;
-    const auto after = figures_of(edit_->view());
+    // Nothing is to be compared that one was measured for and the other was not.
+    if (const auto graph = graph_now()) measure(*graph);
+    if (cleaned_) measure(*cleaned_);
+    const auto before = figures_before(), after = figures_of(edit_->view());
     const bool grew = edit_->view().nodes.size() > nodes;
     if (!before || !after || !is_kept(*before, *after, grew)) {
       summary_.search->give_up("the model would not be better in the end");
@@ -205,6 +212,17 @@ class Optimiser {
   std::unique_ptr<GraphEdit> take_edit() { return std::move(edit_); }
 
  private:
+  /// Nothing if it cannot be imported.
+  std::optional<Graph> graph_now() const {
+    try {
+      return import_model(edit_->view()).graph;
+    } catch (const InputError&) {
+      return std::nullopt;
+    }
+  }
+
+  void measure(const Graph& graph) { pricing_.measure_kernels(graph, sizes_from(graph, shapes_)); }
+
   CleanupOptions cleaning() const {
     CleanupOptions cleaning;
     cleaning.disabled = options_.disabled_passes;
@@ -255,11 +273,12 @@ class Optimiser {
   Pricing& pricing_;
   std::map<std::string, Extents> shapes_;  // of inputs, for prices
   std::unique_ptr<GraphEdit> edit_;
+  std::optional<Graph> cleaned_;  // as the clean-ups left it
 };
 
 }  // namespace
 
-Ending optimise(const OptOptions& options, Console& console) {
+Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu) {
   if (options.pricing.file && !options.pricing.on_gpu) require_prices(*options.pricing.file);
   if (!options.dry_run) check_writable(options.output);
   if (options.report) check_writable(*options.report);
@@ -299,8 +318,7 @@ Ending optimise(const OptOptions& options, Console& console) {
     return Ending::interrupted;
   }
 
-  std::unique_ptr<Accelerator> gpu;
-  if (options.pricing.on_gpu) {
+  if (options.pricing.on_gpu && !gpu) {
     std::string trouble;
     gpu = open_accelerator(trouble);
     const std::string said = fmt::format("no GPU can be used: {}", trouble);
@@ -336,6 +354,7 @@ Ending optimise(const OptOptions& options, Console& console) {
     throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
+  summary.before.figures = optimiser.figures_before();
   summary.after.figures = optimiser.figures_of(view_of(model));
   summary.prices = pricing.source();
   summary.measured = pricing.measured();

@@ -1,13 +1,17 @@
 // What taso-opt does: from the options to the written model.
 #pragma once
 
+#include <memory>
+
 #include "cli/console.h"
 #include "cli/ending.h"
 #include "cli/opt_options.h"
+#include "cost/accelerator.h"
 
 namespace taso {
 
-/// Throws what trouble_of() knows; whatever is thrown, no output is written.
-Ending optimise(const OptOptions& options, Console& console);
+/// Throws what trouble_of() knows; whatever is thrown, no output is written. Where a GPU is asked for and none is given, it is
+/// this machine's.
+Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu = nullptr);
 
 }  // namespace taso

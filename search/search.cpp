@@ -320,6 +320,7 @@ class Search {
       extractor.note(change.log);
       step.cost_before = change.before.price;
       step.cost_after = change.after.price;
+      if (options_.keeps_way) result.way.push_back(extractor.graph());
       result.steps.push_back(std::move(step));
     }
     result.graph = extractor.graph();
@@ -363,6 +364,20 @@ std::string_view text_of(SearchResult::End end) {
     case SearchResult::End::stopped: return "it was stopped";
   }
   return "";
+}
+
+void price_anew(SearchResult& found, const Graph& graph, const KernelPrices& prices, const SearchOptions& options) {
+  check(found.way.size() == found.steps.size(), "the graphs on the way were kept");
+  const Plan before = best_plan(graph, prices, options.sizes);
+  found.layout = before.layout;
+  found.cost_before = found.cost_after = before.cost;
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    found.steps[i].cost_before = found.cost_after;
+    found.steps[i].cost_after = found.cost_after = plan(found.way[i], prices, {options.sizes, found.layout}).cost;
+  }
+  if (!options.time_of_run) return;
+  found.run_before = options.time_of_run(graph, found.layout);
+  found.run_after = found.steps.empty() ? found.run_before : options.time_of_run(found.graph, found.layout);
 }
 
 SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices,

@@ -30,6 +30,7 @@ struct SearchOptions {
   /// More rules, for steps that make the whole graph better at once. What it takes several steps to is not searched for with
   /// them.
   std::vector<Rule> direct_rules;
+  bool keeps_way = false;  ///< whether the result has the graphs on the way to it
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
   /// What a graph takes as it runs, laid out so, where that is not the sum of its kernels, which may run side by side. The last
@@ -53,6 +54,7 @@ struct SearchResult {
   RunTime run_before, run_after;           ///< what it takes as it runs, if that was asked for
   Layout layout = Layout::channels_first;  ///< in which it was priced
   std::vector<RewriteStep> steps;          ///< on the way to the result
+  std::vector<Graph> way;                  ///< the graph after each of them, if asked for
   Replacements replacements;
   struct Counts {
     std::size_t rules = 0;     ///< that could match the graph's operators, without direct ones
@@ -65,6 +67,10 @@ struct SearchResult {
 };
 
 std::string_view text_of(SearchResult::End end);
+
+/// Says of what was found in a graph what it costs with other prices than those that it was found with. The graphs on the way
+/// are needed, and the options, without their layout, as they were.
+void price_anew(SearchResult& found, const Graph& graph, const KernelPrices& prices, const SearchOptions& options);
 
 struct SearchProgress {
   std::size_t expanded = 0;

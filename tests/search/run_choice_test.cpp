@@ -290,6 +290,36 @@ TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
   CHECK(none.cost_after == all.cost_after);
 }
 
+TEST_CASE("what was found can be priced anew") {
+  class Dearer : public TwoSizes {
+   public:
+    Cost price(const GraphView& view, const Kernel& kernel) const override {
+      return kernel.columns > 64 ? 3 * TwoSizes::price(view, kernel) : TwoSizes::price(view, kernel);
+    }
+  } dearer;
+  const TwoSizes prices;
+  const Graph graph = pairs(4);
+  SearchOptions options;
+  options.keeps_way = true;
+  options.time_of_run = [&](const Graph& one, Layout layout) { return only(sum_of(one, layout, prices)); };
+  const SearchResult found = search(graph, merging(), prices, options);
+  REQUIRE(found.steps.size() == 4);
+  SearchResult again = found;
+  price_anew(again, graph, prices, options);
+  CHECK(again.steps == found.steps);
+  CHECK(again.run_before == found.run_before);
+  CHECK(again.run_after == found.run_after);
+  options.time_of_run = [&](const Graph& one, Layout layout) { return only(sum_of(one, layout, dearer)); };
+  price_anew(again, graph, dearer, options);
+  CHECK(again.cost_before == found.cost_before);
+  CHECK(again.cost_after == again.cost_before + 4 * (54'000'000 - 20'000'000));
+  CHECK(again.run_after == only(again.cost_after));
+  for (std::size_t i = 0; i < again.steps.size(); ++i)
+    CHECK(again.steps[i].cost_after == again.steps[i].cost_before + 34'000'000);
+  CHECK(again.steps.front().cost_before == again.cost_before);
+  CHECK(again.steps.back().cost_after == again.cost_after);
+}
+
 TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by side") {
   const Roofline prices;
   std::size_t in_several = 0;

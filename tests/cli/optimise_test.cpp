@@ -1,0 +1,135 @@
+// taso-opt with a GPU that is none: what is measured on the way must not make two models look different that are not.
+#include "cli/optimise.h"
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/no_gpu.h"
+#include "tests/onnx/build_model.h"
+
+using namespace taso;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using test::TemporaryFolder;
+
+/// Blocks of products that share an input, each followed by one of two functions, and a sum.
+onnx::ModelProto with_shared_inputs() {
+  constexpr std::int64_t size = 64;
+  constexpr int blocks = 2, products = 4;
+  onnx::ModelProto model = test::empty_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  test::declare(*graph.add_input(), "x0", {1, size});
+  for (int block = 0; block < blocks; ++block) {
+    const std::string input = "x" + std::to_string(block), output = "x" + std::to_string(block + 1);
+    std::string sum;
+    for (int i = 0; i < products; ++i) {
+      const std::string name = std::to_string(block) + "_" + std::to_string(i);
+      std::vector<float> values(size * size);
+      for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = static_cast<float>((k * 7 + static_cast<std::size_t>(i + 3 * block)) % 13) / 64;
+      test::add_floats(graph, "w" + name, {size, size}, values);
+      test::add_node(graph, "MatMul", {input, "w" + name}, {"p" + name});
+      test::add_node(graph, i % 2 == 0 ? "Tanh" : "Sigmoid", {"p" + name}, {"f" + name});
+      const std::string last = i + 1 == products ? output : "s" + name;
+      if (i > 0) test::add_node(graph, "Add", {sum, "f" + name}, {last});
+      sum = i > 0 ? last : "f" + name;
+    }
+  }
+  test::declare(*graph.add_output(), "x" + std::to_string(blocks), {1, size});
+  return model;
+}
+
+OptOptions options_for(const TemporaryFolder& folder) {
+  OptOptions options;
+  options.input = folder / "in.onnx";
+  test::write_file(options.input, with_shared_inputs().SerializeAsString());
+  options.output = folder / "out.onnx";
+  options.report = folder / "report.json";
+  options.pricing.on_gpu = true;
+  options.pricing.file = folder / "kept.prices";
+  options.pricing.with_shipped = false;
+  options.budget = 20;
+  options.jobs = 1;
+  return options;
+}
+
+/// The report.
+Json run(const OptOptions& options, std::unique_ptr<NoGpu> gpu) {
+  Console::Options quiet;
+  quiet.program = "test";
+  quiet.verbosity = -2;
+  Console console(quiet);
+  REQUIRE(optimise(options, console, std::move(gpu)) == Ending::done);
+  std::ifstream file(*options.report);
+  return Json::parse(file);
+}
+
+double seconds(const Json& report, const char* when) { return report[when]["predicted"]["seconds"]; }
+
+void check_all_was_measured(const Json& report) {
+  for (const char* when : {"before", "after"})
+    CHECK(report[when]["predicted"]["measured_seconds"].get<double>() == Approx(seconds(report, when)));
+}
+
+}  // namespace
+
+TEST_CASE("the first use of a GPU comes to what the second one does") {
+  for (const double nanoseconds : {3'000.0, 12'000.0}) {
+    const TemporaryFolder folder;
+    const OptOptions options = options_for(folder);
+    std::vector<std::string> measured;
+    const Json first = run(options, std::make_unique<NoGpu>(measured, nanoseconds));
+    CHECK(!measured.empty());
+    const Json second = run(options, std::make_unique<NoGpu>(measured, nanoseconds));
+    check_all_was_measured(first);
+    CHECK(first["search"]["note"] == "");
+    CHECK(!first["search"]["applied"].empty());
+    CHECK(first["search"]["cost"] == second["search"]["cost"]);
+    for (const char* when : {"before", "after"}) CHECK(seconds(first, when) == Approx(seconds(second, when)));
+    CHECK(seconds(first, "after") < seconds(first, "before"));
+  }
+}
+
+TEST_CASE("what turns out to be slower once it is measured is not written, however little time there is") {
+  std::size_t changed = 0;
+  for (const double time : {0.05, 0.1, 0.15, 60.0})
+    for (const double factor : {2.0, 3.0, 4.0}) {
+      const TemporaryFolder folder;
+      OptOptions options = options_for(folder);
+      options.time_budget = time;
+      std::vector<std::string> measured;
+      auto gpu = std::make_unique<NoGpu>(measured, 1'100);
+      gpu->make_later_ones_dear(4, factor);
+      const Json report = run(options, std::move(gpu));
+      check_all_was_measured(report);
+      CHECK(seconds(report, "after") <= seconds(report, "before"));
+      CHECK(report["search"]["cost"]["after"].get<double>() <= report["search"]["cost"]["before"].get<double>());
+      changed += !report["search"]["applied"].empty();
+      // What anybody would say of both models who has these prices.
+      OptOptions again = options;
+      again.budget = 0;
+      again.output = folder / "again.onnx";
+      for (const char* when : {"before", "after"}) {
+        again.input = when == std::string("before") ? options.input : options.output;
+        CHECK(seconds(run(again, std::make_unique<NoGpu>(measured)), "before") == Approx(seconds(report, when)));
+      }
+    }
+  CHECK(changed > 0);
+}
+
+TEST_CASE("the last choice is made with kernels one after the other as well") {
+  for (const std::uint32_t lanes : {1, 2}) {
+    const TemporaryFolder folder;
+    OptOptions options = options_for(folder);
+    options.pricing.lanes = lanes;
+    std::vector<std::string> measured;
+    const Json report = run(options, std::make_unique<NoGpu>(measured));
+    CHECK(report["search"]["tried_in_lanes"].get<std::size_t>() > 0);
+    CHECK(report["search"]["cost_in_lanes"].is_null() == (lanes == 1));
+  }
+}
