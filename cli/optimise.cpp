@@ -18,6 +18,7 @@
 #include "ops/onnx/compare.h"
 #include "ops/onnx/edit.h"
 #include "ops/onnx/proto.h"
+#include "search/run_time.h"
 
 namespace taso {
 namespace {
@@ -245,9 +246,12 @@ class Optimiser {
     if (after.work_on_weights > before.work_on_weights) return false;
     if (objective == Objective::memory && before.peak_bytes == after.peak_bytes) return after.seconds < before.seconds;
     // Neither one kernel after the other nor side by side may it take longer.
-    if (objective == Objective::time && after.seconds_in_lanes > before.seconds_in_lanes) return false;
-    if (objective == Objective::time && after.seconds_in_lanes < before.seconds_in_lanes)
-      return after.seconds <= before.seconds;
+    const bool is_the_same = after.seconds_in_lanes == before.seconds_in_lanes && after.seconds == before.seconds;
+    if (objective == Objective::time && !is_the_same) {
+      const double in_lanes = believed_in_lanes(after.seconds_in_lanes, after.seconds);
+      if (after.seconds_in_lanes > 0 && in_lanes > before.seconds_in_lanes) return false;
+      if (after.seconds_in_lanes < before.seconds_in_lanes) return after.seconds <= before.seconds;
+    }
     // Work on weights that cannot be done ahead is free in a plan, and is more to read and to run all the same.
     return grew ? after.of(objective) < before.of(objective) : after.of(objective) <= before.of(objective);
   }
