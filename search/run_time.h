@@ -9,8 +9,7 @@ namespace taso {
 
 struct RunTime {
   Cost in_lanes = 0;  ///< with kernels that do not need one another side by side
-  Cost in_a_row =
-      0;  ///< one kernel after the other, where those that repeat one another may take less than their prices
+  Cost in_a_row = 0;  ///< one kernel after the other; those that repeat one another may take less than their prices
 
   bool operator==(const RunTime&) const = default;
 };

@@ -18,6 +18,7 @@ constexpr double careful_microseconds = 400;  ///< in one graph
 constexpr std::size_t most_rounds = 4;
 constexpr double settled = 0.03;
 constexpr double least_microseconds = 0.1;  ///< for what is next to nothing beside what runs before it
+constexpr double most_for_code = 10'000;    ///< nanoseconds that fetching a kernel's code takes, at most
 
 /// At a first look: what is slow alone is slow in company.
 constexpr Surroundings alone{Surroundings::Before::itself, false};
@@ -191,6 +192,8 @@ Measurement Tuner::measure_in_network(const Call& call, const std::vector<const 
   const Candidate* winner = nullptr;
   for (const Candidate* one : finalists) {
     Measurement result = measure_carefully(*one, Surroundings());
+    // What code cannot make up for is no winner, and long kernels take long to measure.
+    if (winner != nullptr && result.nanoseconds > best.nanoseconds + most_for_code) continue;
     result.again_nanoseconds = measure_carefully(*one, itself).nanoseconds;
     result.stranger_nanoseconds =
         is_large(call, libraries_.cache_bytes()) ? result.nanoseconds : measure_carefully(*one, stranger).nanoseconds;
