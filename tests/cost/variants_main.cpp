@@ -179,8 +179,7 @@ void compare(const std::vector<Variant>& variants, Pricing& pricing, const Setti
   const Moment begin = std::chrono::steady_clock::now();
   const double seconds = std::min(settings.seconds, settings.within - seconds_since(start));
   const auto share_of_time = [&](double share) {
-    return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                       std::chrono::duration<double>(share * std::max(seconds, 0.0)));
+    return begin + std::chrono::duration<double>(share * std::max(seconds, 0.0));
   };
   pricing.set_deadline(share_of_time(0.5));
   BenchReport report;
