@@ -1,8 +1,9 @@
 // cost_variants [--precision tf32] [--prices FILE] [--count 20] [--budget 60] [--jobs 0] [--searching 20] [--turn FILE]
 // [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on the GPU, as the search
 // makes them, in turn, and tells what they were predicted to take and took, as taso-bench does. Each comes of a search with some
-// of the rules and with prices that are bent at random, so that good ones and bad ones are among them. Of three times as many
-// those are taken for which the fewest kernels have to be measured first. Each is loaded more than once: where a graph lies in
+// of the rules and with prices that are bent at random, so that good ones and bad ones are among them, or is on the way to what
+// such a search found; where the rules that ship lead to too few, properties are rules, too. Of three times as many those are
+// taken for which the fewest kernels have to be measured first. Each is loaded more than once: where a graph lies in
 // memory makes a difference, too. Whoever holds the lock on the file of turns has the GPU; others search in the meantime, with
 // few jobs, for whoever is measured should not wait for a core. What cannot be done within S seconds of the start is left out;
 // where no two variants can be compared for lack of time, that is an error. Without a GPU they are only listed.
@@ -108,59 +109,96 @@ double seconds_since(Moment begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// A variant, and the kernels of it that nobody has measured yet.
+/// A variant, what its kernels are predicted to take one after the other, and those of them that nobody has measured yet.
 struct Variant {
   Graph graph;
+  Cost cost = 0;
   MissingCalls missing;
 };
 
+/// Some of the rules at random.
+std::vector<Rule> some_of(const std::vector<Rule>& rules, Random& random) {
+  const double share = random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
+  std::vector<Rule> some;
+  for (const Rule& rule : rules)
+    if (random.chance(share)) some.push_back(rule);
+  return some;
+}
+
 /// Variants that differ in what they are predicted to take; the first is the model as it is.
-std::vector<Variant> make_variants(const Imported& imported, Pricing& pricing, const Settings& settings) {
-  const auto begin = std::chrono::steady_clock::now();
-  const std::vector<Rule> rules = shipped_rules();
-  std::unordered_set<Value, HashValue> named;
-  for (const auto& [name, value] : imported.values) named.insert(value);
-  const std::size_t wanted = 3 * settings.count;
-  std::set<std::pair<Cost, std::size_t>> seen;
-  std::vector<Variant> variants;
-  for (std::uint64_t seed = 0; variants.size() < wanted && seed < 3 * wanted; ++seed) {
-    if (seconds_since(begin) > settings.searching) break;
-    Random random(seed);
-    const double share = seed == 0 ? 0 : random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
-    std::vector<Rule> some;
-    for (const Rule& rule : rules)
-      if (random.chance(share)) some.push_back(rule);
-    SearchOptions options;
-    options.budget = 1 + random.below(settings.budget);
-    options.jobs = kernels::thread_count(settings.jobs);
-    options.is_named = [&](const Value& value) { return named.contains(value); };
-    const BentPrices bent(pricing.times(), seed, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
-    const SearchResult found = search(imported.graph, some, bent, options);
-    const Plan laid_out = best_plan(found.graph, pricing.times());
-    if (!seen.insert({laid_out.cost, laid_out.launches()}).second) continue;
-    Variant& variant = variants.emplace_back(Variant{found.graph, {}});
-    pricing.find_missing(variant.graph, {}, variant.missing);
-    fmt::print("{}: {} steps, {} kernels, {} not measured, predicted {:.2f} us\n", variants.size(), found.steps.size(),
+class VariantMaker {
+ public:
+  VariantMaker(const Imported& imported, Pricing& pricing, const Settings& settings)
+      : imported_(imported), pricing_(pricing), settings_(settings), wanted_(3 * settings.count) {
+    for (const auto& [name, value] : imported.values) named_.insert(value);
+  }
+
+  std::vector<Variant> make() {
+    const auto begin = std::chrono::steady_clock::now();
+    add(imported_.graph, 0);
+    std::vector<Rule> rules = shipped_rules();
+    search_with(rules, begin, settings_.searching / 2);
+    for (Rule& rule : rules_of_file(source_folder() / "rules/properties.rules")) rules.push_back(std::move(rule));
+    if (variants_.size() < settings_.count) search_with(rules, begin, settings_.searching);
+    return std::move(variants_);
+  }
+
+ private:
+  void search_with(const std::vector<Rule>& rules, Moment begin, double seconds) {
+    const std::size_t most = variants_.size() + 3 * wanted_;
+    for (std::size_t i = variants_.size(); i < most && variants_.size() < wanted_; ++i) {
+      if (seconds_since(begin) > seconds) return;
+      Random random(++seed_);
+      SearchOptions options;
+      options.budget = 1 + random.below(settings_.budget);
+      options.jobs = kernels::thread_count(settings_.jobs);
+      options.is_named = [&](const Value& value) { return named_.contains(value); };
+      options.keeps_way = true;
+      const BentPrices bent(pricing_.times(), seed_, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
+      const SearchResult found = search(imported_.graph, some_of(rules, random), bent, options);
+      add(found.graph, found.steps.size());
+      if (found.way.empty()) continue;
+      const std::size_t step = random.below(found.way.size());
+      add(found.way[step], step + 1);
+    }
+  }
+
+  void add(const Graph& graph, std::size_t steps) {
+    const Plan laid_out = best_plan(graph, pricing_.times());
+    if (!seen_.insert({laid_out.cost, laid_out.launches()}).second) return;
+    Variant& variant = variants_.emplace_back(Variant{graph, laid_out.cost, {}});
+    pricing_.find_missing(variant.graph, {}, variant.missing);
+    fmt::print("{}: {} steps, {} kernels, {} not measured, predicted {:.2f} us\n", variants_.size(), steps,
                laid_out.launches(), variant.missing.size(), static_cast<double>(laid_out.cost) * 1e-6);
     std::fflush(stdout);
   }
-  return variants;
-}
 
-/// So many of them, the first always: again and again the one that adds the fewest kernels to those that have to be measured.
+  const Imported& imported_;
+  Pricing& pricing_;
+  const Settings& settings_;
+  std::size_t wanted_;
+  std::unordered_set<Value, HashValue> named_;
+  std::uint64_t seed_ = 0;
+  std::set<std::pair<Cost, std::size_t>> seen_;
+  std::vector<Variant> variants_;
+};
+
+/// So many of them, the first always: again and again one that adds the fewest kernels to those that have to be measured, and of
+/// these the one that is predicted to differ the most from those that are there.
 std::vector<const Variant*> choose(const std::vector<Variant>& variants, std::size_t count) {
   std::set<std::string> measured;
-  const auto added = [&](const Variant& variant) {
-    return std::count_if(variant.missing.begin(), variant.missing.end(),
-                         [&](const auto& one) { return !measured.contains(one.first); });
-  };
   std::vector<const Variant*> chosen, left;
   for (const Variant& variant : variants) left.push_back(&variant);
+  const auto weight_of = [&](const Variant* variant) {
+    const auto added = std::count_if(variant->missing.begin(), variant->missing.end(),
+                                     [&](const auto& one) { return !measured.contains(one.first); });
+    Cost apart = std::numeric_limits<Cost>::max();
+    for (const Variant* other : chosen) apart = std::min(apart, std::abs(variant->cost - other->cost));
+    return std::pair(added, -apart);
+  };
   while (!left.empty() && chosen.size() < count) {
-    const auto next =
-        chosen.empty() ? left.begin() : std::min_element(left.begin(), left.end(), [&](const auto* a, const auto* b) {
-          return added(*a) < added(*b);
-        });
+    auto next = left.begin();
+    if (!chosen.empty()) next = std::ranges::min_element(left, {}, weight_of);
     for (const auto& [text, call] : (*next)->missing) measured.insert(text);
     chosen.push_back(*next);
     left.erase(next);
@@ -242,7 +280,7 @@ void run(const Settings& settings) {
   clean_up(edit);
   const Imported imported = import_model(edit.view());
   before.suit(imported.graph, {});
-  std::vector<Variant> variants = make_variants(imported, before, settings);
+  std::vector<Variant> variants = VariantMaker(imported, before, settings).make();
   if (!options.on_gpu) {
     fmt::print("no GPU can be used: {}\n", trouble);
     return;

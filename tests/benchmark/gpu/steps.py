@@ -318,7 +318,7 @@ def ranking(place, clock):
         model, left = write_network(name, place), clock.left()
         done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--jobs", jobs,
                     "--searching", f"{min(place.each, left / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}",
-                    "--within", f"{left - 2:.1f}", "--runs", "200", "--json", file, model], left, place)
+                    "--within", f"{left - 2:.1f}", "--runs", "100", "--json", file, model], left, place)
         if file.exists():
             late.unlink(missing_ok=True)
         elif "in time" in done.reason():
