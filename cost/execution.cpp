@@ -11,6 +11,7 @@
 #include "cost/share.h"
 #include "ops/error.h"
 #include "ops/interpreter.h"
+#include "ops/kernels/threads.h"
 
 namespace taso {
 namespace {
@@ -25,25 +26,86 @@ std::int64_t elements_of(const Extents& extents) {
   return product;
 }
 
-/// Moves elements of some size from one side to the other, in the order of the extents.
+/// An axis along which elements are moved; strides count elements.
+struct MovedAxis {
+  std::int64_t extent, from, to;
+};
+
+/// Axes that make a difference: those of one element do not, and two that lie behind one another on both sides are one. In the
+/// order in which the elements are written.
+std::vector<MovedAxis> moved_axes(const Extents& extents, const Strides& from, const Strides& to) {
+  std::vector<MovedAxis> axes;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] != 1) axes.push_back({extents[i], from[i], to[i]});
+  std::stable_sort(axes.begin(), axes.end(), [](const MovedAxis& a, const MovedAxis& b) { return a.to > b.to; });
+  std::vector<MovedAxis> merged;
+  for (const MovedAxis& axis : axes) {
+    if (!merged.empty() && merged.back().from == axis.from * axis.extent && merged.back().to == axis.to * axis.extent)
+      merged.back() = {merged.back().extent * axis.extent, axis.from, axis.to};
+    else
+      merged.push_back(axis);
+  }
+  return merged;
+}
+
+/// Elements of two axes, in squares that stay in the cache whichever way one goes through them.
+template <class Element>
+void move_plane(const MovedAxis& outer, const MovedAxis& inner, const Element* from, Element* to) {
+  constexpr std::int64_t side = 32;
+  for (std::int64_t i = 0; i < outer.extent; i += side)
+    for (std::int64_t j = 0; j < inner.extent; j += side)
+      for (std::int64_t k = i; k < std::min(i + side, outer.extent); ++k)
+        for (std::int64_t l = j; l < std::min(j + side, inner.extent); ++l)
+          to[k * outer.to + l * inner.to] = from[k * outer.from + l * inner.from];
+}
+
+template <class Element>
+void move_elements(std::vector<MovedAxis> axes, const Element* from, Element* to) {
+  const MovedAxis one{1, 0, 0};
+  const MovedAxis inner = axes.empty() ? one : axes.back();
+  if (!axes.empty()) axes.pop_back();
+  // The one along which they are read, if they are not read in the order in which they are written.
+  const bool is_run = inner.from == 1 && inner.to == 1;
+  auto read = axes.end();
+  for (auto axis = axes.begin(); !is_run && axis != axes.end(); ++axis)
+    if (std::abs(axis->from) < std::abs(inner.from) &&
+        (read == axes.end() || std::abs(axis->from) < std::abs(read->from)))
+      read = axis;
+  const MovedAxis outer = read == axes.end() ? one : *read;
+  if (read != axes.end()) axes.erase(read);
+  std::vector<std::int64_t> index(axes.size(), 0);
+  for (;;) {
+    if (is_run)
+      std::copy_n(from, inner.extent, to);
+    else
+      move_plane(outer, inner, from, to);
+    std::size_t axis = axes.size();
+    for (;;) {
+      if (axis == 0) return;
+      const MovedAxis& next = axes[--axis];
+      from += next.from;
+      to += next.to;
+      if (++index[axis] < next.extent) break;
+      from -= next.from * next.extent;
+      to -= next.to * next.extent;
+      index[axis] = 0;
+    }
+  }
+}
+
+/// Moves elements of some size from one side to the other.
 void rearrange(const Extents& extents, std::size_t size, const std::byte* from, const Strides& from_strides,
                std::byte* to, const Strides& to_strides) {
   if (elements_of(extents) == 0) return;
-  Extents index(extents.size(), 0);
-  std::int64_t at = 0, target = 0;
-  for (;;) {
-    std::memcpy(to + target * static_cast<std::int64_t>(size), from + at * static_cast<std::int64_t>(size), size);
-    std::size_t axis = extents.size();
-    for (;;) {
-      if (axis == 0) return;
-      --axis;
-      at += from_strides[axis];
-      target += to_strides[axis];
-      if (++index[axis] < extents[axis]) break;
-      at -= from_strides[axis] * extents[axis];
-      target -= to_strides[axis] * extents[axis];
-      index[axis] = 0;
-    }
+  const std::vector<MovedAxis> axes = moved_axes(extents, from_strides, to_strides);
+  const auto with = [&]<class Element>(Element) {
+    move_elements(axes, reinterpret_cast<const Element*>(from), reinterpret_cast<Element*>(to));
+  };
+  switch (size) {
+    case 1: return with(std::uint8_t{});
+    case 2: return with(std::uint16_t{});
+    case 4: return with(std::uint32_t{});
+    default: check(size == 8, "an element of 1, 2, 4 or 8 bytes"); return with(std::uint64_t{});
   }
 }
 
@@ -356,14 +418,26 @@ class Maker {
     for (const auto& [key, offset] : weights_)
       if (values.empty() || !(values.back() == view_.value(key.first))) values.push_back(view_.value(key.first));
     const std::vector<Array> arrays = interpret(Graph{graph_.pool, {}, values}, {});
+    struct Laid {
+      const Array* array;
+      PlanValue value;
+      const Strides* strides;
+      std::int64_t offset;
+    };
+    std::vector<Laid> list;
     std::size_t at = 0;
     for (const auto& [key, offset] : weights_) {
       while (!(values[at] == view_.value(key.first))) ++at;
-      const std::vector<std::byte> bytes = to_device(arrays[at], precision_);
-      const Extents& extents = *view_.extents(key.first);
-      rearrange(extents, size_of(stored(view_.element(key.first), precision_)), bytes.data(), strides_of(extents),
-                steps_.weights.data() + offset, key.second);
+      list.push_back({&arrays[at], key.first, &key.second, offset});
     }
+    kernels::parallel_for(kernels::thread_count(0), static_cast<std::int64_t>(list.size()), [&](std::int64_t i) {
+      const Laid& one = list[static_cast<std::size_t>(i)];
+      const ElementType element = stored(one.array->type(), precision_);
+      const Array kept = element == one.array->type() ? *one.array : one.array->cast(element);
+      const Extents& extents = *view_.extents(one.value);
+      rearrange(extents, size_of(element), kept.data(), strides_of(extents), steps_.weights.data() + one.offset,
+                *one.strides);
+    });
   }
 
   static constexpr std::uint32_t no_output = static_cast<std::uint32_t>(-1);

@@ -1,5 +1,8 @@
 #include "cost/cuda/libraries.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "cost/cuda/handles.h"
@@ -113,8 +116,9 @@ std::string choice_of(const std::string& lowering, const std::vector<std::string
   return text;
 }
 
-PreparedCall prepare_choice(Libraries& libraries, const Call& call, const Alignments& alignments,
-                            const std::string& choice) {
+PreparedCall Libraries::prepare(const Call& call, const Alignments& alignments, const std::string& choice) {
+  const std::string key = fmt::format("{} | {} {} | {}", choice, alignments.read, alignments.written, text_of(call));
+  if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
   const std::size_t colon = choice.find(": ");
   if (colon == std::string::npos) throw EnvironmentError("a choice that is none: " + choice);
   std::vector<std::string> identities;
@@ -127,8 +131,8 @@ PreparedCall prepare_choice(Libraries& libraries, const Call& call, const Alignm
     if (lowering.name != choice.substr(0, colon) || lowering.launches.size() != identities.size()) continue;
     PreparedCall prepared{choice, {}, static_cast<std::size_t>(lowering.scratch_bytes)};
     for (std::size_t i = 0; i < identities.size(); ++i)
-      prepared.launches.push_back(libraries.prepare(lowering.launches[i], alignments, identities[i]));
-    return prepared;
+      prepared.launches.push_back(prepare(lowering.launches[i], alignments, identities[i]));
+    return prepared_.emplace(key, std::move(prepared)).first->second;
   }
   throw EnvironmentError("a choice that is not known: " + choice);
 }

@@ -1,6 +1,7 @@
 // All that can do a launch on one device, and calls made ready with it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,18 @@
 #include "cost/cuda/source_kernel.h"
 
 namespace taso::cuda {
+
+/// A call with everything chosen.
+struct PreparedCall {
+  std::string choice;
+  std::vector<std::shared_ptr<Prepared>> launches;
+  std::size_t scratch_bytes = 0;
+  bool is_own = false;  ///< without a library
+
+  std::size_t workspace_bytes() const;
+  bool is_exclusive() const;
+  void launch(cudaStream_t stream, const Places& places) const;
+};
 
 class Libraries {
  public:
@@ -25,6 +38,10 @@ class Libraries {
   /// What nobody has begun to compile is not compiled before it is prepared.
   void expect_nothing();
 
+  /// The call as that choice says; throws EnvironmentError if it cannot be done so (any more). What was made of it is kept, for
+  /// networks have many calls alike, and models that are compared even more.
+  PreparedCall prepare(const Call& call, const Alignments& alignments, const std::string& choice);
+
   int capability() const { return capability_; }  ///< 90 for 9.0
   std::size_t cache_bytes() const { return cache_bytes_; }
 
@@ -38,26 +55,11 @@ class Libraries {
   // Made when they are needed first, for that takes a while.
   std::unique_ptr<CudnnEngines> cudnn_;
   std::unique_ptr<CublasMatmul> cublas_;
-};
-
-/// A call with everything chosen.
-struct PreparedCall {
-  std::string choice;
-  std::vector<std::shared_ptr<Prepared>> launches;
-  std::size_t scratch_bytes = 0;
-  bool is_own = false;  ///< without a library
-
-  std::size_t workspace_bytes() const;
-  bool is_exclusive() const;
-  void launch(cudaStream_t stream, const Places& places) const;
+  std::map<std::string, PreparedCall> prepared_;  // by the choice, alignments and the text of the call
 };
 
 /// "fused: engine 35 knobs 2=1; own"
 std::string choice_of(const std::string& lowering, const std::vector<std::string>& identities);
-/// The call as that choice says; throws EnvironmentError if it cannot be done so (any more).
-PreparedCall prepare_choice(Libraries& libraries, const Call& call, const Alignments& alignments,
-                            const std::string& choice);
-
 /// Bytes from the first to behind the last element.
 std::size_t span_bytes(const Call::Operand& operand);
 

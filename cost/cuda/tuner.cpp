@@ -206,7 +206,7 @@ Measurement Tuner::measure_in_network(const Call& call, const std::vector<const 
 }
 
 Tuner::Candidate Tuner::candidate_of(const Call& call, const std::string& choice) {
-  Candidate candidate{prepare_choice(libraries_, call, {}, choice), 0, 0, ""};
+  Candidate candidate{libraries_.prepare(call, {}, choice), 0, 0, ""};
   bench_.set_up(call, candidate.call.scratch_bytes, candidate.call.workspace_bytes());
   // Some libraries load their kernels when they are launched first, which a capture forbids.
   bench_.run(candidate.call);
