@@ -42,10 +42,15 @@ inline constexpr double least_run = 2500;
 inline constexpr double beside_tiles = 5000;
 inline constexpr double beside_activations = 900;
 inline constexpr double beside_weights = 2200;
-/// Nanoseconds that a kernel waits for another lane, in addition.
+/// Of a kernel's share in that, this power counts: small ones are in the way more than they take up.
+inline constexpr double beside_power = 0.7;
+/// Nanoseconds at the begin of a kernel in which it is in nobody's way, at most half of it.
+inline constexpr double beside_nothing = 300;
+/// Nanoseconds from the end of the last one that a kernel waits for to its begin, if any of them is in another lane. Else it
+/// begins before the one ahead of it has ended.
 inline constexpr double crossing = 1000;
-/// Of the gain that follows from all that, so much is found.
-inline constexpr double gain_in_lanes = 0.85;
+/// Nanoseconds from the begin of one kernel to that of the next, in whatever lanes.
+inline constexpr double between_begins = 450;
 
 // --- What was fitted ---
 //

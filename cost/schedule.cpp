@@ -17,11 +17,13 @@ constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 struct Manner {
   double launch;       ///< of a step's price, the part in which others have the GPU, at most half of it
   double crossing;     ///< what a step waits for another lane, in addition
+  bool is_held_up;     ///< by the one ahead of it in its lane, too, where it waits for others
+  double begins;       ///< from the begin of one step to that of the next
   double Task::*part;  ///< of the GPU, what a step takes up otherwise
 };
-constexpr Manner at_best{1e6, 1e6, &Task::share};
-/// Loads are of all of a step's time.
-constexpr Manner as_found{0, h200::crossing * 1e3, &Task::load};
+constexpr Manner at_best{1e6, 1e6, false, 0, &Task::share};
+constexpr Manner as_found{h200::beside_nothing * 1e3, h200::crossing * 1e3, true, h200::between_begins * 1e3,
+                          &Task::load};
 
 /// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
 /// networks took.
@@ -59,7 +61,9 @@ class Machine {
 
   void start(std::uint32_t task, const Task& what, double delay) {
     const auto cost = static_cast<double>(code_.cost_of(what));
-    const double launch = std::min(manner_.launch, cost / 2);
+    const double launch = std::min(manner_.launch, cost / 2), begin = std::max(now_ + delay, next_begin_);
+    next_begin_ = begin + manner_.begins;
+    delay = begin - now_;
     running_.push_back({task, delay + launch, cost - launch, std::clamp(what.*manner_.part, 0.0, 1.0)});
   }
 
@@ -100,7 +104,7 @@ class Machine {
   const Manner& manner_;
   CodeAtHand code_;
   std::vector<Running> running_;
-  double now_ = 0;
+  double now_ = 0, next_begin_ = 0;
 };
 
 using Clock = std::vector<std::uint32_t>;  // by lane: how many of its steps are done
@@ -318,11 +322,14 @@ Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Ma
   std::vector<std::size_t> at(schedule.lanes, 0);
   std::vector<bool> is_busy(schedule.lanes, false);
   std::vector<std::uint32_t> lane_of(tasks.size(), 0);
+  std::vector<double> free_since(schedule.lanes, 0);
 
   const auto start = [&](std::uint32_t lane) {
     if (is_busy[lane] || at[lane] == queues[lane].size()) return;
     const Schedule::Step& step = *queues[lane][at[lane]];
     double delay = 0;
+    if (manner.is_held_up && !step.after.empty() && at[lane] > 0)
+      delay = std::max(delay, free_since[lane] + manner.crossing - machine.now());
     for (const std::uint32_t other : step.after) {
       if (finished[other] < 0) return;
       delay = std::max(delay, finished[other] + manner.crossing - machine.now());
@@ -337,7 +344,7 @@ Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Ma
       const std::vector<std::uint32_t> done = machine.advance();
       if (done.empty()) break;
       for (const std::uint32_t task : done) {
-        finished[task] = machine.now();
+        finished[task] = free_since[lane_of[task]] = machine.now();
         is_busy[lane_of[task]] = false;
       }
     }
@@ -405,11 +412,7 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
 
 Cost play(const std::vector<Task>& tasks, const Schedule& schedule) { return simulate(tasks, schedule, at_best); }
 
-Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) {
-  const Cost alone = one_after_the_other(tasks).predicted;
-  const Cost gain = alone - simulate(tasks, schedule, as_found);
-  return alone - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(gain));
-}
+Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) { return simulate(tasks, schedule, as_found); }
 
 StepOrder::StepOrder(const std::vector<Task>& tasks, const Schedule& schedule)
     : lanes_(schedule.lanes), places_(tasks.size()), done_(tasks.size() * schedule.lanes, 0) {

@@ -185,7 +185,7 @@ TEST_CASE("the choice is the same with any number of threads, and knows its limi
   CHECK(search(pairs(3), merging(), prices, options).steps.empty());
 }
 
-TEST_CASE("what lanes bring to a changed graph is not believed to the last eighth") {
+TEST_CASE("what lanes bring to a changed graph is not believed to the last eighth and hundredth") {
   const TwoSizes prices;
   const auto is_chosen = [&](const RunTime& before, const RunTime& after) {
     SearchOptions options;
@@ -196,7 +196,8 @@ TEST_CASE("what lanes bring to a changed graph is not believed to the last eight
   const RunTime before{100 * unit, 200 * unit};
   CHECK_FALSE(is_chosen(before, {95 * unit, 190 * unit}));  // 95 + 95 / 8
   CHECK(is_chosen(before, {85 * unit, 190 * unit}));
-  CHECK(is_chosen(before, {95 * unit, 130 * unit}));
+  CHECK(is_chosen(before, {95 * unit, 125 * unit}));
+  CHECK_FALSE(is_chosen(before, {95 * unit, 133 * unit}));  // 95 + 38 / 8 is less than 100, but not by a hundredth
   // Where lanes bring nothing, there is nothing to doubt.
   CHECK(is_chosen({100 * unit, 100 * unit}, {99 * unit, 99 * unit}));
 }
