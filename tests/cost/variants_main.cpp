@@ -1,4 +1,4 @@
-// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--budget 60] [--jobs 0] [--searching 20] [--turn FILE]
+// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--seed 0] [--budget 60] [--jobs 0] [--searching 20] [--turn FILE]
 // [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on the GPU, as the search
 // makes them, in turn, and tells what they were predicted to take and took, as taso-bench does. Each comes of a search with some
 // of the rules and with prices that are bent at random, so that good ones and bad ones are among them, or is on the way to what
@@ -61,6 +61,7 @@ struct Settings {
   Precision precision = Precision::tf32;
   std::optional<std::filesystem::path> prices, json, turn;
   std::size_t count = 20, budget = 60, loads = 2, runs = 100;
+  std::uint64_t seed = 0;                                   ///< other seeds, other variants
   unsigned jobs = 0;                                        ///< of searches; 0: as many as the machine has cores
   double searching = 20, seconds = 20;                      ///< with the CPU alone, and on the GPU
   double within = std::numeric_limits<double>::infinity();  ///< seconds, with the wait for the turn
@@ -78,6 +79,8 @@ Settings settings_of(int argc, char** argv) {
       settings.prices = argv[++i];
     } else if (argument == "--count" && has_next) {
       settings.count = std::stoul(argv[++i]);
+    } else if (argument == "--seed" && has_next) {
+      settings.seed = std::stoull(argv[++i]);
     } else if (argument == "--budget" && has_next) {
       settings.budget = std::stoul(argv[++i]);
     } else if (argument == "--runs" && has_next) {
@@ -129,7 +132,7 @@ std::vector<Rule> some_of(const std::vector<Rule>& rules, Random& random) {
 class VariantMaker {
  public:
   VariantMaker(const Imported& imported, Pricing& pricing, const Settings& settings)
-      : imported_(imported), pricing_(pricing), settings_(settings), wanted_(3 * settings.count) {
+      : imported_(imported), pricing_(pricing), settings_(settings), wanted_(3 * settings.count), seed_(settings.seed) {
     for (const auto& [name, value] : imported.values) named_.insert(value);
   }
 
@@ -178,7 +181,7 @@ class VariantMaker {
   const Settings& settings_;
   std::size_t wanted_;
   std::unordered_set<Value, HashValue> named_;
-  std::uint64_t seed_ = 0;
+  std::uint64_t seed_;
   std::set<std::pair<Cost, std::size_t>> seen_;
   std::vector<Variant> variants_;
 };

@@ -128,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", type=pathlib.Path)
     parser.add_argument("--count", default=20, type=int)
+    parser.add_argument("--seed", default=0, type=int, help="other seeds, other variants")
     parser.add_argument("--budget", default=60, type=int, help="graphs that one search expands at most")
     parser.add_argument("--searching", default=20, type=float, help="seconds of searches, for one model")
     parser.add_argument("--seconds", default=20, type=float, help="on the GPU, for one model")
@@ -145,7 +146,7 @@ def main():
             result = (options.json or pathlib.Path(folder)) / f"{model.stem}.json"
             result.parent.mkdir(parents=True, exist_ok=True)
             result.unlink(missing_ok=True)  # what an earlier run found is not what this one found
-            arguments = ["--count", options.count, "--budget", options.budget, "--searching", options.searching, "--seconds",
+            arguments = ["--count", options.count, "--seed", options.seed, "--budget", options.budget, "--searching", options.searching, "--seconds",
                          options.seconds, "--loads", options.loads, "--runs", options.runs, "--precision", options.precision, "--json", result]
             if options.prices:
                 arguments += ["--prices", options.prices]

@@ -43,6 +43,7 @@ def parsed():
     parser.add_argument("--size", default=[], action="append", metavar="NAME=N", help="of an open dimension of models; else 1")
     parser.add_argument("--limit", default=90, type=float, help="seconds for one command (90)")
     parser.add_argument("--each", default=15, type=float, help="seconds for the variants of one network (15)")
+    parser.add_argument("--seed", default=0, type=int, help="of the variants (0)")
     parser.add_argument("--anew", action="store_true", help="begin without the prices that come with taso")
     parser.add_argument("--record", default="tf32,fp32,fp16:1", metavar="PRECISIONS:BATCHES", help="for the step record")
     parser.add_argument("--commit", help="what is shown, where git does not know")
@@ -103,7 +104,7 @@ def begin(options):
     """The place of the work, with its prices, and a word about this run in the results."""
     options.results.mkdir(parents=True, exist_ok=True)
     place = steps.Place(options.build.resolve(), options.results.resolve(), options.build.resolve() / "show-gpu",
-                        options.precision, options.batch, limit=options.limit, each=options.each)
+                        options.precision, options.batch, limit=options.limit, each=options.each, seed=options.seed)
     place.work.mkdir(parents=True, exist_ok=True)
     if options.networks:
         place.networks = options.networks

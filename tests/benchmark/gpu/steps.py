@@ -52,6 +52,7 @@ class Place:
     sizes: dict = dataclasses.field(default_factory=dict)
     limit: float = 90       # seconds, for one command
     each: float = 15        # seconds, for the variants of one network
+    seed: int = 0           # of those variants
     record_precisions: str = "tf32,fp32,fp16"
     record_batches: str = "1"
 
@@ -318,7 +319,7 @@ def ranking(place, clock):
         model, left = write_network(name, place), clock.left()
         done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--jobs", jobs,
                     "--searching", f"{min(place.each, left / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}",
-                    "--within", f"{left - 2:.1f}", "--runs", "100", "--json", file, model], left, place)
+                    "--within", f"{left - 2:.1f}", "--seed", place.seed, "--runs", "100", "--json", file, model], left, place)
         if file.exists():
             late.unlink(missing_ok=True)
         elif "in time" in done.reason():
