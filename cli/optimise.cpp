@@ -237,6 +237,7 @@ class Optimiser {
     summary_.passes = clean_up(*edit_, cleaning(), &actions);
     certificate_.before = steps_of(actions);
     certificate_.after.clear();
+    if (cleaned_) cleaned_ = graph_now();  // the one before spoke of nodes of the edit that is gone
   }
 
   /// What the search adds up is not the whole truth: operators may be written in other ways, and what memory is needed at
@@ -339,6 +340,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     optimiser.check();
   });
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
+  summary.before.figures = optimiser.figures_before();  // as long as the nodes are there that it is about
   model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
   set_metadata(model, "taso.version", std::string(program_version()));
   if (certified)  // beside the model, under its name, which is not part of the model
@@ -358,7 +360,6 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
-  summary.before.figures = optimiser.figures_before();
   summary.after.figures = optimiser.figures_of(view_of(model));
   summary.prices = pricing.source();
   summary.measured = pricing.measured();

@@ -39,18 +39,18 @@ inline constexpr double least_run = 2500;
 //
 // Fitted to what networks and variants of them took; see cost/README.md. Bytes a nanosecond, of the whole device, at which kernels
 // that run side by side are in one another's way: what tiles of a product fetch, activations, weights.
-inline constexpr double beside_tiles = 4360;
-inline constexpr double beside_activations = 785;
-inline constexpr double beside_weights = 1920;
+inline constexpr double beside_tiles = 4150;
+inline constexpr double beside_activations = 750;
+inline constexpr double beside_weights = 1830;
 /// Of a kernel's share in that, this power counts: small ones are in the way more than they take up.
 inline constexpr double beside_power = 0.7;
 /// Nanoseconds at the begin of a kernel in which it is in nobody's way, at most half of it.
-inline constexpr double beside_nothing = 500;
+inline constexpr double beside_nothing = 450;
 /// Nanoseconds from the end of the last one that a kernel waits for to its begin, if any of them is in another lane. Else it
 /// begins before the one ahead of it has ended.
-inline constexpr double crossing = 900;
+inline constexpr double crossing = 600;
 /// Nanoseconds from the begin of one kernel to that of the next, in whatever lanes.
-inline constexpr double between_begins = 550;
+inline constexpr double between_begins = 570;
 
 // --- What was fitted ---
 //
