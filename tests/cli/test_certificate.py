@@ -17,14 +17,14 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from opt_models import run, save
-from test_search import projections, rules  # noqa: F401: a fixture
+from test_search import MERGING, projections, rules  # noqa: F401: a fixture
 
 
 @pytest.fixture
 def certified(taso_opt, rules, tmp_path):  # noqa: F811
     """Two models and the certificate between them."""
     save(projections(), tmp_path / "model.onnx")
-    done = run(taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules)
+    done = run(taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules)
     assert done.code == 0, done
     assert "certificate" in done.err
     return tmp_path
@@ -61,7 +61,7 @@ def test_a_certificate_is_written_and_accepted(taso_verify, certified):
 
 def test_it_is_the_same_at_any_number_of_jobs(taso_opt, certified):
     first = (certified / "out.onnx.cert").read_bytes()
-    done = run(taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "50", "--rules",
+    done = run(taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", *MERGING, "--rules",
                certified / "my.rules", "--jobs", "3")
     assert done.code == 0
     assert (certified / "out.onnx.cert").read_bytes() == first
@@ -250,7 +250,7 @@ def test_no_certificate_stays_that_is_of_another_model(taso_opt, certified):
     size = max((certified / "model.onnx").stat().st_size, (certified / "out.onnx").stat().st_size)
     assert (certified / "out.onnx.cert").stat().st_size > size + 200, "the certificate is the largest file"
     before = (certified / "out.onnx").read_bytes()
-    done = run(taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "50", "--rules",
+    done = run(taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", *MERGING, "--rules",
                certified / "my.rules", "--disable-pass", "identity", "--check", "0",
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size + 200, size + 200)))
     assert done.code == 6 and "out.onnx.cert" in done.err, done

@@ -36,6 +36,10 @@ def projections(shape=(16, 8)):
         opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+# Merged products are faster one kernel after the other; side by side, those that are to be merged may be as fast.
+MERGING = ("--budget", "50", "--lanes", "1")
+
+
 @pytest.fixture
 def model(tmp_path):
     return save(projections(), tmp_path / "model.onnx")
@@ -56,7 +60,7 @@ def test_a_weight_that_the_model_makes_keeps_no_others_from_being_merged(taso_op
     made.graph.initializer.extend([numpy_helper.from_array(small, "small"), numpy_helper.from_array(np.float32(1 / 32), "scale")])
     made.graph.node.insert(0, helper.make_node("DequantizeLinear", ["small", "scale"], ["k"]))
     model = save(made, tmp_path / "made.onnx")
-    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules, "--lanes", "1")
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules)
     assert done.code == 0, done
     assert done.err.splitlines()[-1] == "PASSED"
     counts = [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
@@ -64,7 +68,7 @@ def test_a_weight_that_the_model_makes_keeps_no_others_from_being_merged(taso_op
 
 
 def test_products_are_merged_checked_and_written(taso_opt, model, rules, tmp_path):
-    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules,
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules,
                "--report", tmp_path / "report.json")
     assert done.code == 0, done
     assert done.err.splitlines()[-1] == "PASSED"
@@ -88,13 +92,13 @@ def test_products_are_merged_checked_and_written(taso_opt, model, rules, tmp_pat
     assert re.search(r"^time: load [\d.]+ s, rules .* save [\d.]+ s$", done.err, re.MULTILINE)
     metadata = {entry.key: entry.value for entry in after.metadata_props}
     assert float(metadata["taso.cost.after"]) < float(metadata["taso.cost.before"]) and metadata["taso.rules"]
-    again = run(taso_opt, model, "-o", tmp_path / "again.onnx", "--budget", "50", "--rules", rules, "--jobs", "1")
+    again = run(taso_opt, model, "-o", tmp_path / "again.onnx", *MERGING, "--rules", rules, "--jobs", "1")
     assert again.code == 0 and (tmp_path / "again.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
 
 
 def test_onnxruntime_agrees(taso_opt, model, rules, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
-    assert run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules).code == 0
+    assert run(taso_opt, model, "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules).code == 0
     data = {"x": np.random.default_rng(2).standard_normal((16, 8)).astype(np.float32)}
     before, after = (runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, data)
                      for path in (model, tmp_path / "out.onnx"))
@@ -103,7 +107,7 @@ def test_onnxruntime_agrees(taso_opt, model, rules, tmp_path):
 
 
 def test_nothing_faster_is_a_good_ending(taso_opt, model, rules, tmp_path):
-    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules,
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules,
                "--disable-rule", "shared-left-factor")
     assert done.code == 0 and done.err.splitlines()[-1] == "no faster graph found"
     assert operators(tmp_path / "out.onnx") == operators(model)
@@ -111,10 +115,10 @@ def test_nothing_faster_is_a_good_ending(taso_opt, model, rules, tmp_path):
 
 def test_a_false_rule_is_refused(taso_opt, model, rules, tmp_path):
     rules.write_text(RULES + "\nrule wrong\n  relu(matmul(x, y)) => matmul(relu(x), y)\n")
-    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules)
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules)
     assert done.code == 5 and "'wrong' is refuted" in done.err
     assert not (tmp_path / "out.onnx").exists()
-    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--budget", "50", "--rules", rules, "--disable-rule", "wrong")
+    done = run(taso_opt, model, "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules, "--disable-rule", "wrong")
     assert done.code == 0 and re.search("^shared-left-factor +2 ", done.err, re.MULTILINE)
 
 
