@@ -1,6 +1,7 @@
 #include "cli/optimise.h"
 
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -203,7 +204,8 @@ class Optimiser {
       trouble = compare_edit();
     }
     if (trouble.empty()) return;
-    edit_ = std::make_unique<GraphEdit>(model_);
+    const std::unique_ptr<GraphEdit> cleaned = std::exchange(edit_, std::make_unique<GraphEdit>(model_));
+    if (cleaned_) cleaned_ = graph_now();
     for (CleanupCount& pass : summary_.passes) pass.count = 0;
     take_back(certificate_);
     summary_.check =

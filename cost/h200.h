@@ -39,18 +39,17 @@ inline constexpr double least_run = 2500;
 //
 // Fitted to what networks and variants of them took; see cost/README.md. Bytes a nanosecond, of the whole device, at which kernels
 // that run side by side are in one another's way: what tiles of a product fetch, activations, weights.
-inline constexpr double beside_tiles = 4150;
-inline constexpr double beside_activations = 750;
-inline constexpr double beside_weights = 1830;
-/// Of a kernel's share in that, this power counts: small ones are in the way more than they take up.
-inline constexpr double beside_power = 0.7;
-/// Nanoseconds at the begin of a kernel in which it is in nobody's way, at most half of it.
-inline constexpr double beside_nothing = 450;
-/// Nanoseconds from the end of the last one that a kernel waits for to its begin, if any of them is in another lane. Else it
-/// begins before the one ahead of it has ended.
-inline constexpr double crossing = 600;
-/// Nanoseconds from the begin of one kernel to that of the next, in whatever lanes.
-inline constexpr double between_begins = 570;
+inline constexpr double beside_tiles = 4550;
+inline constexpr double beside_activations = 820;
+inline constexpr double beside_weights = 2000;
+/// Nanoseconds that a kernel waits for another lane, in addition; and for the one ahead of it in its own if it does so: else it
+/// begins before that one has ended.
+inline constexpr double crossing = 1200;
+inline constexpr double held_up = 200;
+/// Nanoseconds between the begins of two kernels, in whatever lanes.
+inline constexpr double between_begins = 400;
+/// Of the gain that follows from all that, so much is found.
+inline constexpr double gain_in_lanes = 0.9;
 
 // --- What was fitted ---
 //

@@ -17,13 +17,13 @@ constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 struct Manner {
   double launch;       ///< of a step's price, the part in which others have the GPU, at most half of it
   double crossing;     ///< what a step waits for another lane, in addition
-  bool is_held_up;     ///< by the one ahead of it in its lane, too, where it waits for others
-  double begins;       ///< from the begin of one step to that of the next
+  double held_up;      ///< what it then waits for the one ahead of it in its lane, in addition
+  double begins;       ///< between the begins of two steps, at least
   double Task::*part;  ///< of the GPU, what a step takes up otherwise
 };
-constexpr Manner at_best{1e6, 1e6, false, 0, &Task::share};
-constexpr Manner as_found{h200::beside_nothing * 1e3, h200::crossing * 1e3, true, h200::between_begins * 1e3,
-                          &Task::load};
+constexpr Manner at_best{1e6, 1e6, 0, 0, &Task::share};
+/// Loads are of all of a step's time.
+constexpr Manner as_found{0, h200::crossing * 1e3, h200::held_up * 1e3, h200::between_begins * 1e3, &Task::load};
 
 /// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
 /// networks took.
@@ -61,9 +61,8 @@ class Machine {
 
   void start(std::uint32_t task, const Task& what, double delay) {
     const auto cost = static_cast<double>(code_.cost_of(what));
-    const double launch = std::min(manner_.launch, cost / 2), begin = std::max(now_ + delay, next_begin_);
-    next_begin_ = begin + manner_.begins;
-    delay = begin - now_;
+    const double launch = std::min(manner_.launch, cost / 2);
+    if (manner_.begins > 0) delay = begin_at(now_ + delay) - now_;
     running_.push_back({task, delay + launch, cost - launch, std::clamp(what.*manner_.part, 0.0, 1.0)});
   }
 
@@ -101,10 +100,21 @@ class Machine {
     std::uint32_t task = 0;
     double delay = 0, work = 0, share = 0;
   };
+  /// The first moment from then on at which no other begins.
+  double begin_at(double moment) {
+    std::erase_if(begins_, [&](double other) { return other <= now_ - manner_.begins; });
+    const auto place = std::lower_bound(begins_.begin(), begins_.end(), moment - manner_.begins);
+    for (auto other = place; other != begins_.end() && *other < moment + manner_.begins; ++other)
+      moment = std::max(moment, *other + manner_.begins);
+    begins_.insert(std::upper_bound(begins_.begin(), begins_.end(), moment), moment);
+    return moment;
+  }
+
   const Manner& manner_;
   CodeAtHand code_;
   std::vector<Running> running_;
-  double now_ = 0, next_begin_ = 0;
+  std::vector<double> begins_;  // of those that begin about now, and of those to come, in order
+  double now_ = 0;
 };
 
 using Clock = std::vector<std::uint32_t>;  // by lane: how many of its steps are done
@@ -328,8 +338,7 @@ Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Ma
     if (is_busy[lane] || at[lane] == queues[lane].size()) return;
     const Schedule::Step& step = *queues[lane][at[lane]];
     double delay = 0;
-    if (manner.is_held_up && !step.after.empty() && at[lane] > 0)
-      delay = std::max(delay, free_since[lane] + manner.crossing - machine.now());
+    if (!step.after.empty() && at[lane] > 0) delay = std::max(delay, free_since[lane] + manner.held_up - machine.now());
     for (const std::uint32_t other : step.after) {
       if (finished[other] < 0) return;
       delay = std::max(delay, finished[other] + manner.crossing - machine.now());
@@ -412,7 +421,11 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
 
 Cost play(const std::vector<Task>& tasks, const Schedule& schedule) { return simulate(tasks, schedule, at_best); }
 
-Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) { return simulate(tasks, schedule, as_found); }
+Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) {
+  const Cost alone = one_after_the_other(tasks).predicted;
+  const Cost gain = alone - simulate(tasks, schedule, as_found);
+  return alone - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(gain));
+}
 
 StepOrder::StepOrder(const std::vector<Task>& tasks, const Schedule& schedule)
     : lanes_(schedule.lanes), places_(tasks.size()), done_(tasks.size() * schedule.lanes, 0) {

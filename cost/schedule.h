@@ -55,8 +55,9 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
 /// GPU; waiting for another lane takes time of its own.
 Cost play(const std::vector<Task>& tasks, const Schedule& schedule);
 
-/// How long a schedule is expected to take, as was found on a GPU: by loads instead of shares, and with what it takes to begin. Not
-/// what schedules are made by: a step in one lane too many costs little, one that waits for no reason costs what it takes.
+/// How long a schedule is expected to take, as was found on a GPU: by loads instead of shares, with what it takes to begin, and of
+/// the gain a part is lost. Not what schedules are made by: a step in one lane too many costs little, one that waits for no reason
+/// costs what it takes.
 Cost expect(const std::vector<Task>& tasks, const Schedule& schedule);
 
 /// Which steps of a schedule are done before which others begin, whatever happens.

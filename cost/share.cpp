@@ -38,8 +38,7 @@ double load_of(const Kernel& kernel, Cost price, Precision precision) {
   const double busy = fetched / h200::beside_tiles + kernel.bytes / h200::beside_activations +
                       kernel.weight_bytes / h200::beside_weights;
   const double shrunk = stored(kernel.element, precision) == kernel.element ? 1.0 : 0.5;
-  return std::pow(std::clamp(busy * shrunk / nanoseconds_of(price), 1 / h200::multiprocessors, 1.0),
-                  h200::beside_power);
+  return std::clamp(busy * shrunk / nanoseconds_of(price), 1 / h200::multiprocessors, 1.0);
 }
 
 }  // namespace taso

@@ -117,8 +117,6 @@ std::string choice_of(const std::string& lowering, const std::vector<std::string
 }
 
 PreparedCall Libraries::prepare(const Call& call, const Alignments& alignments, const std::string& choice) {
-  const std::string key = fmt::format("{} | {} {} | {}", choice, alignments.read, alignments.written, text_of(call));
-  if (const auto known = prepared_.find(key); known != prepared_.end()) return known->second;
   const std::size_t colon = choice.find(": ");
   if (colon == std::string::npos) throw EnvironmentError("a choice that is none: " + choice);
   std::vector<std::string> identities;
@@ -132,9 +130,18 @@ PreparedCall Libraries::prepare(const Call& call, const Alignments& alignments, 
     PreparedCall prepared{choice, {}, static_cast<std::size_t>(lowering.scratch_bytes)};
     for (std::size_t i = 0; i < identities.size(); ++i)
       prepared.launches.push_back(prepare(lowering.launches[i], alignments, identities[i]));
-    return prepared_.emplace(key, std::move(prepared)).first->second;
+    return prepared;
   }
   throw EnvironmentError("a choice that is not known: " + choice);
+}
+
+PreparedCall Libraries::prepare_for_program(const Call& call, const Alignments& alignments, const std::string& choice) {
+  const std::string key = fmt::format("{} | {} {} | {}", choice, alignments.read, alignments.written, text_of(call));
+  const auto known = kept_.find(key);
+  if (known != kept_.end() && known->second.call == call) return known->second.prepared;
+  PreparedCall prepared = prepare(call, alignments, choice);
+  kept_.insert_or_assign(key, Kept{call, prepared});
+  return prepared;
 }
 
 std::size_t span_bytes(const Call::Operand& operand) {

@@ -38,9 +38,11 @@ class Libraries {
   /// What nobody has begun to compile is not compiled before it is prepared.
   void expect_nothing();
 
-  /// The call as that choice says; throws EnvironmentError if it cannot be done so (any more). What was made of it is kept, for
-  /// networks have many calls alike, and models that are compared even more.
+  /// The call as that choice says; throws EnvironmentError if it cannot be done so (any more).
   PreparedCall prepare(const Call& call, const Alignments& alignments, const std::string& choice);
+  /// The same for a program. What was made of it is kept, for networks have many calls alike, and models that are compared even
+  /// more: launches of one are shared, by one thread.
+  PreparedCall prepare_for_program(const Call& call, const Alignments& alignments, const std::string& choice);
 
   int capability() const { return capability_; }  ///< 90 for 9.0
   std::size_t cache_bytes() const { return cache_bytes_; }
@@ -55,7 +57,11 @@ class Libraries {
   // Made when they are needed first, for that takes a while.
   std::unique_ptr<CudnnEngines> cudnn_;
   std::unique_ptr<CublasMatmul> cublas_;
-  std::map<std::string, PreparedCall> prepared_;  // by the choice, alignments and the text of the call
+  struct Kept {
+    Call call;
+    PreparedCall prepared;
+  };
+  std::map<std::string, Kept> kept_;  // by the choice, alignments and the text of the call
 };
 
 /// "fused: engine 35 knobs 2=1; own"

@@ -168,7 +168,7 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
     const bool is_product = step.call.kind == Kernel::Kind::convolution || step.call.kind == Kernel::Kind::matmul;
     if (!step.choice.empty() && (!is_product || alignments.is_usual())) {
       try {
-        prepared = libraries_.prepare(step.call, alignments, step.choice);
+        prepared = libraries_.prepare_for_program(step.call, alignments, step.choice);
       } catch (const EnvironmentError&) {  // of another version, or for better aligned memory: it is chosen anew
       }
     }
@@ -176,7 +176,7 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
       const Measurement found = tuner().measure(step.call, alignments);
       if (!found.trouble.empty())
         throw EnvironmentError(fmt::format("the GPU cannot do {}: {}", text_of(step.call), found.trouble));
-      prepared = libraries_.prepare(step.call, alignments, found.choice);
+      prepared = libraries_.prepare_for_program(step.call, alignments, found.choice);
     }
     choices_.push_back(prepared->choice);
     calls_.push_back(std::move(*prepared));

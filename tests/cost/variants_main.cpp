@@ -132,7 +132,11 @@ std::vector<Rule> some_of(const std::vector<Rule>& rules, Random& random) {
 class VariantMaker {
  public:
   VariantMaker(const Imported& imported, Pricing& pricing, const Settings& settings)
-      : imported_(imported), pricing_(pricing), settings_(settings), wanted_(3 * settings.count), seed_(settings.seed) {
+      : imported_(imported),
+        pricing_(pricing),
+        settings_(settings),
+        wanted_(3 * settings.count),
+        seed_(settings.seed * 1'000'003) {
     for (const auto& [name, value] : imported.values) named_.insert(value);
   }
 

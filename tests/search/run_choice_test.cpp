@@ -198,7 +198,8 @@ TEST_CASE("what lanes bring to a changed graph is not believed to the last quart
   CHECK(is_chosen(before, {65 * unit, 190 * unit}));
   CHECK(is_chosen(before, {90 * unit, 125 * unit}));
   CHECK_FALSE(is_chosen(before, {90 * unit, 128 * unit}));  // 90 + 38 / 4 is less than 100, but not by a hundredth
-  // Where lanes bring nothing, there is nothing to doubt.
+  // Where lanes bring nothing, or next to nothing, there is nothing to doubt.
+  CHECK(is_chosen({100 * unit, 105 * unit}, {99 * unit - unit / 2, 99 * unit - unit / 4}));
   CHECK(is_chosen({100 * unit, 100 * unit}, {99 * unit, 99 * unit}));
 }
 

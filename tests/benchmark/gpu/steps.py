@@ -305,7 +305,7 @@ def models(place, clock):
 
 def ranking(place, clock):
     """Variants of each network, what they were predicted to take and took. While one network has the GPU, others search."""
-    folder = place.results / "ranking" / place.kind
+    folder = place.results / "ranking" / (f"{place.kind}-{place.seed}" if place.seed else place.kind)
     folder.mkdir(parents=True, exist_ok=True)
     turn, at_a_time = place.work / "turn", 3
     # The one with the GPU lets libraries prepare kernels: that takes cores, too.
