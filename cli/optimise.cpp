@@ -1,7 +1,6 @@
 #include "cli/optimise.h"
 
 #include <chrono>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -204,7 +203,7 @@ class Optimiser {
       trouble = compare_edit();
     }
     if (trouble.empty()) return;
-    const std::unique_ptr<GraphEdit> cleaned = std::exchange(edit_, std::make_unique<GraphEdit>(model_));
+    edit_ = std::make_unique<GraphEdit>(model_);
     if (cleaned_) cleaned_ = graph_now();
     for (CleanupCount& pass : summary_.passes) pass.count = 0;
     take_back(certificate_);

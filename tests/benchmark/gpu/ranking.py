@@ -146,8 +146,9 @@ def main():
             result = (options.json or pathlib.Path(folder)) / f"{model.stem}.json"
             result.parent.mkdir(parents=True, exist_ok=True)
             result.unlink(missing_ok=True)  # what an earlier run found is not what this one found
-            arguments = ["--count", options.count, "--seed", options.seed, "--budget", options.budget, "--searching", options.searching, "--seconds",
-                         options.seconds, "--loads", options.loads, "--runs", options.runs, "--precision", options.precision, "--json", result]
+            arguments = ["--count", options.count, "--seed", options.seed, "--budget", options.budget,
+                         "--searching", options.searching, "--seconds", options.seconds, "--loads", options.loads,
+                         "--runs", options.runs, "--precision", options.precision, "--json", result]
             if options.prices:
                 arguments += ["--prices", options.prices]
             said = subprocess.run([options.build / "tests/cost_variants", *map(str, arguments), model], text=True,
