@@ -170,8 +170,9 @@ void Pricing::choose(const ModelView& model, const std::map<std::string, Extents
     return;
   }
   times_->forget_records();
-  why_predicted_ =
-      fmt::format("predicted: only {:.0f} % of this model's time was measured on {}", 100 * share, machine_);
+  why_predicted_ = fmt::format(
+      "predicted: of this model's time only {:.0f} % is known from {}, too little for what is known to count",
+      100 * share, machine_);
 }
 
 void Pricing::suit(const Graph& graph, const DimensionSizes& sizes) {

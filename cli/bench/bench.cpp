@@ -151,6 +151,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
       run_on_gpu(pricing, models, settings, report);
     } else {
       if (!trouble.empty()) console.say(Level::result, fmt::format("no GPU can be used: {}", trouble));
+      if (settings.profile) console.say(Level::result, "--profile: there are no kernels to show without a GPU");
       run_on_cpu(models, settings, report);
     }
     // What ran until an interrupt is told as well, but not what never did.

@@ -35,7 +35,7 @@ struct Imported {
 };
 
 /// Every valid model can be imported: what our operators do not cover is opaque. Throws InputError where operands have
-/// types that their operator cannot take together.
+/// types that their operator cannot take together. The graph refers to the nodes and tensors of the view, which must outlive it.
 Imported import_model(const ModelView& view, SharedImport* shared = nullptr);
 
 }  // namespace taso

@@ -12,6 +12,7 @@
 #include "ops/error.h"
 #include "tests/catch.h"
 #include "tests/cli/no_gpu.h"
+#include "tests/onnx/build_model.h"
 #include "tests/source_folder.h"
 
 using namespace taso;
@@ -146,6 +147,33 @@ TEST_CASE("what takes the most time is recorded first") {
   REQUIRE(all.measured.size() > 2);
   CHECK(all.measured.front().starts_with("convolution"));
   CHECK(!all.measured.back().starts_with("convolution"));
+}
+
+TEST_CASE("what cannot have a batch is not measured with it, nor left out in silence") {
+  const Folder folder;
+  BenchSettings settings = settings_for(folder.path());
+  onnx::ModelProto model = test::empty_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  test::declare(*graph.add_input(), "x", {1, 6});
+  test::declare(*graph.add_output(), "y", {1, 3, 2});
+  onnx::TensorProto& shape = *graph.add_initializer();
+  shape.set_name("shape");
+  shape.set_data_type(onnx::TensorProto::INT64);
+  shape.add_dims(3);
+  for (const std::int64_t extent : {1, 3, 2}) shape.add_int64_data(extent);
+  test::add_node(graph, "Reshape", {"x", "shape"}, {"parts"});
+  test::add_node(graph, "Relu", {"parts"}, {"y"});
+  settings.models = {folder.path() / "of_one.onnx"};
+  test::write_file(settings.models.front(), model.SerializeAsString());
+  CHECK(run(settings, folder.path()).measured.size() == 2);  // the two precisions
+  settings.batches = {1, 16};
+  settings.prices = folder.path() / "another.prices";
+  const Run both = run(settings, folder.path());
+  CHECK(both.measured.size() == 2);
+  CHECK_THAT(both.said, Catch::Contains("left out with batch 16"));
+  CHECK_THAT(both.said, Catch::Contains("[1, 3, 2] does not have as many elements as [16, 6]"));
+  settings.batches = {16};
+  CHECK_THROWS_AS(run(settings, folder.path()), InputError);
 }
 
 TEST_CASE("what the search makes of a model is recorded too") {
