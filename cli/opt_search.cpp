@@ -27,7 +27,9 @@ namespace {
 
 class Progress {
  public:
-  Progress(Console& console, const OptOptions& options) : shown_(console), options_(options) {}
+  using Time = std::optional<SearchRounds::Seconds>;
+  Progress(Console& console, const OptOptions& options, const Time& time)
+      : shown_(console), options_(options), time_(time) {}
   void operator()(const SearchProgress& now) {
     shown_.show([&] { return line(now); });
   }
@@ -35,7 +37,7 @@ class Progress {
  private:
   std::string line(const SearchProgress& now) const {
     std::string text = fmt::format("searching: {:.0f} s", shown_.seconds());
-    if (options_.time_budget) text += fmt::format(" of {:.0f} s", *options_.time_budget);
+    if (time_) text += fmt::format(" of {:.0f} s", time_->count());
     const auto before = static_cast<double>(std::max<Cost>(now.before, 1)), best = static_cast<double>(now.best);
     return text + fmt::format(", {} of {} graphs; best {}, {:.1f} % less", with_commas(now.expanded),
                               with_commas(options_.budget),
@@ -45,6 +47,7 @@ class Progress {
 
   ProgressLine shown_;
   const OptOptions& options_;
+  Time time_;
 };
 
 void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary) {
@@ -131,12 +134,12 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
-  Progress progress(console, options);
   if (interrupted()) stop.request_stop();
   const KernelPrices& prices = pricing.of(options.objective);
   SearchRounds rounds;
   rounds.look = [&](const std::optional<SearchRounds::Seconds>& time) {
     searching.time_budget = time;
+    Progress progress(console, options, time);  // of this round: measuring between them is no searching
     return search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
                   [&](const SearchProgress& now) {
                     if (interrupted()) stop.request_stop();

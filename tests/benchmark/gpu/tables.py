@@ -200,8 +200,9 @@ def text_of(results):
         if failures(folder):
             sections.append("Not run:\n\n" + failures(folder))
     for folder in sorted((results / "ranking").glob("*")):
-        sections.append(f"## Variants ranked: {folder.name.rsplit('-', 1)[0]}, batch {folder.name.rsplit('-', 1)[1]}\n\n"
-                        + ranking_table(folder))
+        precision, batch, *seed = folder.name.split("-")
+        title = f"{precision}, batch {batch}" + (f", seed {seed[0]}" if seed else "")
+        sections.append(f"## Variants ranked: {title}\n\n" + ranking_table(folder))
         if failures(folder):
             sections.append("Not run:\n\n" + failures(folder))
     compared = results / "repeat/compared.txt"

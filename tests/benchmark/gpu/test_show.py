@@ -133,7 +133,10 @@ def test_variants_that_were_late_are_told_and_tried_again(build, tmp_path):
     assert names(show(tmp_path, *command)[2]) == ["cost_variants"]
     text = show(tmp_path, "--table", tmp_path / "results")[1]
     assert "| resnet50 | 3 |" in text and "Not run" not in text
+    assert "## Variants ranked: tf32, batch 1\n" in text
     assert show(tmp_path, *command)[2] == []
+    assert names(show(tmp_path, *command, "--seed", "7")[2]) == ["cost_variants"], "of another seed, others"
+    assert "## Variants ranked: tf32, batch 1, seed 7\n" in show(tmp_path, "--table", tmp_path / "results")[1]
 
 
 def test_variants_leave_cores_and_end_in_time(build, tmp_path):
