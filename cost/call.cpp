@@ -151,6 +151,7 @@ class CallMaker {
       }
       if (node == kernel_.main) call.main = call.steps.size();
       Call::Step step{*view_.op(node), {}, next};
+      if (std::holds_alternative<op::ScalarMul>(step.op)) step.op = op::Mul{};  // the same work, at the same price
       for (std::size_t i = 0; i < view_.operands(node); ++i) {
         const PlanValue value = ordered_operand(node, i);
         const PlanNode producer = view_.producer(value);

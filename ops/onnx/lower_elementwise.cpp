@@ -18,6 +18,22 @@ Lowered power(const LoweringCall& call) {
   return call.has(0) && is_floating(call.element(0)) ? binary<op::Pow>(call) : std::nullopt;
 }
 
+/// One number, broadcast to the whole of another tensor.
+bool is_number_for(const Value& factor, const Value& whole) {
+  const Shape &one = factor.shape(), &all = whole.shape();
+  return one.size() <= all.size() && one != all &&
+         std::all_of(one.begin(), one.end(), [](Dim dim) { return dim == Dim(1); });
+}
+
+/// One number as a factor has rules of its own, which need not ask what it is broadcast to.
+Lowered mul(const LoweringCall& call) {
+  if (!call.has(0) || !call.has(1) || !arithmetic(call.element(0))) return std::nullopt;
+  const Value &first = call.inputs[0], &second = call.inputs[1];
+  if (is_number_for(second, first)) return one(call.apply(op::ScalarMul{}, {first, second}));
+  if (is_number_for(first, second)) return one(call.apply(op::ScalarMul{}, {second, first}));
+  return one(call.apply(op::Mul{}, {first, second}));
+}
+
 /// Sum, Max and Min take any number of operands; ours take two.
 template <class Op>
 Lowered variadic(const LoweringCall& call) {
@@ -119,7 +135,7 @@ Lowered cast(const LoweringCall& call) {
 constexpr std::pair<std::string_view, LowerFunction> table[] = {
     {"Add", binary<op::Add>},
     {"Sub", binary<op::Sub>},
-    {"Mul", binary<op::Mul>},
+    {"Mul", mul},
     {"Div", binary<op::Div>},
     {"Pow", power},
     {"Sum", variadic<op::Add>},

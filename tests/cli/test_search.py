@@ -141,6 +141,23 @@ def test_unknown_dimensions_are_kept(taso_opt, rules, tmp_path):
     assert after.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "N"
 
 
+@pytest.mark.parametrize("scaled", [("q", "s"), ("s", "q")])
+def test_a_number_moves_behind_the_product_where_it_is_merged(taso_opt, tmp_path, scaled):
+    """As attention is written: queries times one number, then times keys."""
+    shapes = {"q": [2, 4, 32, 16], "k": [2, 4, 16, 32], "y": [2, 4, 32, 32]}
+    info = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()}
+    nodes = [helper.make_node("Mul", scaled, ["scaled"]), helper.make_node("MatMul", ["scaled", "k"], ["y"])]
+    made = helper.make_model(helper.make_graph(nodes, "attention", [info["q"], info["k"]], [info["y"]],
+                                               initializer=[numpy_helper.from_array(np.float32(0.3), "s")]),
+                             opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    done = run(taso_opt, save(made, tmp_path / "model.onnx"), "-o", tmp_path / "out.onnx", "--report", tmp_path / "r.json")
+    assert done.code == 0 and done.err.splitlines()[-1] == "PASSED", done
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert [report[model_is]["predicted"]["kernels"] for model_is in ("before", "after")] == [2, 1], done.err
+    after = onnx.load(tmp_path / "out.onnx")
+    assert [node.op_type for node in after.graph.node] == ["MatMul", "Mul"]
+
+
 def test_nothing_is_written_that_is_only_longer(taso_opt, tmp_path):
     """Weights that nodes compute: to fold a batch norm into them costs nothing in a plan, and is more to write down."""
     def filled(name, shape, value):

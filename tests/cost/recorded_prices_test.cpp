@@ -38,6 +38,16 @@ TEST_CASE("a plan has what each kernel costs, and what it costs again") {
   CHECK(predicted > 50);
 }
 
+TEST_CASE("a product with one number has the price of the same product, told otherwise") {
+  const auto text = [](std::string_view op) {
+    const Graph graph = parse_graph(
+        fmt::format("graph\n  input x: float32[8, 16]\n  constant s: float32[]\n  y = {}(x, s)\n  output y\n", op));
+    const WholeGraph view(graph);
+    return text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call);
+  };
+  CHECK(text("scalar_mul") == text("mul"));
+}
+
 TEST_CASE("a product takes no longer than one with some rows more that was measured") {
   const auto graph = [](int rows) {
     return parse_graph(

@@ -123,6 +123,32 @@ TEST_CASE("what is written with other operators") {
   CHECK_FALSE(is_covered("PRelu", 9, {}, {x, floats({1}, {std::numeric_limits<float>::infinity()})}));
 }
 
+TEST_CASE("one number as a factor is told from what is broadcast otherwise") {
+  struct Case {
+    Extents first, second;
+    std::string_view op;
+  };
+  const Case cases[] = {{{2, 3}, {}, "scalar_mul"},  {{}, {2, 3}, "scalar_mul"},
+                        {{2, 3}, {1}, "scalar_mul"}, {{1, 1}, {2, 3}, "scalar_mul"},
+                        {{1, 1}, {1}, "scalar_mul"}, {{}, {1}, "scalar_mul"},
+                        {{1}, {1}, "mul"},           {{}, {}, "mul"},
+                        {{3}, {1, 1}, "mul"},        {{2, 3}, {2, 1}, "mul"},
+                        {{2, 3}, {3}, "mul"}};
+  Random random(3);
+  for (const Case& one : cases) {
+    INFO(fmt::format("{} times {}", one.first, one.second));
+    const Array first = random_array(random, ElementType::float32, one.first);
+    const Array second = random_array(random, ElementType::float32, one.second);
+    CHECK(is_covered("Mul", 14, {}, {first, second}));
+    Pool pool;
+    const Attributes none;
+    LoweringCall call{pool, "Mul", 14, none, {}, {nullptr, nullptr}, 1};
+    for (const Array* operand : {&first, &second})
+      call.inputs.push_back(pool.input("x", {operand->type(), shape_of(operand->extents())}));
+    CHECK(name_of(*lower(call)->at(0).node->as_operator()) == one.op);
+  }
+}
+
 TEST_CASE("a local response norm of rows is one of places") {
   const std::vector<float> values{1, 2, 3, 4};
   const Attributes attributes = with({{"size", std::int64_t{3}}, {"alpha", 3.0}, {"beta", 1.0}, {"bias", 1.0}});

@@ -1,4 +1,5 @@
 // Certificates that somebody has changed, or that stand beside another model, are rejected.
+#include <algorithm>
 #include <map>
 
 #include "ops/onnx/proto.h"
@@ -109,7 +110,19 @@ class Tampering {
     RewriteStep& changed = step();
     if (changed.made.empty()) return false;
     auto& results = changed.made[random_.below(changed.made.size())].results;
-    return change(results[random_.below(results.size())]);
+    ValueNumber& result = results[random_.below(results.size())];
+    // What was there already may as well be made once more, under another number.
+    return !was_there(result, changed) && change(result);
+  }
+  /// Before the step, and not as what it replaces.
+  bool was_there(ValueNumber value, const RewriteStep& here) const {
+    if (std::find(here.replaced.begin(), here.replaced.end(), value) != here.replaced.end()) return false;
+    const auto& names = model_.certificate.names;
+    if (std::any_of(names.begin(), names.end(), [&](const auto& name) { return name.first == value; })) return true;
+    for (const RewriteStep* step = steps_.data(); step != &here; ++step)
+      for (const auto& made : step->made)
+        if (std::find(made.results.begin(), made.results.end(), value) != made.results.end()) return true;
+    return false;
   }
   bool another_operator() {
     if (steps_.empty()) return false;
