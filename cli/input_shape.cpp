@@ -220,6 +220,19 @@ void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes) {
   infer_outputs(model);
 }
 
+void require_matching_reshapes(const Graph& graph) {
+  for (const Node* node : graph.nodes()) {
+    const Opaque* const opaque = node->as_opaque();
+    if (opaque == nullptr || opaque->kind != "Reshape" || node->inputs().empty()) continue;
+    const Type &from = node->inputs()[0].type(), &to = node->outputs()[0];
+    const auto before = from.shape ? static_extents(*from.shape) : std::nullopt;
+    const auto after = to.shape ? static_extents(*to.shape) : std::nullopt;
+    if (before && after && count(*before) != count(*after))
+      throw InputError(
+          fmt::format("Reshape: {} does not have as many elements as {}", text_of(*after), text_of(*before)));
+  }
+}
+
 std::map<std::string, Array> read_input_data(const onnx::ModelProto& model, std::span<const std::string> texts) {
   const std::vector<std::string> inputs = real_inputs(model);
   std::map<std::string, Array> data;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/array.h"
+#include "ops/graph.h"
 #include "ops/onnx/model.h"
 
 namespace taso {
@@ -34,6 +35,10 @@ std::map<std::string, Extents> test_shapes(const onnx::ModelProto& model, std::s
 /// inside the model that would be stale then are dropped, and those of the outputs inferred anew. Throws UsageError for
 /// what does not fit, before anything is changed.
 void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes);
+
+/// Shapes that a model names inside may not go with those that were asked for. Running it would tell; pricing, measuring and
+/// writing it would not. Throws InputError.
+void require_matching_reshapes(const Graph& graph);
 
 /// Reads "name:file.npy" (or "file.npy" where there is one input). Throws UsageError for a name that is no input,
 /// InputError for a file that cannot be read or is not of the declared type.

@@ -125,7 +125,8 @@ class CallMaker {
   /// is all the same: so the same work has the same text.
   std::size_t first_operand(PlanNode node) const {
     const Operator* const op = view_.op(node);
-    if (op == nullptr || !(std::holds_alternative<op::Add>(*op) || std::holds_alternative<op::Mul>(*op))) return 0;
+    const auto is = [&]<class T>(const T&) { return op != nullptr && std::holds_alternative<T>(*op); };
+    if (!is(op::Add{}) && !is(op::Mul{}) && !is(op::ScalarMul{})) return 0;
     const auto rank = [&](std::size_t i) {
       const PlanValue value = view_.operand(node, i);
       return is_member(view_.producer(value)) ? 0 : view_.is_weight(value) ? 2 : 1;

@@ -43,20 +43,6 @@ std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& sett
   return shapes;
 }
 
-/// Shapes that a model names inside may not go with those that were asked for. Running it would tell, measuring its kernels not.
-void require_matching_reshapes(const Graph& graph) {
-  for (const Node* node : graph.nodes()) {
-    const Opaque* const opaque = node->as_opaque();
-    if (opaque == nullptr || opaque->kind != "Reshape" || node->inputs().empty()) continue;
-    const Type &from = node->inputs()[0].type(), &to = node->outputs()[0];
-    const auto before = from.shape ? static_extents(*from.shape) : std::nullopt;
-    const auto after = to.shape ? static_extents(*to.shape) : std::nullopt;
-    if (before && after && count(*before) != count(*after))
-      throw InputError(
-          fmt::format("Reshape: {} does not have as many elements as {}", text_of(*after), text_of(*before)));
-  }
-}
-
 }  // namespace
 
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings) {

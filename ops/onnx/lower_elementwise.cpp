@@ -25,10 +25,12 @@ bool is_number_for(const Value& factor, const Value& whole) {
          std::all_of(one.begin(), one.end(), [](Dim dim) { return dim == Dim(1); });
 }
 
-/// One number as a factor has rules of its own, which need not ask what it is broadcast to.
+/// One number as a factor has rules of its own, which need not ask what it is broadcast to. In float16 it is left where it is: there,
+/// attention is scaled before its product so that sums stay below 65,504.
 Lowered mul(const LoweringCall& call) {
   if (!call.has(0) || !call.has(1) || !arithmetic(call.element(0))) return std::nullopt;
   const Value &first = call.inputs[0], &second = call.inputs[1];
+  if (call.element(0) == ElementType::float16) return binary<op::Mul>(call);
   if (is_number_for(second, first)) return one(call.apply(op::ScalarMul{}, {first, second}));
   if (is_number_for(first, second)) return one(call.apply(op::ScalarMul{}, {second, first}));
   return one(call.apply(op::Mul{}, {first, second}));

@@ -184,6 +184,17 @@ def test_input_shapes_can_be_overwritten(taso_opt, tmp_path):
         assert [dim.dim_value for dim in value.type.tensor_type.shape.dim] == [2, 3]
 
 
+def test_a_shape_that_the_model_contradicts_is_refused(taso_opt, tmp_path):
+    """The model names its batch inside, too: with another one it could not run."""
+    model = model_of([helper.make_node("Reshape", ["x", "shape"], ["a"]), helper.make_node("Relu", ["a"], ["y"])],
+                     [floats("x", [1, 6])], [floats("y", [1, 3, 2])], [numpy_helper.from_array(np.array([1, 3, 2]), "shape")])
+    path = save(model, tmp_path / "model.onnx")
+    done = run(taso_opt, path, "-o", tmp_path / "out.onnx", "--overwrite-input-shape", "x:16,6")
+    assert done.code == 3 and "[1, 3, 2] does not have as many elements as [16, 6]" in done.err, done
+    assert not (tmp_path / "out.onnx").exists()
+    assert run(taso_opt, path, "-o", tmp_path / "out.onnx", "--overwrite-input-shape", "x:1,6").code == 0
+
+
 def test_weights_move_as_asked(taso_opt, tmp_path):
     random = np.random.default_rng(0)
     model = model_of([helper.make_node("Identity", ["x"], ["a"]), helper.make_node("MatMul", ["a", "w"], ["y"])],

@@ -39,13 +39,14 @@ TEST_CASE("a plan has what each kernel costs, and what it costs again") {
 }
 
 TEST_CASE("a product with one number has the price of the same product, told otherwise") {
-  const auto text = [](std::string_view op) {
+  const auto text = [](std::string_view op, bool is_weight) {
     const Graph graph = parse_graph(
-        fmt::format("graph\n  input x: float32[8, 16]\n  constant s: float32[]\n  y = {}(x, s)\n  output y\n", op));
+        fmt::format("graph\n  {} x: float32[8, 16]\n  {} s: float32[]\n  y = {}(x, s)\n  output y\n",
+                    is_weight ? "constant" : "input", is_weight ? "input" : "constant", op));
     const WholeGraph view(graph);
     return text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call);
   };
-  CHECK(text("scalar_mul") == text("mul"));
+  for (const bool is_weight : {false, true}) CHECK(text("scalar_mul", is_weight) == text("mul", is_weight));
 }
 
 TEST_CASE("a product takes no longer than one with some rows more that was measured") {

@@ -111,8 +111,9 @@ class Tampering {
     if (changed.made.empty()) return false;
     auto& results = changed.made[random_.below(changed.made.size())].results;
     ValueNumber& result = results[random_.below(results.size())];
-    // What was there already may as well be made once more, under another number.
-    return !was_there(result, changed) && change(result);
+    const ValueNumber old = result;
+    // What was there already may as well be made once more, under a new number.
+    return change(result) && !(was_there(old, changed) && !was_there(result, changed));
   }
   /// Before the step, and not as what it replaces.
   bool was_there(ValueNumber value, const RewriteStep& here) const {
