@@ -102,7 +102,8 @@ TEST_CASE("what a wrong rule does is noticed, and made small") {
       const Graph small = graph_in(told);
       CHECK(operators_in(small) == 2);
       CHECK(small.outputs.size() == 1);
-      for (const Value& input : small.inputs) CHECK(count(extents_of(input.shape())) == 1);
+      for (const Value& input : small.inputs)
+        for (const Dim dim : input.shape()) CHECK((!dim.is_static() || dim == Dim(1)));
     }
     CHECK(noticed >= 3);
   }
