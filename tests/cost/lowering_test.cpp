@@ -208,7 +208,8 @@ TEST_CASE("gelu, written out, is told to libraries as gelu") {
     const Call& call = calls[0];
     CHECK(call.steps.size() == 3);
     CHECK(call.read.size() == 3);
-    const auto* launch = std::get_if<MatmulLaunch>(&lowerings(call).at(0).launches.at(0));
+    const std::vector<Lowering> ways = lowerings(call);
+    const auto* launch = std::get_if<MatmulLaunch>(&ways.at(0).launches.at(0));
     REQUIRE(launch != nullptr);
     REQUIRE(launch->epilogue.size() == 2);
     CHECK(launch->epilogue[1].mode == (order < 4 ? Pointwise::Mode::gelu : Pointwise::Mode::gelu_tanh));
