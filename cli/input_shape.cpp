@@ -117,6 +117,7 @@ void forget_computed_shapes(onnx::GraphProto& graph) {
 
 void infer_outputs(Model& model) {
   const Imported imported = import_model(view_of(model));
+  require_matching_reshapes(imported.graph);
   for (auto& output : *model.mutable_proto().mutable_graph()->mutable_output()) {
     ShapeProto* shape = shape_in(output);
     const auto fact = imported.facts.find(output.name());

@@ -33,7 +33,7 @@ std::map<std::string, Extents> test_shapes(const onnx::ModelProto& model, std::s
 /// Changes the declared inputs. Unknown dimensions take the number given, also wherever else the model uses the same
 /// name for one. A dimension that is a number already stays, except the first: a batch may be changed. Declared shapes
 /// inside the model that would be stale then are dropped, and those of the outputs inferred anew. Throws UsageError for
-/// what does not fit, before anything is changed.
+/// what does not fit, before anything is changed, and InputError where the model itself names other shapes inside.
 void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes);
 
 /// Shapes that a model names inside may not go with those that were asked for. Running it would tell; pricing, measuring and

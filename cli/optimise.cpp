@@ -304,10 +304,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
   summary.input = options.input;
   summary.output = options.output;
   summary.before = about(options.input, [&] { return count_model(model); });
-  about(options.input, [&] {
-    overwrite_input_shapes(model, options.new_shapes);
-    if (!options.new_shapes.empty()) require_matching_reshapes(import_model(view_of(model)).graph);
-  });
+  about(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
   const CheckOptions checking = check_options(options, model.proto());
   summary.samples = options.samples;
   summary.seed = options.seed;
