@@ -175,6 +175,11 @@ void Pricing::choose(const ModelView& model, const std::map<std::string, Extents
       100 * share, machine_);
 }
 
+void Pricing::set_measuring(bool is_on) {
+  measures_ = is_on;
+  times_->set_caution(is_on ? 1 : caution_beside_measured);
+}
+
 void Pricing::suit(const Graph& graph, const DimensionSizes& sizes) {
   times_->set_warm(stay_in_cache(weight_bytes_of(graph, sizes, times_->precision())));
 }

@@ -60,6 +60,8 @@ class Pricing {
   void suit(const Graph& graph, const DimensionSizes& sizes);
   Accelerator* gpu() const { return gpu_.get(); }
   bool measures() const { return measures_; }
+  /// Whether from now on kernels are measured; if not, prices are what they would be on a machine without a GPU.
+  void set_measuring(bool is_on);
   PriceStore& store() { return store_; }
   /// How a call was done when it was measured; empty if it was not.
   std::string choice_of(const Call& call) const;

@@ -55,45 +55,45 @@ inline constexpr double gain_in_lanes = 0.9;
 //
 // To recorded prices; see cost/README.md for how well it predicts. This writes all numbers below, and the next line:
 // build/tests/cost_fit --write cost/h200.h --prices cost/prices/nvidia-h200.prices
-// Fitted on 2026-11-16, to 6064 calls of nvidia-h200.prices.
+// Fitted on 2026-11-16, to 6676 calls of nvidia-h200.prices.
 
 // Nanoseconds that a kernel of a kind takes if it has next to nothing to do: being launched behind another, filling its
 // pipeline, writing its result.
-inline constexpr double least_convolution = 853;
-inline constexpr double least_channels_first = 3023;
-inline constexpr double least_direct = 618;
-inline constexpr double least_matmul = 775;
+inline constexpr double least_convolution = 835;
+inline constexpr double least_channels_first = 3074;
+inline constexpr double least_direct = 579;
+inline constexpr double least_matmul = 776;
 inline constexpr double least_element_wise = 815;
-inline constexpr double least_pooling = 1030;
+inline constexpr double least_pooling = 1035;
 inline constexpr double least_rows = 1068;
-inline constexpr double least_copy = 879;
+inline constexpr double least_copy = 876;
 
 // Products: nanoseconds that go by for each 32 of depth of a tile, however small it is, and for each time that the depth is
 // halved among blocks, whose sums then have to meet; bytes a nanosecond of factors that one multiprocessor gets from the cache,
 // and of results that it hands on.
-inline constexpr double slab_wait = 408;
-inline constexpr double meeting = 104;
-inline constexpr double tile_bandwidth = 175;
-inline constexpr double result_bandwidth = 17.6;
+inline constexpr double slab_wait = 374;
+inline constexpr double meeting = 106;
+inline constexpr double tile_bandwidth = 171;
+inline constexpr double result_bandwidth = 15.9;
 // How many times as long these take if channels come first, if there are too few of them to be fetched 16 bytes at a time, and if
 // float32 is not rounded to TF32.
-inline constexpr double channels_first = 2.72;
-inline constexpr double few_channels = 1.87;
-inline constexpr double unrounded = 1.54;
+inline constexpr double channels_first = 2.69;
+inline constexpr double few_channels = 1.72;
+inline constexpr double unrounded = 1.57;
 // Convolutions of small groups, done without tiles: multiplications and additions a nanosecond, and nanoseconds for each step of
 // depth, which are done one after the other.
-inline constexpr double direct_operations = 6351;
-inline constexpr double direct_wait = 92.8;
+inline constexpr double direct_operations = 6723;
+inline constexpr double direct_wait = 98.8;
 
 // Nanoseconds until the first weights come from memory; bytes a nanosecond of weights, most of whose time goes by while other
 // things are waited for, and of activations, which mostly lie in the cache.
-inline constexpr double weight_wait = 139;
-inline constexpr double weight_rate = 10940;
-inline constexpr double activation_rate = 6731;
+inline constexpr double weight_wait = 138;
+inline constexpr double weight_rate = 11332;
+inline constexpr double activation_rate = 6705;
 
 // Other arithmetic: operations a nanosecond of the whole device, and nanoseconds for each operation that an element has to wait
 // for.
-inline constexpr double operations = 32853;
-inline constexpr double chain_wait = 4.70;
+inline constexpr double operations = 31583;
+inline constexpr double chain_wait = 4.58;
 
 }  // namespace taso::h200

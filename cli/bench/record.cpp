@@ -23,6 +23,8 @@ using Level = Console::Level;
 
 /// How many times what a search finds is measured and searched again is its own affair; here it must leave time for others.
 constexpr double longest_search = 60;
+/// What is found by prices alone has been measured after two or three rounds.
+constexpr std::size_t most_rounds = 4;
 
 class Recording {
  public:
@@ -93,23 +95,33 @@ class Recording {
     gpu_ = pricing.release_gpu();
   }
 
-  /// Measures what the search comes to.
-  void search(const LoadedModel& loaded, Pricing& pricing) {
-    if (interrupted() || is_late()) {
-      ++searches_left_;
-      return;
+  /// Measures what a search comes to: one that measures on its way, and one by the prices that are known then, as on a machine
+  /// without a GPU, which may be led elsewhere by what is only predicted.
+  void search(const LoadedModel& model, Pricing& pricing) {
+    pricing.suit(model.graph, {});
+    std::optional<std::size_t> measured = search_once(model, pricing, true);
+    for (std::size_t round = 0; measured && round < most_rounds; ++round) {
+      measured = search_once(model, pricing, false);
+      if (measured == 0) break;
     }
+    if (!measured || is_late()) ++searches_left_;
+  }
+
+  /// How many kernels of what it found had to be measured then; nothing if there is no time for it.
+  std::optional<std::size_t> search_once(const LoadedModel& loaded, Pricing& pricing, bool measures_on_its_way) {
+    if (interrupted() || is_late()) return std::nullopt;
     if (!rules_) rules_ = prove(read_rule_set({}, {}), settings_.jobs, console_);
     OptOptions options;
     options.jobs = settings_.jobs;
     options.time_budget = longest_search;
     if (deadline_)
       options.time_budget = std::min(longest_search, std::chrono::duration<double>(*deadline_ - Clock::now()).count());
-    pricing.suit(loaded.graph, {});
     GraphEdit edit(loaded.model);
     clean_up(edit);
-    search_model(edit, *rules_, {}, options, pricing, console_);
-    if (is_late()) ++searches_left_;
+    pricing.set_measuring(measures_on_its_way);
+    const SearchSummary summary = search_model(edit, *rules_, {}, options, pricing, console_);
+    pricing.set_measuring(true);
+    return summary.changed() ? pricing.measure_kernels(import_model(edit.view()).graph, {}) : 0;
   }
 
   const BenchSettings& settings_;

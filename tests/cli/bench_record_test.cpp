@@ -8,8 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/bench/loaded_model.h"
+#include "cli/opt_search.h"
 #include "cli/pricing.h"
+#include "cli/rule_set.h"
 #include "ops/error.h"
+#include "ops/onnx/cleanup.h"
 #include "tests/catch.h"
 #include "tests/cli/no_gpu.h"
 #include "tests/onnx/build_model.h"
@@ -39,7 +43,7 @@ struct Run {
   std::string said;
 };
 
-Run run(const BenchSettings& settings, const fs::path& folder) {
+Run run(const BenchSettings& settings, const fs::path& folder, double nanoseconds = 1000) {
   Run result;
   Console::Options options;
   options.program = "test";
@@ -49,7 +53,7 @@ Run run(const BenchSettings& settings, const fs::path& folder) {
   {
     Console console(options);
     console.begin_log();
-    result.ending = record(settings, std::make_unique<NoGpu>(result.measured), console);
+    result.ending = record(settings, std::make_unique<NoGpu>(result.measured, nanoseconds), console);
   }
   std::ostringstream text;
   text << std::ifstream(*options.log_file).rdbuf();
@@ -185,4 +189,32 @@ TEST_CASE("what the search makes of a model is recorded too") {
   const Run searched = run(settings, folder.path());
   CHECK(searched.ending == Ending::done);
   CHECK(kept(*settings.prices) == plain + searched.measured.size());
+}
+
+TEST_CASE("what a search makes of a model on a machine without a GPU is recorded too") {
+  const Folder folder;
+  BenchSettings settings = settings_for(folder.path());
+  settings.batches = {1};
+  settings.precisions = {Precision::tf32};
+  settings.anew = true;
+  settings.search = true;
+  run(settings, folder.path(), 2e4);  // so dear that what is only predicted looks better
+  std::vector<std::string> measured;
+  Console::Options quiet;
+  quiet.program = "test";
+  quiet.verbosity = -2;
+  Console console(quiet);
+  Pricing pricing({true, settings.prices, Precision::tf32, false}, std::make_unique<NoGpu>(measured), console);
+  pricing.set_measuring(false);
+  settings.batch = 1;
+  const LoadedModel loaded = load(settings.models.front(), settings);
+  pricing.suit(loaded.graph, {});
+  GraphEdit edit(loaded.model);
+  clean_up(edit);
+  OptOptions options;
+  options.jobs = 1;
+  search_model(edit, prove(read_rule_set({}, {}), 1, console), {}, options, pricing, console);
+  MissingCalls missing;
+  pricing.find_missing(import_model(edit.view()).graph, {}, missing);
+  CHECK(missing.empty());
 }
