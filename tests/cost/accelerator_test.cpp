@@ -363,7 +363,7 @@ TEST_CASE("convolutions on the GPU compute what they mean") {
 }
 TEST_CASE("products on the GPU compute what they mean") { check_calls("products", random_matmul, 3, false, {200, 12}); }
 TEST_CASE("kernels of our own on the GPU compute what they mean") {
-  for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {100, 8});
+  for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {200, 8});
 }
 // Those that are hidden are not named like the others: a pattern that takes the others would take them too.
 TEST_CASE("many calls compute on a device what they mean", "[.][full]") {
