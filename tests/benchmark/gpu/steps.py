@@ -356,8 +356,8 @@ def tests(place, clock):
     file = place.results / "tests.txt"
     if file.exists():
         return
-    usual = 100  # seconds, of which a third is not up to the patience of the tests
-    patience = max(0.1, (clock.left() - usual / 3) / (usual - usual / 3))
+    usual, always = 90, 40  # seconds: with a patience of one, and those that are not up to it
+    patience = max(0.1, (clock.left() - always) / usual)
     done = run([place.program("cost_tests"), "*GPU*", "-d", "yes"], clock.left(), place, TASO_TEST_PATIENCE=f"{patience:.2f}")
     keep(file, f"{done.said}\nexit {done.code} after {done.seconds:.0f} s{', ended by the budget' if done.ended_by_us else ''}\n")
     say("\n".join(done.said.strip().splitlines()[-4:]))
