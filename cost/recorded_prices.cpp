@@ -1,5 +1,6 @@
 #include "cost/recorded_prices.h"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 
@@ -62,6 +63,46 @@ std::size_t hash_of(const Call& call) {
   return hash.value();
 }
 
+/// Makes it wider or higher; false if it lies in memory in such a way that this would be something else.
+bool resize(Call::Operand& operand, std::size_t axis, std::int64_t extent) {
+  const bool is_dense = operand.strides == strides_of(operand.extents);
+  operand.extents[axis] = extent;
+  if (is_dense) operand.strides = strides_of(operand.extents);
+  return is_dense || (operand.extents.size() == 2 && axis == 1 && operand.strides[0] == 1);
+}
+
+/// Rows (axis 0) or columns (1) that products have which this one may have been merged into, the least first.
+std::vector<std::int64_t> larger_extents(std::int64_t now, std::size_t axis) {
+  constexpr std::int64_t tile = 16, most_tiles = 10, usual_width = 256, most_steps = 48;
+  std::vector<std::int64_t> extents;
+  if (axis == 1) {
+    const std::int64_t step = std::min(now & -now, usual_width);  // of what is merged
+    for (std::int64_t i = 1; step >= tile && i <= std::min(3 * (now / step), most_steps); ++i)
+      extents.push_back(now + i * step);
+  } else if (now > 1) {  // one row may as well mean that something is repeated
+    for (std::int64_t more = now + 1; more < tile; ++more) extents.push_back(more);
+    for (std::int64_t tiles = now / tile + 1; tiles <= most_tiles; ++tiles) extents.push_back(tiles * tile);
+  }
+  return extents;
+}
+
+/// The same product of two matrices with so many rows or columns, if it lies in memory as one expects.
+std::optional<Call> resized(const Call& call, std::size_t axis, std::int64_t extent) {
+  const std::int64_t now = call.written[0].extents[axis];
+  Call larger = call;
+  if (!resize(larger.written[0], axis, extent)) return std::nullopt;
+  for (std::uint32_t i = 0; i < larger.read.size(); ++i) {
+    if (i == call.steps[call.main].operands[1 - axis]) continue;  // the other factor, which has the depth in that place
+    Call::Operand& operand = larger.read[i];
+    const std::size_t rank = operand.extents.size();
+    if (rank > 2) return std::nullopt;
+    if (rank + axis < 2) continue;  // what is the same for all rows, or for all of it
+    const std::size_t place = rank == 2 ? axis : 0;
+    if (operand.extents[place] == now && !resize(operand, place, extent)) return std::nullopt;
+  }
+  return larger;
+}
+
 }  // namespace
 
 Cost cost_of(const RecordedPrice& price, bool is_warm) {
@@ -83,21 +124,22 @@ std::optional<RecordedPrices::Costs> RecordedPrices::recorded(const Call& call) 
   return price != nullptr ? std::optional(Costs(*price)) : std::nullopt;
 }
 
-/// Products of few rows are one tile high, and a kernel for some rows more would do. Where a search merges one product after
-/// the other, those in between need not have been measured.
-std::optional<RecordedPrices::Costs> RecordedPrices::with_more_rows(const Call& call) const {
-  constexpr std::int64_t rows_of_a_tile = 16;
-  if (call.kind != Kernel::Kind::matmul || call.written.empty() || call.written[0].extents.size() != 2) return {};
-  const std::int64_t rows = call.written[0].extents[0];
-  if (rows < 2) return {};  // which may as well mean that something is repeated
-  for (std::int64_t more = rows + 1; more <= rows_of_a_tile; ++more) {
-    Call larger = call;
-    for (auto* operands : {&larger.read, &larger.written})
-      for (Call::Operand& operand : *operands)
-        if (!operand.is_weight && operand.extents.size() == 2 && operand.extents[0] == rows) operand.extents[0] = more;
-    if (const std::optional<Costs> costs = recorded(larger)) return costs;
-  }
-  return {};
+/// What a product costs at most: as much as one with more rows or more columns, of which that was measured, for whose kernel would
+/// do. Where a search merges one product after the other, those in between need not have been measured.
+std::optional<RecordedPrices::Costs> RecordedPrices::of_a_larger_product(const Call& call) const {
+  std::optional<Costs> least;
+  if (call.kind != Kernel::Kind::matmul || call.written.size() != 1 || call.written[0].extents.size() != 2)
+    return least;
+  for (const std::size_t axis : {0, 1})
+    for (const std::int64_t extent : larger_extents(call.written[0].extents[axis], axis)) {
+      const std::optional<Call> larger = resized(call, axis, extent);
+      if (!larger) break;
+      const std::optional<Costs> costs = recorded(*larger);
+      if (!costs) continue;
+      if (!least || costs->cold < least->cold) least = costs;
+      break;  // larger ones cost more
+    }
+  return least;
 }
 
 RecordedPrices::Found RecordedPrices::look_up(const Call& call) const {
@@ -115,7 +157,7 @@ RecordedPrices::Found RecordedPrices::look_up(const Call& call) const {
   const std::unique_lock lock(mutex_);
   if (const Known* known = find_known()) return known->found;
   Known fresh{call, {recorded(call), {}}};
-  if (!fresh.found.costs) fresh.found.most = with_more_rows(call);
+  if (!fresh.found.costs) fresh.found.most = of_a_larger_product(call);
   return known_.emplace(hash, std::move(fresh))->second.found;
 }
 

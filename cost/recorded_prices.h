@@ -67,7 +67,7 @@ class RecordedPrices : public KernelPrices {
   void learn(const Call& call, const Costs& costs);
   Found look_up(const Call& call) const;
   std::optional<Costs> recorded(const Call& call) const;
-  std::optional<Costs> with_more_rows(const Call& call) const;
+  std::optional<Costs> of_a_larger_product(const Call& call) const;
 
   std::shared_ptr<const PriceDatabase> database_;
   std::string machine_;

@@ -40,33 +40,64 @@ TEST_CASE("a plan has what each kernel costs, and what it costs again") {
 
 TEST_CASE("a product with one number has the price of the same product, told otherwise") {
   const auto text = [](std::string_view op, bool is_weight) {
-    const Graph graph = parse_graph(
-        fmt::format("graph\n  {} x: float32[8, 16]\n  {} s: float32[]\n  y = {}(x, s)\n  output y\n",
-                    is_weight ? "constant" : "input", is_weight ? "input" : "constant", op));
+    const Graph graph =
+        parse_graph(fmt::format("graph\n  {} x: float32[8, 16]\n  {} s: float32[]\n  y = {}(x, s)\n  output y\n",
+                                is_weight ? "constant" : "input", is_weight ? "input" : "constant", op));
     const WholeGraph view(graph);
     return text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call);
   };
   for (const bool is_weight : {false, true}) CHECK(text("scalar_mul", is_weight) == text("mul", is_weight));
 }
 
-TEST_CASE("a product takes no longer than one with some rows more that was measured") {
-  const auto graph = [](int rows) {
-    return parse_graph(
-        fmt::format("graph\n  input x: float32[{}, 512]\n  constant w: float32[512, 4096]\n"
-                    "  y = matmul(x, w)\n  output y\n",
-                    rows));
+TEST_CASE("a product takes no longer than one with more rows or columns that was measured") {
+  struct Product {
+    int rows = 0, columns = 0, depth = 0;
+    bool is_residual = false;
+    Graph graph() const {
+      return parse_graph(
+          fmt::format("graph\n  input x: float32[{}, {}]\n  constant w: float32[{}, {}]\n  {}: float32[{}{}]\n"
+                      "  p = matmul(x, w)\n  y = add(p, b)\n  output y\n",
+                      rows, depth, depth, columns, is_residual ? "input b" : "constant b",
+                      is_residual ? fmt::format("{}, ", rows) : "", columns));
+    }
   };
-  const auto cost_of_rows = [&](int rows, const RecordedPrices& prices) { return plan(graph(rows), prices).cost; };
-  const Graph measured = graph(5);
-  const WholeGraph view(measured);
-  const auto database = std::make_shared<PriceDatabase>();
   const RecordedPrice price{900, 0, true, "", 400, 500, 900};  // far less than the roofline says
-  database->set("M", text_of(call_of(view, plan(view, Roofline()).steps[0].kernel, Precision::tf32).call), price);
-  RecordedPrices prices(database, "M", Precision::tf32);
-  prices.set_caution(1.5);
+  const auto knows = [&](const Product& measured) {
+    const Graph graph = measured.graph();
+    const WholeGraph view(graph);
+    const auto database = std::make_shared<PriceDatabase>();
+    database->set("M", text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call), price);
+    return database;
+  };
   const RecordedPrices nothing(std::make_shared<PriceDatabase>(), "M", Precision::tf32);
-  for (const int rows : {2, 3, 4, 5}) CHECK(cost_of_rows(rows, prices) == cost_of(price));
-  for (const int rows : {1, 6, 16}) CHECK(cost_of_rows(rows, prices) > cost_of_rows(rows, nothing));
-  prices.set_warm(true);
-  CHECK(cost_of_rows(4, prices) == cost_of(price, true));
+  const auto check = [&](const Product& measured, const std::vector<Product>& smaller,
+                         const std::vector<Product>& others) {
+    RecordedPrices prices(knows(measured), "M", Precision::tf32);
+    prices.set_caution(1.5);
+    for (const bool is_warm : {false, true}) {
+      prices.set_warm(is_warm);
+      for (const Product& one : smaller) {
+        INFO(one.rows << " rows, " << one.columns << " columns");
+        CHECK(plan(one.graph(), prices).cost == cost_of(price, is_warm));
+      }
+      for (const Product& one : others) {
+        INFO(one.rows << " rows, " << one.columns << " columns");
+        CHECK(plan(one.graph(), prices).cost > plan(one.graph(), nothing).cost);
+      }
+    }
+  };
+  for (const bool is_residual : {false, true}) {
+    const auto product = [&](int rows, int columns, int depth = 512) {
+      return Product{rows, columns, depth, is_residual};
+    };
+    check(product(5, 4096), {product(2, 4096), product(4, 4096), product(5, 4096)},
+          {product(1, 4096), product(6, 4096), product(16, 4096), product(4, 2048), product(4, 4096, 256)});
+    check(product(48, 1024), {product(16, 1024), product(32, 1024), product(20, 1024), product(3, 1024)},
+          {product(64, 1024), product(47, 1000)});
+    check(product(16, 3072), {product(16, 2048), product(16, 2560), product(16, 1024), product(16, 768)},
+          {product(16, 4096), product(16, 512), product(16, 2056), product(16, 2048, 3072)});
+    // As deep as it is wide: the depth stays what it is.
+    check(product(16, 1024, 512), {product(16, 512, 512)}, {product(16, 512, 1024)});
+    check(product(64, 512, 16), {product(16, 512, 16)}, {product(16, 512, 64)});
+  }
 }
