@@ -13,8 +13,10 @@ namespace taso {
 namespace {
 
 constexpr RunTime too_dear{std::numeric_limits<Cost>::max() / 4, std::numeric_limits<Cost>::max() / 4};
-/// Steps more, and operators more, have to save at least one part of so many: schedules differ by as much without a reason.
+/// Steps more have to save at least one part of so many: schedules differ by as much without a reason.
 constexpr Cost least_part = 1000;
+/// Operators more, one of so many: the same graph, loaded twice, is as far apart on a GPU, and more is not known of it.
+constexpr Cost least_part_for_operators = 100;
 
 }  // namespace
 
@@ -57,7 +59,7 @@ bool RunChoice::is_better(const RunTime& one, const RunTime& other, Cost least_g
 bool RunChoice::pays() const {
   const Cost before = weighed(time_before_);
   return excess(time_) == 0 &&
-         (before - weighed(time_) >= before / least_part || cost().operators <= before_.operators);
+         (before - weighed(time_) >= before / least_part_for_operators || cost().operators <= before_.operators);
 }
 
 RunChoice::Way RunChoice::way_with(const Move& move) const {
