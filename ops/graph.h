@@ -83,6 +83,8 @@ class OpaqueBody {
   virtual std::optional<PlainFunction> function() const { return std::nullopt; }
   /// Whether it can be run, and equal operands give equal results every time.
   virtual bool is_deterministic() const { return false; }
+  /// Whether it holds programs of its own, of which one run shows a part only: the branches of an If.
+  virtual bool has_programs() const { return false; }
   /// Places of operands, of this and of the other, that must hold equal values for both to do the same, whatever the values
   /// are called; nothing if they differ in anything else.
   using OperandPairs = std::vector<std::pair<std::size_t, std::size_t>>;

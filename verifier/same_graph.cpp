@@ -240,7 +240,8 @@ class Comparison {
       if (old.element != now.element || !same_rank) return fmt::format("{} has results of other types", given.kind);
     }
     // What draws random numbers, or may, is as often there as it was.
-    const bool repeats = wanted.body->obstacle().empty() && !wanted.kind.ends_with("Dropout");
+    const bool repeats =
+        wanted.body->obstacle().empty() && !wanted.body->has_programs() && !wanted.kind.ends_with("Dropout");
     if (!taken_.insert(&right).second && !repeats) return fmt::format("{} was there twice", given.kind);
     partners_.emplace(&left, &right);
     for (const auto& [place, other] : *pairs) {

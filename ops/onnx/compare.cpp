@@ -133,14 +133,17 @@ class Comparison {
     if (why_not_whole.empty()) {
       try {
         result = run_whole();
-        // A rounding error may turn an integer or a decision over: then every region has to stand for itself.
-        if (result.passed || !integers_differ_) return result;
-        why_not_whole = result.reason;
+        // A rounding error may turn an integer or a decision over: then every region has to stand for itself. So has it where
+        // the run has not shown everything.
+        if (result.passed ? !branches() : !integers_differ_) return result;
+        why_not_whole = result.passed ? "a run takes one branch of each If" : result.reason;
       } catch (const TypeMismatch& error) {
-        if (!mismatches_without_declarations())
-          throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
-        // Regions would be run on operands of the very types that proved wrong.
-        return {false, CheckResult::Scope::whole, 0, 0, error.what()};
+        const bool declared = !mismatches_without_declarations();
+        if (declared && !branches()) throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
+        // Regions would be run on operands of the very types that proved wrong, unless that was of a branch that nobody
+        // takes but we.
+        if (!declared) return {false, CheckResult::Scope::whole, 0, 0, error.what()};
+        why_not_whole = error.what();
       } catch (const InputError& error) {
         why_not_whole = error.what();
       }
@@ -149,6 +152,17 @@ class Comparison {
     result = run_regions();
     if (result.passed) result.reason = why_not_whole;
     return result;
+  }
+
+  /// Whether one run of the original shows a part of it only.
+  bool branches() const {
+    return std::any_of(before_.nodes.begin(), before_.nodes.end(),
+                       [](const auto* node) { return has_subgraph(*node); });
+  }
+
+  /// Whether a run of the node by itself tells what it does.
+  bool shows_by_running(const onnx::NodeProto& node) const {
+    return !has_subgraph(node) && obstacle_of(*before_.model, node).empty();
   }
 
   /// Whether it is our inference, and not what the model declares, that promised a wrong type.
@@ -179,7 +193,7 @@ class Comparison {
       if (is_external(*tensor)) external += raw_bytes_of(*tensor).value_or(0);
     if (external > options_.memory_limit) return fmt::format("{} bytes of external weights", external);
     for (const onnx::NodeProto* node : before_.nodes)
-      if (const auto obstacle = obstacle_of(*node, opset_of(*before_.model, *node)); !obstacle.empty())
+      if (const auto obstacle = obstacle_of(*before_.model, *node); !obstacle.empty())
         return fmt::format("{}: {}", node->op_type(), obstacle);
     return "";
   }
@@ -286,7 +300,7 @@ class Comparison {
     for (const Node* node : Graph{shared.pool, {}, {obligation.expected, obligation.actual}}.nodes())
       if (node->as_input() != nullptr) inputs.insert(node);
     for (const auto& [node, partner] : partners) {
-      if (!obstacle_of(*node, opset_of(*before_.model, *node)).empty()) continue;
+      if (!shows_by_running(*node)) continue;
       for (const std::string& output : partner.node->output()) {
         const auto cut = shared.cut_inputs.find(output);
         if (cut != shared.cut_inputs.end() && inputs.contains(cut->second.node)) opened_.insert(node);
@@ -296,8 +310,7 @@ class Comparison {
 
   /// Whether the claim was only one way to see it: what can be run need not be a node of the original.
   bool give_up_rewiring(const Claim& claim) {
-    if (claim.rewired == nullptr || !obstacle_of(*claim.rewired, opset_of(*before_.model, *claim.rewired)).empty())
-      return false;
+    if (claim.rewired == nullptr || !shows_by_running(*claim.rewired)) return false;
     no_rewiring_.insert(claim.rewired);
     return true;
   }
@@ -350,7 +363,7 @@ class Comparison {
                           : std::nullopt;
       if (operands && std::equal(node->output().begin(), node->output().end(), original->second->output().begin()))
         join(*node, *original->second, std::move(*operands));
-      else if (!obstacle_of(*node, opset_of(*before_.model, *node)).empty())
+      else if (!shows_by_running(*node))
         left.push_back(node);
     }
     // What cannot be run must be one of the original's nodes, though its results may have got other names: the one that
@@ -382,8 +395,12 @@ class Comparison {
     for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.expected);
     const std::size_t half = graph.outputs.size();
     for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.actual);
-    for (const Node* node : graph.nodes())
+    for (const Node* node : graph.nodes()) {
       if (node->as_input() != nullptr) graph.inputs.push_back(node->output());
+      const Opaque* opaque = node->as_opaque();
+      if (scope == CheckResult::Scope::regions && opaque != nullptr && opaque->body && opaque->body->has_programs())
+        throw InputError(fmt::format("a run does not show all of {}", opaque->kind));
+    }
     add_sizes(graph, signature);
 
     CheckResult result{true, scope, 0, 0, ""};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/onnx/attributes.h"
+#include "ops/onnx/branches.h"
 #include "ops/onnx/lowering.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/node_body.h"
@@ -13,9 +14,6 @@
 
 namespace taso {
 namespace {
-
-/// Constants of at most this many elements are looked into while importing; larger ones stay where they are.
-constexpr std::int64_t small_constant = 4096;
 
 class TensorWeight final : public Weight {
  public:
@@ -171,9 +169,7 @@ class Importer {
     const ElementType element = element_type_from_onnx(tensor.data_type());
     if (element == ElementType::undefined) foreign_.emplace(name, tensor.data_type());
     if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
-    const Extents extents(tensor.dims().begin(), tensor.dims().end());
-    Fact fact{Type{element, shape_of(extents)}, std::nullopt, std::nullopt};
-    if (count(extents) <= small_constant) fact.constant = read_tensor(tensor, view_.folder);
+    Fact fact = fact_of(tensor, view_.folder);
     // Constants are told apart by name; in a pool with two models, also by where their data is.
     const std::string key = shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : name;
     const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
@@ -208,7 +204,10 @@ class Importer {
     }
     if (!lowered) {
       for (const std::string& name : captured_names(node)) add_operand(name);
-      lowered = add_opaque(node, opset, operands, inferred);
+      auto body = make_body(*view_.model, node, view_.folder);
+      if (const auto branches = branches_of(node); branches && body->obstacle().empty())
+        inferred = infer_branches(*branches, node, opset, view_.folder, facts, outputs);
+      lowered = add_opaque(node, opset, std::move(body), operands, inferred);
     }
     for (std::size_t i = 0; i < outputs; ++i)
       if (const std::string& name = node.output(static_cast<int>(i)); !name.empty())
@@ -255,12 +254,10 @@ class Importer {
     return onnx_data_type(fact->second.type.element);
   }
 
-  std::vector<Value> add_opaque(const onnx::NodeProto& node, std::int64_t opset, std::span<const Value> operands,
-                                const std::vector<Fact>& inferred) {
-    Opaque opaque{node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(),
-                  0,
-                  {},
-                  make_body(node, opset, view_.folder)};
+  std::vector<Value> add_opaque(const onnx::NodeProto& node, std::int64_t opset, std::shared_ptr<const OpaqueBody> body,
+                                std::span<const Value> operands, const std::vector<Fact>& inferred) {
+    Opaque opaque{
+        node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(), 0, {}, std::move(body)};
     for (std::size_t i = 0; i < inferred.size(); ++i) {
       Type type = inferred[i].type;
       const std::string& name = node.output(static_cast<int>(i));

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "ops/onnx/attributes.h"
+#include "ops/onnx/branches.h"
 #include "ops/onnx/lowering.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/rewiring.h"
 #include "ops/onnx/tensor_content.h"
+#include "ops/onnx/tensor_data.h"
 #include "ops/onnx/view.h"
 
 namespace taso {
@@ -22,23 +24,18 @@ bool is_random(const onnx::NodeProto& node) {
   return std::find(names.begin(), names.end(), node.op_type()) != names.end();
 }
 
-/// Where each name is among the operands that import gives an opaque node: those that it lists, then those that its subgraphs
-/// take from around it.
-std::unordered_map<std::string, std::size_t> places_of_operands(const onnx::NodeProto& node) {
-  std::unordered_map<std::string, std::size_t> places;
-  std::size_t place = 0;
-  for (const std::string& name : node.input()) places.emplace(name, place++);
-  for (const std::string& name : captured_names(node)) places.emplace(name, place++);
-  return places;
+[[noreturn]] void refuse_to_run(const onnx::NodeProto& node, std::string_view obstacle) {
+  throw InputError(fmt::format("{} cannot be run: {}", node.op_type(), obstacle));
 }
 
 class NodeBody final : public OpaqueBody {
  public:
-  NodeBody(const onnx::NodeProto& node, std::int64_t opset, std::filesystem::path folder)
-      : node_(&node), opset_(opset), folder_(std::move(folder)) {}
+  NodeBody(const onnx::NodeProto& node, std::int64_t opset, std::filesystem::path folder, std::string obstacle)
+      : node_(&node), opset_(opset), folder_(std::move(folder)), obstacle_(std::move(obstacle)) {}
 
-  std::string obstacle() const override { return obstacle_of(*node_, opset_); }
+  std::string obstacle() const override { return obstacle_; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
+    if (!obstacle_.empty()) refuse_to_run(*node_, obstacle_);
     return run_node(*node_, opset_, folder_, inputs);
   }
   std::optional<PlainMovement> movement() const override {
@@ -65,6 +62,7 @@ class NodeBody final : public OpaqueBody {
     return function;
   }
   bool is_deterministic() const override { return taso::is_deterministic(*node_, opset_); }
+  bool has_programs() const override { return has_subgraph(*node_); }
   bool same(const OpaqueBody& other) const override {
     const auto* node = dynamic_cast<const NodeBody*>(&other);
     return node != nullptr && node->opset_ == opset_ && node->node_->op_type() == node_->op_type() &&
@@ -95,6 +93,7 @@ class NodeBody final : public OpaqueBody {
   const onnx::NodeProto* node_;
   std::int64_t opset_;
   std::filesystem::path folder_;
+  std::string obstacle_;  // found once, while the model is there, which may mean operators of its own by ONNX's names
 };
 
 /// The node as a graph of our operators, now that the operands are numbers.
@@ -117,28 +116,64 @@ std::optional<Graph> lower_for(const LoweringCall& prototype, const std::vector<
   return graph;
 }
 
-}  // namespace
+/// A dropout that may be told to train draws random numbers.
+bool may_train(const onnx::NodeProto& node) {
+  return node.op_type() == "Dropout" && node.input_size() > 2 && !node.input(2).empty();
+}
 
-std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset) {
+using OpsetOf = std::function<std::int64_t(const onnx::NodeProto&)>;
+
+std::string obstacle_of(const onnx::NodeProto& node, const OpsetOf& opset_of);
+
+/// What inside a branch cannot be run, by its name.
+std::string obstacle_inside(const onnx::GraphProto& branch, const OpsetOf& opset_of) {
+  if (branch.sparse_initializer_size() > 0) return "a sparse constant inside";
+  for (const auto& tensor : branch.initializer())
+    if (element_type_from_onnx(tensor.data_type()) == ElementType::undefined)
+      return fmt::format("a constant of {} inside", data_type_name(tensor.data_type()));
+  for (const auto& node : branch.node()) {
+    std::string obstacle = obstacle_of(node, opset_of);
+    // Who asks whether an operator draws random numbers sees the If only.
+    if (obstacle.empty() && may_train(node)) obstacle = "it may draw random numbers";
+    if (obstacle.empty()) continue;
+    return branches_of(node) ? obstacle : fmt::format("{} inside: {}", node.op_type(), obstacle);
+  }
+  return "";
+}
+
+std::string obstacle_of(const onnx::NodeProto& node, const OpsetOf& opset_of) {
+  const std::int64_t opset = opset_of(node);
   if (!is_default_domain(node.domain())) return fmt::format("operator of domain '{}'", node.domain());
   if (opset == 0) return "operator that the model defines itself";
   if (opset < 7) return "opset before 7";
+  if (const auto branches = branches_of(node)) {
+    std::string obstacle = obstacle_inside(*branches->then_branch, opset_of);
+    return obstacle.empty() ? obstacle_inside(*branches->else_branch, opset_of) : obstacle;
+  }
   if (has_subgraph(node)) return "control flow";
   if (is_random(node)) return "random operator";
   if (is_lowered(node.op_type()) || find_host_function(node.domain(), node.op_type()) != nullptr) return "";
   return "operator not covered";
 }
 
+}  // namespace
+
+std::string obstacle_of(const onnx::ModelProto& model, const onnx::NodeProto& node) {
+  return obstacle_of(node, [&](const onnx::NodeProto& inner) { return opset_of(model, inner); });
+}
+
+std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset) {
+  return obstacle_of(node, [opset](const onnx::NodeProto&) { return opset; });
+}
+
 bool is_deterministic(const onnx::NodeProto& node, std::int64_t opset) {
-  // A dropout that may be told to train draws random numbers.
-  if (node.op_type() == "Dropout" && node.input_size() > 2 && !node.input(2).empty()) return false;
-  return obstacle_of(node, opset).empty();
+  return !has_subgraph(node) && !may_train(node) && obstacle_of(node, opset).empty();
 }
 
 std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
                             const std::vector<std::optional<Array>>& inputs, const InterpreterOptions& options) {
-  if (const std::string obstacle = obstacle_of(node, opset); !obstacle.empty())
-    throw InputError(fmt::format("{} cannot be run: {}", node.op_type(), obstacle));
+  if (const std::string obstacle = obstacle_of(node, opset); !obstacle.empty()) refuse_to_run(node, obstacle);
+  if (const auto branches = branches_of(node)) return run_branches(*branches, node, opset, folder, inputs, options);
   const Attributes attributes = read_attributes(node, folder);
   auto outputs = static_cast<std::size_t>(node.output_size());
   while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
@@ -159,9 +194,14 @@ std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, con
   return results;
 }
 
+std::shared_ptr<const OpaqueBody> make_body(const onnx::ModelProto& model, const onnx::NodeProto& node,
+                                            std::filesystem::path folder) {
+  return std::make_shared<NodeBody>(node, opset_of(model, node), std::move(folder), obstacle_of(model, node));
+}
+
 std::shared_ptr<const OpaqueBody> make_body(const onnx::NodeProto& node, std::int64_t opset,
                                             std::filesystem::path folder) {
-  return std::make_shared<NodeBody>(node, opset, std::move(folder));
+  return std::make_shared<NodeBody>(node, opset, std::move(folder), obstacle_of(node, opset));
 }
 
 }  // namespace taso

@@ -68,4 +68,12 @@ std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   return captured;
 }
 
+std::unordered_map<std::string, std::size_t> places_of_operands(const onnx::NodeProto& node) {
+  std::unordered_map<std::string, std::size_t> places;
+  std::size_t place = 0;
+  for (const std::string& name : node.input()) places.emplace(name, place++);
+  for (const std::string& name : captured_names(node)) places.emplace(name, place++);
+  return places;
+}
+
 }  // namespace taso

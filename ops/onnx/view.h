@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace onnx {
@@ -37,5 +39,9 @@ bool is_default_domain(std::string_view domain);
 
 /// Names that the node's subgraphs take from the scope around it, in order of first use.
 std::vector<std::string> captured_names(const onnx::NodeProto& node);
+
+/// Where each name is among the operands that import gives an opaque node: those that it lists, then those that its subgraphs
+/// take from around it.
+std::unordered_map<std::string, std::size_t> places_of_operands(const onnx::NodeProto& node);
 
 }  // namespace taso
