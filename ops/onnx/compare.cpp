@@ -87,6 +87,17 @@ Array random_array(const Type& type, const Extents& extents, std::int64_t range,
   return values.cast(type.element);
 }
 
+/// Of weights that a node's subgraphs have in files.
+std::uint64_t external_bytes_inside(const onnx::NodeProto& node) {
+  std::uint64_t bytes = 0;
+  for (const auto& attribute : node.attribute()) {
+    for (const auto& tensor : attribute.g().initializer())
+      if (is_external(tensor)) bytes += raw_bytes_of(tensor).value_or(0);
+    for (const auto& inner : attribute.g().node()) bytes += external_bytes_inside(inner);
+  }
+  return bytes;
+}
+
 /// The largest number that an integer input may hold, from what it selects: the length of the axis that it indexes.
 std::int64_t index_range(const Graph& graph, const Value& input) {
   static constexpr std::int64_t otherwise = 2;
@@ -128,15 +139,15 @@ class Comparison {
   bool same_nodes() const { return before_.nodes == after_.nodes && before_.initializers == after_.initializers; }
 
   CheckResult run_whole_or_regions() {
-    CheckResult result;
+    CheckResult whole;
     std::string why_not_whole = obstacle_to_whole();
     if (why_not_whole.empty()) {
       try {
-        result = run_whole();
+        whole = run_whole();
         // A rounding error may turn an integer or a decision over: then every region has to stand for itself. So has it where
         // the run has not shown everything.
-        if (result.passed ? !branches() : !integers_differ_) return result;
-        why_not_whole = result.passed ? "a run takes one branch of each If" : result.reason;
+        if (whole.passed ? !branches() : !integers_differ_) return whole;
+        why_not_whole = whole.passed ? "and the whole model, but a run takes one branch of each If" : whole.reason;
       } catch (const TypeMismatch& error) {
         const bool declared = !mismatches_without_declarations();
         if (declared && !branches()) throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
@@ -149,8 +160,12 @@ class Comparison {
       }
     }
     scope_ = CheckResult::Scope::regions;
-    result = run_regions();
+    CheckResult result = run_regions();
     if (result.passed) result.reason = why_not_whole;
+    if (whole.passed) {
+      result.compared += whole.compared;
+      result.worst = std::max(result.worst, whole.worst);
+    }
     return result;
   }
 
@@ -191,6 +206,7 @@ class Comparison {
     std::uint64_t external = 0;
     for (const onnx::TensorProto* tensor : before_.initializers)
       if (is_external(*tensor)) external += raw_bytes_of(*tensor).value_or(0);
+    for (const onnx::NodeProto* node : before_.nodes) external += external_bytes_inside(*node);
     if (external > options_.memory_limit) return fmt::format("{} bytes of external weights", external);
     for (const onnx::NodeProto* node : before_.nodes)
       if (const auto obstacle = obstacle_of(*before_.model, *node); !obstacle.empty())

@@ -226,6 +226,24 @@ def test_what_cannot_be_run_is_named(taso_bench, tmp_path, home):
     assert done.code == 6 and "median" not in done.err, done
 
 
+def with_branches(operator="Relu"):
+    """y is computed by one of two branches; the condition is drawn."""
+    branches = {
+        name: helper.make_graph([helper.make_node(kind, ["x"], [name])], name, [], [floats(name, [2])])
+        for name, kind in (("then_branch", "Neg"), ("else_branch", operator))}
+    condition = helper.make_tensor_value_info("condition", TensorProto.BOOL, [])
+    return model_of([helper.make_node("If", ["condition"], ["y"], **branches)], [floats("x", [2]), condition],
+                    [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+
+
+def test_branches_run(taso_bench, tmp_path, home):
+    """The shape of the result is not declared: it is what both branches say."""
+    done = run(taso_bench, "--device", "cpu", save(with_branches(), tmp_path / "model.onnx"), **home)
+    assert done.code == 0 and "median" in done.err, done
+    done = run(taso_bench, "--device", "cpu", save(with_branches("RandomNormalLike"), tmp_path / "model.onnx"), **home)
+    assert done.code == 3 and "cannot run If: RandomNormalLike inside: random operator" in done.err, done
+
+
 def test_without_a_gpu_it_is_said(taso_bench, taso_opt, tmp_path, home):
     """With a module that cannot be loaded, as on a machine without CUDA."""
     model = save(with_nothing_to_do(), tmp_path / "model.onnx")

@@ -228,6 +228,43 @@ TEST_CASE("subgraphs are part of what is compared") {
   }
 }
 
+TEST_CASE("what no run has shown, because another branch was taken, has to stand for itself") {
+  auto model = subgraph_model();
+  auto& graph = *model.mutable_graph();
+  add_node(graph, "Exp", {"x"}, {"exp"});
+  add_node(graph, "Neg", {"exp"}, {"minus"});
+  auto& choice = *std::find_if(graph.mutable_node()->begin(), graph.mutable_node()->end(),
+                               [](const auto& node) { return node.op_type() == "If"; });
+  // Each branch has something that only it sees.
+  choice.mutable_attribute(0)->mutable_g()->mutable_node(1)->set_input(1, "exp");
+  choice.mutable_attribute(1)->mutable_g()->mutable_node(1)->set_input(1, "minus");
+  for (const bool condition : {true, false}) {
+    CheckOptions options;
+    options.data.emplace("condition", Array::scalar(condition));
+    for (const std::string changed : {"exp", "minus"}) {
+      const auto to = [&](const char* type) {
+        return check_edit(
+            model,
+            [&](GraphEdit& edit) {
+              edit.modify(*edit.producer(changed), [&](onnx::NodeProto& node) { node.set_op_type(type); });
+            },
+            options);
+      };
+      INFO(changed);
+      CHECK(!to("Tanh").passed);
+    }
+    const auto right = check_edit(
+        model,
+        [](GraphEdit& edit) {
+          edit.modify(*edit.producer("sum"), [](auto& node) { node.mutable_input()->SwapElements(0, 1); });
+        },
+        options);
+    CHECK(right.passed);
+    CHECK(right.scope == Scope::regions);
+    CHECK(right.reason == "and the whole model, but a run takes one branch of each If");
+  }
+}
+
 TEST_CASE("indices stay within what they select from") {
   auto model = plain_model({1}, {2, 3});
   auto& graph = *model.mutable_graph();
