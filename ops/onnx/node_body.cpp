@@ -5,6 +5,7 @@
 #include <functional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ops/onnx/attributes.h"
 #include "ops/onnx/branches.h"
@@ -187,7 +188,12 @@ std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, con
     return interpret(*graph, operands, options);
   }
   const HostFunction function = find_host_function(node.domain(), node.op_type());
-  if (function == nullptr) throw InputError(fmt::format("{} cannot be run on these operands", node.op_type()));
+  if (function == nullptr) {
+    std::vector<std::string> types;
+    for (const auto& input : inputs)
+      types.push_back(input ? text_of(Type{input->type(), shape_of(input->extents())}) : "nothing");
+    throw InputError(fmt::format("{} cannot be run on {}", node.op_type(), fmt::join(types, ", ")));
+  }
   std::vector<Array> results = function(HostCall{node.op_type(), opset, attributes, inputs, outputs});
   if (results.size() < outputs)
     throw InputError(fmt::format("{} has {} results, not {}", node.op_type(), results.size(), outputs));

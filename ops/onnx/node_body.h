@@ -22,7 +22,8 @@ std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset);
 /// unknown ones, or those with subgraphs.
 bool is_deterministic(const onnx::NodeProto& node, std::int64_t opset);
 
-/// The results of one node, from its operands as import lists them: `places_of_operands`. Throws InputError when it cannot be run on these operands.
+/// The results of one node, from its operands as import lists them (`places_of_operands`). Throws InputError when it cannot
+/// be run on these.
 std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
                             const std::vector<std::optional<Array>>& inputs, const InterpreterOptions& options = {});
 

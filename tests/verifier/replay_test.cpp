@@ -6,6 +6,7 @@
 #include "ops/onnx/import.h"
 #include "search/search.h"
 #include "tests/catch.h"
+#include "tests/onnx/build_model.h"
 #include "tests/search/rule_graph.h"
 #include "tests/verifier/certified_model.h"
 #include "verifier/replay_certificate.h"
@@ -140,4 +141,23 @@ TEST_CASE("constants are put together in any groups") {
   CHECK_FALSE(difference(left, right, describe));
   CHECK_FALSE(difference(right, left, describe));
   CHECK(difference(left, wrong, describe).value_or("") == "y: its numbers are others");
+}
+
+TEST_CASE("what has branches is as often there as it was, although it can be run") {
+  onnx::ModelProto proto = test::subgraph_model();
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  onnx::NodeProto again = graph.node(graph.node_size() - 1);
+  REQUIRE(again.op_type() == "If");
+  again.set_output(0, "again");
+  *graph.add_node() = again;
+  test::declare(*graph.add_output(), "again", {2});
+  Model twice(proto, {});
+  graph.mutable_node()->RemoveLast();
+  graph.mutable_output(graph.output_size() - 1)->set_name("z");
+  Model once(proto, {});
+  const Imported wanted = import_model(view_of(twice)), given = import_model(view_of(once));
+  const auto describe = [](const Value&) { return std::string("z"); };
+  CHECK(!difference(wanted.graph, wanted.graph, describe));
+  CHECK(difference(wanted.graph, given.graph, describe) == "z: If was there twice");
+  CHECK(difference(given.graph, wanted.graph, describe) == "z: If is there twice");
 }
