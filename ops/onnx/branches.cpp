@@ -18,19 +18,6 @@ namespace {
 /// Constants of at most this many elements are looked into while importing; larger ones stay where they are.
 constexpr std::int64_t small_constant = 4096;
 
-std::size_t outputs_of(const onnx::NodeProto& node) {
-  auto outputs = static_cast<std::size_t>(node.output_size());
-  while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
-  return outputs;
-}
-
-/// The operands of a node in the order that import gives them.
-std::vector<std::string> operand_names(const onnx::NodeProto& node) {
-  std::vector<std::string> names(node.input().begin(), node.input().end());
-  for (std::string& name : captured_names(node)) names.push_back(std::move(name));
-  return names;
-}
-
 /// The values that a branch sees by their names: those around it that the node captures, then its own.
 using Values = std::unordered_map<std::string, Array>;
 
@@ -43,7 +30,7 @@ class BranchRun {
   std::vector<Array> operator()() {
     for (const auto& tensor : graph_.initializer())
       values_.insert_or_assign(tensor.name(), read_tensor(tensor, folder_));
-    // A branch may be a whole network: values go when nobody needs them any more.
+    // A branch may be a whole network: values go after their last use.
     std::unordered_map<std::string, int> last_use;
     for (int i = 0; i < graph_.node_size(); ++i)
       for (std::string& name : operand_names(graph_.node(i))) last_use.insert_or_assign(std::move(name), i);

@@ -146,7 +146,7 @@ class Comparison {
         whole = run_whole();
         // A rounding error may turn an integer or a decision over: then every region has to stand for itself. So has it where
         // the run has not shown everything.
-        if (whole.passed ? !branches() : !integers_differ_) return whole;
+        if (!branches() && (whole.passed || !integers_differ_)) return whole;
         why_not_whole = whole.passed ? "and the whole model, but a run takes one branch of each If" : whole.reason;
       } catch (const TypeMismatch& error) {
         const bool declared = !mismatches_without_declarations();

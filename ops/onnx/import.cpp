@@ -190,8 +190,7 @@ class Importer {
       facts.push_back(name.empty() ? nullptr : &result_.facts.at(name));
     };
     for (const std::string& name : node.input()) add_operand(name);
-    auto outputs = static_cast<std::size_t>(node.output_size());
-    while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
+    const std::size_t outputs = outputs_of(node);
 
     std::vector<const ElementTypes*> scopes;
     check_operand_types(node, scopes);

@@ -126,6 +126,17 @@ using OpsetOf = std::function<std::int64_t(const onnx::NodeProto&)>;
 
 std::string obstacle_of(const onnx::NodeProto& node, const OpsetOf& opset_of);
 
+/// Why the value of a constant cannot be had; empty if it can.
+std::string obstacle_of_constant(const onnx::NodeProto& node) {
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() == "sparse_value") return "a sparse constant";
+    if (attribute.name() == "value_string" || attribute.name() == "value_strings") return "a constant of string";
+    if (attribute.has_t() && element_type_from_onnx(attribute.t().data_type()) == ElementType::undefined)
+      return fmt::format("a constant of {}", data_type_name(attribute.t().data_type()));
+  }
+  return "";
+}
+
 /// What inside a branch cannot be run, by its name.
 std::string obstacle_inside(const onnx::GraphProto& branch, const OpsetOf& opset_of) {
   if (branch.sparse_initializer_size() > 0) return "a sparse constant inside";
@@ -133,6 +144,8 @@ std::string obstacle_inside(const onnx::GraphProto& branch, const OpsetOf& opset
     if (element_type_from_onnx(tensor.data_type()) == ElementType::undefined)
       return fmt::format("a constant of {} inside", data_type_name(tensor.data_type()));
   for (const auto& node : branch.node()) {
+    if (node.op_type() == "Constant" && is_default_domain(node.domain()))
+      if (const std::string obstacle = obstacle_of_constant(node); !obstacle.empty()) return obstacle + " inside";
     std::string obstacle = obstacle_of(node, opset_of);
     // Who asks whether an operator draws random numbers sees the If only.
     if (obstacle.empty() && may_train(node)) obstacle = "it may draw random numbers";
@@ -176,8 +189,7 @@ std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, con
   if (const std::string obstacle = obstacle_of(node, opset); !obstacle.empty()) refuse_to_run(node, obstacle);
   if (const auto branches = branches_of(node)) return run_branches(*branches, node, opset, folder, inputs, options);
   const Attributes attributes = read_attributes(node, folder);
-  auto outputs = static_cast<std::size_t>(node.output_size());
-  while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
+  const std::size_t outputs = outputs_of(node);
   const auto pool = std::make_shared<Pool>();
   std::vector<Fact> facts(inputs.size());
   const LoweringCall call{*pool, node.op_type(), opset, attributes, {}, {}, outputs};

@@ -68,11 +68,22 @@ std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   return captured;
 }
 
+std::size_t outputs_of(const onnx::NodeProto& node) {
+  auto outputs = static_cast<std::size_t>(node.output_size());
+  while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
+  return outputs;
+}
+
+std::vector<std::string> operand_names(const onnx::NodeProto& node) {
+  std::vector<std::string> names(node.input().begin(), node.input().end());
+  for (std::string& name : captured_names(node)) names.push_back(std::move(name));
+  return names;
+}
+
 std::unordered_map<std::string, std::size_t> places_of_operands(const onnx::NodeProto& node) {
   std::unordered_map<std::string, std::size_t> places;
   std::size_t place = 0;
-  for (const std::string& name : node.input()) places.emplace(name, place++);
-  for (const std::string& name : captured_names(node)) places.emplace(name, place++);
+  for (std::string& name : operand_names(node)) places.emplace(std::move(name), place++);
   return places;
 }
 

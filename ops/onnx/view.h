@@ -40,8 +40,12 @@ bool is_default_domain(std::string_view domain);
 /// Names that the node's subgraphs take from the scope around it, in order of first use.
 std::vector<std::string> captured_names(const onnx::NodeProto& node);
 
-/// Where each name is among the operands that import gives an opaque node: those that it lists, then those that its subgraphs
-/// take from around it.
+/// How many results the node has, without those at the end that nobody named.
+std::size_t outputs_of(const onnx::NodeProto& node);
+
+/// The operands that import gives an opaque node: those that it lists, then those that its subgraphs take from around it.
+std::vector<std::string> operand_names(const onnx::NodeProto& node);
+/// Where each of these names is among them.
 std::unordered_map<std::string, std::size_t> places_of_operands(const onnx::NodeProto& node);
 
 }  // namespace taso

@@ -96,6 +96,16 @@ TEST_CASE("a product takes no longer than one with more rows or columns that was
           {product(64, 1024), product(47, 1000)});
     check(product(16, 3072), {product(16, 2048), product(16, 2560), product(16, 1024), product(16, 768)},
           {product(16, 4096), product(16, 512), product(16, 2056), product(16, 2048, 3072)});
+    // What is learned later counts as well, also for those that were asked for before.
+    const std::shared_ptr<PriceDatabase> database = std::make_shared<PriceDatabase>();
+    RecordedPrices learning(database, "M", Precision::tf32);
+    const Graph wide = product(16, 2048).graph(), narrow = product(16, 1024).graph();
+    CHECK(plan(narrow, learning).cost == plan(narrow, nothing).cost);
+    const WholeGraph view(wide);
+    const Call call = call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call;
+    database->set("M", text_of(call), price);
+    learning.learn(call, price);
+    CHECK(plan(narrow, learning).cost == cost_of(price));
     // As deep as it is wide: the depth stays what it is.
     check(product(16, 1024, 512), {product(16, 512, 512)}, {product(16, 512, 1024)});
     check(product(64, 512, 16), {product(16, 512, 16)}, {product(16, 512, 64)});

@@ -270,6 +270,19 @@ TEST_CASE("what cannot be run inside a branch is named") {
     CHECK(obstacle_to(model) == "Relu inside: operator that the model defines itself");
     CHECK(make_body(model, node, {})->obstacle() == "Relu inside: operator that the model defines itself");
   }
+  SECTION("nodes that are such constants") {
+    first.set_op_type("Constant");
+    first.clear_input();
+    onnx::AttributeProto& value = add_attribute(first, "value_string", onnx::AttributeProto::STRING);
+    CHECK(obstacle_to(model) == "a constant of string inside");
+    value.set_name("sparse_value");
+    CHECK(obstacle_to(model) == "a sparse constant inside");
+    value.set_name("value");
+    value.mutable_t()->set_data_type(onnx::TensorProto::COMPLEX64);
+    CHECK(obstacle_to(model) == "a constant of complex64 inside");
+    value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+    CHECK(obstacle_to(model).empty());
+  }
   SECTION("constants of kinds that we do not model") {
     branch(node, true).add_initializer()->set_data_type(onnx::TensorProto::STRING);
     CHECK(obstacle_to(model) == "a constant of string inside");

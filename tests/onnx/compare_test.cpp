@@ -265,6 +265,34 @@ TEST_CASE("what no run has shown, because another branch was taken, has to stand
   }
 }
 
+TEST_CASE("a rounding error that turns a condition over is not what regions are refused for") {
+  auto model = subgraph_model();
+  auto& graph = *model.mutable_graph();
+  add_floats(graph, "a", {1}, {1.1F});
+  add_floats(graph, "b", {1}, {0.2F});
+  add_floats(graph, "c", {1}, {0.3F});
+  add_floats(graph, "threshold", {1}, {1.6F});  // between the two ways to add
+  add_node(graph, "Add", {"a", "b"}, {"two"});
+  add_node(graph, "Add", {"two", "c"}, {"three"});
+  add_node(graph, "Greater", {"three", "threshold"}, {"decided"});
+  auto& choice = *std::find_if(graph.mutable_node()->begin(), graph.mutable_node()->end(),
+                               [](const auto& node) { return node.op_type() == "If"; });
+  choice.set_input(0, "decided");
+  choice.mutable_attribute(1)->mutable_g()->mutable_node(0)->set_op_type("Div");
+  const auto added = [&](const std::string& first) {
+    return check_edit(model, [&](GraphEdit& edit) {
+      add_node(edit, "Add", {"b", first}, "other");
+      set_operand(edit, "three", 0, "a");
+      set_operand(edit, "three", 1, "other");
+    });
+  };
+  const auto right = added("c");
+  INFO(right.reason);
+  CHECK(right.passed);
+  CHECK(right.scope == Scope::regions);
+  CHECK(!added("b").passed);
+}
+
 TEST_CASE("indices stay within what they select from") {
   auto model = plain_model({1}, {2, 3});
   auto& graph = *model.mutable_graph();
