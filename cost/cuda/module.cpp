@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "cost/cuda/candidates.h"
@@ -73,9 +72,7 @@ class CudaAccelerator : public Accelerator {
   }
   std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
   std::vector<std::string> ways(const Call& call, std::size_t most) override {
-    std::vector<Lowering> all = lowerings(call);
-    libraries_.expect({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()))});
-    Candidates candidates(libraries_, std::move(all), {});
+    Candidates candidates(libraries_, lowerings(call), {});
     std::vector<std::string> choices;
     while (choices.size() < most) {
       const std::optional<PreparedCall> next = candidates.next();
