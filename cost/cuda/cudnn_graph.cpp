@@ -30,12 +30,18 @@ std::vector<std::size_t> memory_order(std::size_t rank, bool is_channels_last) {
   return order;
 }
 
-/// cuDNN tells layouts by strides, so those of axes of 1, which mean nothing, must be as in a dense tensor of the layout.
+/// cuDNN tells layouts by strides, so those of axes of 1, which mean nothing, must be as in a dense tensor of the layout. By the
+/// distance between places, an axis of 1 or not, it tells whether channels may be written sixteen bytes at once: where other
+/// channels lie in between, it is that of the first axis that has more than one place.
 Strides told_strides(const Extents& extents, Strides strides, bool is_channels_last) {
+  const std::vector<std::size_t> order = memory_order(extents.size(), is_channels_last);
   std::int64_t next = 1;
-  for (const std::size_t axis : memory_order(extents.size(), is_channels_last)) {
+  for (const std::size_t axis : order) {
     if (extents[axis] == 1) strides[axis] = next;
     next = strides[axis] * extents[axis];
+    if (!is_channels_last || axis != 1) continue;
+    const auto place = std::find_if(order.begin() + 1, order.end(), [&](std::size_t one) { return extents[one] > 1; });
+    if (place != order.end()) next = std::max(next, strides[*place]);
   }
   return strides;
 }

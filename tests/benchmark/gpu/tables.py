@@ -166,9 +166,14 @@ def ranking_table(folder):
 
 
 def tests_text(text):
-    """What Catch2 counted, and how many configurations of each kind."""
-    lines = re.findall(r"^\s*(.*: \d+ configurations checked.*)$", text, re.MULTILINE)
-    lines += re.findall(r"^(?:test cases|assertions|All tests passed|=+ ERROR SUMMARY|exit).*$", text, re.MULTILINE)
+    """How many configurations of each kind, of all processes together, and what Catch2 counted in each."""
+    checked = {}
+    for kind, configurations, ways in re.findall(r"^\s*(.*): (\d+) configurations checked(?:, in (\d+) ways)?$", text, re.MULTILINE):
+        before = checked.get(kind, (0, 0))
+        checked[kind] = (before[0] + int(configurations), before[1] + int(ways or 0))
+    lines = [f"{kind}: {configurations} configurations checked" + (f", in {ways} ways" if ways else "")
+             for kind, (configurations, ways) in checked.items()]
+    lines += re.findall(r"^(?:test cases|assertions|All tests passed|=+ ERROR SUMMARY|exit|seeds from).*$", text, re.MULTILINE)
     return "".join(f"- {line.strip()}\n" for line in lines)
 
 

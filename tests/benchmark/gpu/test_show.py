@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import ranking  # noqa: E402
+import steps  # noqa: E402
 import tables  # noqa: E402
 
 # Every program is this one: it notes how it was called, and makes up what it is asked for.
@@ -252,8 +253,8 @@ def test_what_is_not_built_is_told_before_anything_runs(step, piece, build, tmp_
 
 
 def test_tables(build, tmp_path):
-    steps = ("networks=60", "ranking=60", "repeat=30", "tests=30")
-    code, said, calls = show(tmp_path, build, tmp_path / "results", *steps, "--networks", "small_convnet,resnet50",
+    budgets = ("networks=60", "ranking=60", "repeat=30", "tests=30")
+    code, said, calls = show(tmp_path, build, tmp_path / "results", *budgets, "--networks", "small_convnet,resnet50",
                              "--commit", "abc")
     assert code == 0, said
     assert sum("--compare" in call for call in calls) == 1 and names(calls).count("cost_repeat") == 4
@@ -266,7 +267,10 @@ def test_tables(build, tmp_path):
     assert "| resnet50 | conv relu | ours | 3 | 27.0 | 60.0 | 60 % |\n| resnet50 | conv relu | libraries | 1 |" in text
     assert "| resnet50 | 12 | 1.2 |" in text and "24 kernels in 2 seconds, 0.10 each" in text
     assert "| together |  |  |  |  | 2 of 3, 66.7 % |  |  |  | 2 of 3, 66.7 % |" in text
-    assert "median 0.50 %" in text and "- convolutions: 200 configurations checked, in 420 ways" in text
+    processes = min(8, steps.AT_ONCE)
+    assert "median 0.50 %" in text
+    assert f"- convolutions: {200 * processes} configurations checked, in {420 * processes} ways" in text
+    assert f"- seeds from {100_000 * (processes - 1)}: exit 0" in text
     for line in text.splitlines():  # every row as wide as its table
         assert not line.startswith("|") or line.endswith("|"), line
 
