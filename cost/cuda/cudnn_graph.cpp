@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "cost/cuda/matmul_shape.h"
 
@@ -30,20 +31,29 @@ std::vector<std::size_t> memory_order(std::size_t rank, bool is_channels_last) {
   return order;
 }
 
-/// cuDNN tells layouts by strides, so those of axes of 1, which mean nothing, must be as in a dense tensor of the layout. By the
-/// distance between places, an axis of 1 or not, it tells whether channels may be written sixteen bytes at once: where other
-/// channels lie in between, it is that of the first axis that has more than one place.
+/// cuDNN tells layouts by strides, so those of axes of 1, which mean nothing, must be as in a dense tensor of the layout.
 Strides told_strides(const Extents& extents, Strides strides, bool is_channels_last) {
-  const std::vector<std::size_t> order = memory_order(extents.size(), is_channels_last);
   std::int64_t next = 1;
-  for (const std::size_t axis : order) {
+  for (const std::size_t axis : memory_order(extents.size(), is_channels_last)) {
     if (extents[axis] == 1) strides[axis] = next;
     next = strides[axis] * extents[axis];
-    if (!is_channels_last || axis != 1) continue;
-    const auto place = std::find_if(order.begin() + 1, order.end(), [&](std::size_t one) { return extents[one] > 1; });
-    if (place != order.end()) next = std::max(next, strides[*place]);
   }
   return strides;
+}
+
+/// Engines take as many bytes at once, sixteen at most, as what lies side by side can be divided into, whatever the distance to
+/// the next that lies so: where other things lie in between, it may begin elsewhere.
+bool may_be_cut_elsewhere(const Extents& extents, const Strides& strides, std::int64_t element_bytes) {
+  const auto taken_at_once = [&](std::int64_t elements) {
+    return std::gcd(elements * element_bytes, std::int64_t{16});
+  };
+  std::int64_t side_by_side = 1;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    if (strides[axis] == 1) side_by_side = std::max(side_by_side, extents[axis]);
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    if (extents[axis] > 1 && strides[axis] != 1 && taken_at_once(strides[axis]) < taken_at_once(side_by_side))
+      return true;
+  return false;
 }
 
 Strides dense_strides(const Extents& extents, bool is_channels_last) {
@@ -125,6 +135,8 @@ bool CudnnGraph::takes_nothing_added(const ConvolutionLaunch& launch) {
 }
 
 std::int64_t CudnnGraph::add_tensor(const LaunchTensor& given, const Shaped& shaped) {
+  if (may_be_cut_elsewhere(shaped.extents, shaped.strides, static_cast<std::int64_t>(size_of(given.element))))
+    throw EnvironmentError("cuDNN: an operand with gaps that are not as wide as its engines want");
   const auto id = static_cast<std::int64_t>(tensors_.size() + 1);
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type_of(given.element))
@@ -299,6 +311,10 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, co
 
 CudnnGraph::CudnnGraph(cudnnHandle_t handle, const MatmulLaunch& launch, const Alignments& alignments)
     : alignments_(&alignments) {
+  // Taken for a mere relu: its limits, and what is left below, are forgotten.
+  for (const Pointwise& step : launch.epilogue)
+    if (step.mode == Pointwise::Mode::clip || step.mode == Pointwise::Mode::leaky_relu)
+      throw EnvironmentError("cuDNN: a product with limits behind it");
   const MatmulShape shape = shape_of(launch);
   if (launch.a.element == ElementType::float64) compute_ = CUDNN_DATA_DOUBLE;
   is_tf32_ = launch.is_tf32 && launch.a.element == ElementType::float32;

@@ -60,24 +60,29 @@ struct CallBuilder {
 
 /// One activation or none.
 std::uint32_t activated(CallBuilder& builder, Random& random, std::uint32_t value) {
-  switch (random.below(8)) {
-    case 0:
-    case 1: return builder.step(op::Relu{}, {value});
-    case 2: return builder.step(op::Sigmoid{}, {value});
-    case 3: return builder.step(op::Gelu{}, {value});
-    case 4: {
-      op::Gelu gelu;
-      gelu.tanh = true;
-      return builder.step(gelu, {value});
-    }
-    case 5: {
-      op::Clip clip;
-      clip.low = 0;
-      clip.high = 6;
-      return builder.step(clip, {value});
-    }
-    default: return value;
-  }
+  const auto gelu = [](bool tanh) {
+    op::Gelu made;
+    made.tanh = tanh;
+    return made;
+  };
+  const auto clip = [](double low, double high) {
+    op::Clip made;
+    made.low = low;
+    made.high = high;
+    return made;
+  };
+  op::LeakyRelu leaky;
+  leaky.alpha = 0.25;
+  const std::vector<Operator> functions{op::Relu{}, op::Relu{}, op::Sigmoid{}, gelu(false),      gelu(true),
+                                        clip(0, 6), leaky,      op::Tanh{},    clip(-0.5, 0.25), op::Erf{}};
+  return random.chance(0.25) ? value : builder.step(random.pick(functions), {value});
+}
+
+/// With something else; in most cases added.
+std::uint32_t joined(CallBuilder& builder, Random& random, std::uint32_t value, std::uint32_t other) {
+  const Operator how =
+      random.chance(0.6) ? op::Add{} : random.pick(std::vector<Operator>{op::Sub{}, op::Mul{}, op::Max{}, op::Min{}});
+  return builder.step(how, random.chance(0.7) ? std::vector{value, other} : std::vector{other, value});
 }
 
 Call random_convolution(Random& random, Precision precision) {
@@ -122,7 +127,7 @@ Call random_convolution(Random& random, Precision precision) {
   Strides written = y_strides;
   if (layout == Layout::channels_first && y[0] > 1 && random.chance(0.3)) written[0] += 2 * written[1];
   std::uint32_t value = builder.step(conv, operands);
-  if (has_residual) value = builder.step(op::Add{}, {value, residual});
+  if (has_residual) value = joined(builder, random, value, residual);
   value = activated(builder, random, value);
   return builder.finish(value, y, written);
 }
@@ -139,9 +144,12 @@ Call random_matmul(Random& random, Precision precision) {
     extents.push_back(width);
     return extents;
   };
-  const auto lying = [&](const Extents& extents) {  // either way round, perhaps with the rows outside the last batch
-    Strides strides = strides_of(extents);
+  const auto lying = [&](const Extents& extents) {  // either way round, perhaps as a part of something wider
     const std::size_t rank = extents.size();
+    Extents whole = extents;
+    if (random.chance(0.2)) whole[rank - 1] += random.pick(std::vector<std::int64_t>{1, 4, 16});
+    Strides strides = strides_of(whole);
+    if (whole != extents) return strides;
     if (random.chance(0.3)) {
       strides[rank - 2] = 1;
       strides[rank - 1] = extents[rank - 2];
@@ -159,9 +167,9 @@ Call random_matmul(Random& random, Precision precision) {
   std::uint32_t value = builder.step(op::MatMul{}, {left, right});
   const bool is_residual_last = random.chance(0.3);
   if (bias) value = builder.step(op::Add{}, {value, *bias});
-  if (residual && !is_residual_last) value = builder.step(op::Add{}, {value, *residual});
+  if (residual && !is_residual_last) value = joined(builder, random, value, *residual);
   value = activated(builder, random, value);
-  if (residual && is_residual_last) value = builder.step(op::Add{}, {*residual, value});
+  if (residual && is_residual_last) value = joined(builder, random, value, *residual);
   return builder.finish(value, y, strides_of(y));
 }
 
@@ -412,6 +420,8 @@ void check_calls(const char* name, Call (*make)(Random&, Precision), std::size_t
   WARN(name << ": " << done << " configurations checked, in " << ways << " ways");
 }
 
+constexpr std::size_t all_ways = 1000;
+
 constexpr std::pair<const char*, RandomCall (*)(Random&)> own_kinds[] = {
     {"element-wise", random_element_wise},
     {"rows", random_rows},
@@ -448,6 +458,12 @@ TEST_CASE("convolutions on the GPU compute what they mean") {
   check_calls("convolutions", random_convolution, 2, false, {200, 22});
 }
 TEST_CASE("products on the GPU compute what they mean") { check_calls("products", random_matmul, 3, false, {200, 22}); }
+TEST_CASE("convolutions on the GPU compute the same in all ways") {
+  check_calls("convolutions in all ways", random_convolution, all_ways, false, {30, 15, 5});
+}
+TEST_CASE("products on the GPU compute the same in all ways") {
+  check_calls("products in all ways", random_matmul, all_ways, false, {30, 15, 5});
+}
 TEST_CASE("kernels of our own on the GPU compute what they mean") {
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {300, 8});
 }

@@ -359,7 +359,7 @@ def tests(place, clock):
     file = place.results / "tests.txt"
     if file.exists():
         return
-    usual, always = 100, 40  # seconds: with a patience of one, and those that are not up to it
+    usual, always = 130, 40  # seconds: with a patience of one, and those that are not up to it
     patience = max(0.1, (clock.left() - always) / usual)
     apart = 100_000  # seeds of one process from those of the next
 
