@@ -100,7 +100,7 @@ class Accelerator {
   virtual double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) = 0;
   /// All ways that there are, each looked at briefly, in no order of merit: for people who want to see what there is.
   virtual std::vector<Measurement> measure_all(const Call& call) { return {measure(call)}; }
-  /// Choices that can be run, the most promising first, at most so many; none of them is measured.
+  /// Choices that can be run and compute the same, the most promising first, at most so many; none of them is measured.
   virtual std::vector<std::string> ways(const Call& call, std::size_t most) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   virtual DeviceState state() const = 0;

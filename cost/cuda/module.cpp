@@ -71,16 +71,7 @@ class CudaAccelerator : public Accelerator {
     return tuner().time_choice(call, choice, surroundings);
   }
   std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
-  std::vector<std::string> ways(const Call& call, std::size_t most) override {
-    Candidates candidates(libraries_, lowerings(call), {});
-    std::vector<std::string> choices;
-    while (choices.size() < most) {
-      const std::optional<PreparedCall> next = candidates.next();
-      if (!next) break;
-      choices.push_back(next->choice);
-    }
-    return choices;
-  }
+  std::vector<std::string> ways(const Call& call, std::size_t most) override { return tuner().ways(call, most); }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
     libraries_.expect_nothing();  // what the program needs is compiled first
     return std::make_unique<Program>(

@@ -79,13 +79,45 @@ std::vector<Tuner::Candidate> Tuner::candidates_of(Ways& ways) {
   return list;
 }
 
-void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double seconds) {
+void Tuner::set_up(const Call& call, const std::vector<Candidate>& candidates) {
   std::size_t scratch = 0, workspace = 0;
   for (const Candidate& candidate : candidates) {
     scratch = std::max(scratch, candidate.call.scratch_bytes);
     workspace = std::max(workspace, candidate.call.workspace_bytes());
   }
   bench_.set_up(call, scratch, workspace);
+}
+
+/// Runs it once, and finds which of those before it compute the same.
+void Tuner::compare(Candidate& candidate, double allowed, std::size_t& groups) {
+  bench_.run(candidate.call);
+  if (!bench_.is_complete()) throw EnvironmentError("it does not write all of its results");
+  for (candidate.group = 0; candidate.group < groups; ++candidate.group)
+    if (bench_.distance(candidate.group) <= allowed) return;
+  if (bench_.keep() != groups) throw EnvironmentError("no two agree");
+  ++groups;
+}
+
+/// Most of them are right; the earliest group counts where that does not decide. Kernels of ours that differ in how they cut the
+/// work are wrong together, if they are: where libraries have results, these decide. Whether all compute the same.
+bool Tuner::tell_wrong_ones(std::vector<Candidate>& candidates) {
+  std::map<std::size_t, std::size_t> members;
+  for (const Candidate& candidate : candidates)
+    if (candidate.trouble.empty()) members[candidate.group] += candidate.call.is_own ? 1 : candidates.size();
+  std::size_t right = 0, most = 0;
+  for (const auto& [group, count] : members) {
+    if (count <= most) continue;
+    most = count;
+    right = group;
+  }
+  for (Candidate& candidate : candidates)
+    if (candidate.trouble.empty() && candidate.group != right)
+      candidate.trouble = "its result is not what the others compute";
+  return members.size() <= 1;
+}
+
+void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double seconds) {
+  set_up(call, candidates);
   bench_.wake();
   const double allowed = tolerance(call);
   const auto begin = std::chrono::steady_clock::now();
@@ -97,16 +129,7 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
       continue;
     }
     try {
-      bench_.run(candidate.call);
-      if (!bench_.is_complete()) throw EnvironmentError("it does not write all of its results");
-      candidate.group = groups;
-      for (std::size_t group = 0; group < groups && candidate.group == groups; ++group)
-        if (bench_.distance(group) <= allowed) candidate.group = group;
-      if (candidate.group == groups) {
-        const std::size_t kept = bench_.keep();
-        if (kept != groups) throw EnvironmentError("no two agree");
-        ++groups;
-      }
+      compare(candidate, allowed, groups);
       const double estimate = bench_.estimate(candidate.call);
       if (best > 0 && estimate > 4 * best + 30) throw EnvironmentError("far slower than others");
       candidate.microseconds =
@@ -116,20 +139,35 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
       candidate.trouble = error.what();
     }
   }
-  // Most of them are right; the earliest group counts where that does not decide. Kernels of ours that differ in how they cut
-  // the work are wrong together, if they are: where libraries have results, these decide.
-  std::map<std::size_t, std::size_t> members;
-  for (const Candidate& candidate : candidates)
-    if (candidate.microseconds > 0) members[candidate.group] += candidate.call.is_own ? 1 : candidates.size();
-  std::size_t right = 0, most = 0;
-  for (const auto& [group, count] : members) {
-    if (count <= most) continue;
-    most = count;
-    right = group;
+  tell_wrong_ones(candidates);
+}
+
+std::vector<std::string> Tuner::ways(const Call& call, std::size_t most) {
+  constexpr std::size_t fewest = 3;  // one that is wrong is told by two
+  std::vector<Candidate> tried;
+  Candidates candidates(libraries_, lowerings(call), {});
+  for (std::size_t wanted = std::max(most, fewest);; wanted *= 2) {
+    while (tried.size() < wanted) {
+      std::optional<PreparedCall> next = candidates.next();
+      if (!next) break;
+      tried.push_back({std::move(*next), 0, 0, ""});
+    }
+    set_up(call, tried);
+    std::size_t groups = 0;
+    for (Candidate& candidate : tried) {
+      try {
+        candidate.trouble.clear();
+        compare(candidate, tolerance(call), groups);
+      } catch (const EnvironmentError& error) {
+        candidate.trouble = error.what();
+      }
+    }
+    if (tell_wrong_ones(tried) || tried.size() < wanted) break;
   }
-  for (Candidate& candidate : candidates)
-    if (candidate.microseconds > 0 && candidate.group != right)
-      candidate.trouble = "its result is not what the others compute";
+  std::vector<std::string> choices;
+  for (const Candidate& candidate : tried)
+    if (candidate.trouble.empty() && choices.size() < most) choices.push_back(candidate.call.choice);
+  return choices;
 }
 
 Measurement Tuner::measure_carefully(const Candidate& candidate, const Surroundings& surroundings) {

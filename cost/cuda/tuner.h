@@ -29,6 +29,8 @@ class Tuner {
   Measurement measure(const Call& call, const Alignments& alignments);
   Measurement measure_choice(const Call& call, const std::string& choice);
   double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings);
+  /// Ways that compute the same, the most promising first, at most so many; not measured.
+  std::vector<std::string> ways(const Call& call, std::size_t most);
   /// Every way that was tried, in the order in which it was: first looks, at all of them, however long that takes.
   std::vector<Measurement> measure_all(const Call& call);
 
@@ -43,6 +45,9 @@ class Tuner {
   static std::vector<Candidate> candidates_of(Ways& ways);
   /// Ready to be measured.
   Candidate candidate_of(const Call& call, const std::string& choice);
+  void set_up(const Call& call, const std::vector<Candidate>& candidates);
+  void compare(Candidate& candidate, double allowed, std::size_t& groups);
+  static bool tell_wrong_ones(std::vector<Candidate>& candidates);
   void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
   Measurement measure_carefully(const Candidate& candidate, const Surroundings& surroundings);
   /// The one that costs the least in a network, with all figures.
