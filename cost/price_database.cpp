@@ -166,7 +166,10 @@ void PriceDatabase::set(const std::string& machine, const std::string& call, Rec
 
 void PriceDatabase::merge(const PriceDatabase& other) {
   for (const auto& [machine, prices] : other.prices_)
-    for (const auto& [call, price] : prices) set(machine, call, price);
+    for (const auto& [call, price] : prices) {
+      const RecordedPrice* const known = find(machine, call);
+      if (known == nullptr || !known->is_complete() || price.is_complete()) set(machine, call, price);
+    }
 }
 
 std::vector<std::string> PriceDatabase::machines() const {

@@ -42,7 +42,7 @@ class PriceDatabase {
   /// Null if it is not there.
   const RecordedPrice* find(const std::string& machine, const std::string& call) const;
   void set(const std::string& machine, const std::string& call, RecordedPrice price);
-  /// Takes everything; where both have a price, the other's counts.
+  /// Takes everything; where both have a price, the other's counts, unless figures would be lost.
   void merge(const PriceDatabase& other);
 
   std::vector<std::string> machines() const;

@@ -143,7 +143,7 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
 }
 
 std::vector<std::string> Tuner::ways(const Call& call, std::size_t most) {
-  constexpr std::size_t fewest = 3;  // one that is wrong is told by two
+  constexpr std::size_t fewest = 3;  // where these do not agree, the others are asked
   std::vector<Candidate> tried;
   Candidates candidates(libraries_, lowerings(call), {});
   for (std::size_t wanted = std::max(most, fewest);; wanted *= 2) {

@@ -107,6 +107,8 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(followed(std::move(pa
     if (descriptor_ < 0 && error != EEXIST) fail("write", error);
   }
   if (descriptor_ < 0) fail("write", EEXIST);
+  // What replaces a file is for those whom the file was for. Some file systems know no such thing.
+  if (existed_) (void)::fchmod(descriptor_, status.st_mode & 0777);
 }
 
 AtomicFile::~AtomicFile() {

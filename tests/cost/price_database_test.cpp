@@ -95,6 +95,17 @@ TEST_CASE("of two databases the second counts where both have a price") {
   CHECK(first.find("N", "b")->nanoseconds == 4);
 }
 
+TEST_CASE("a price with fewer figures does not take the place of one that has all") {
+  PriceDatabase whole, part;
+  whole.set("M", "a", {5, 0, true, "way", 5, 5, 5});
+  part.set("M", "a", {9, 0, true, "way"});
+  PriceDatabase merged = whole;
+  merged.merge(part);
+  CHECK(merged.find("M", "a")->nanoseconds == 5);
+  part.merge(whole);
+  CHECK(part.find("M", "a")->nanoseconds == 5);
+}
+
 TEST_CASE("what is no file of prices is refused, with the line") {
   CHECK(refusal("") == "p:0: the file is empty");
   CHECK(refusal("prices\n") == "p:1: a file of prices begins with 'taso prices 4'");

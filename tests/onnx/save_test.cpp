@@ -257,6 +257,19 @@ TEST_CASE("a new file has the mode that the user's mask gives") {
   CHECK((status.st_mode & 0777) == 0640);
 }
 
+TEST_CASE("what replaces a file is for those whom the file was for") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "out.onnx";
+  for (const mode_t mode : {0600, 0664, 0444}) {
+    write_file(path, "old");
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    Model(small_model(), {}).save(path);
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == mode);
+  }
+}
+
 TEST_CASE("a model of 3 GB goes through with little memory") {
   constexpr std::uint64_t count = 12;
   constexpr std::uint64_t bytes = std::uint64_t{256} << 20;

@@ -115,7 +115,7 @@ def report(name, models):
         offs, times = ranking.offs(), [one.took for one in ranking.variants]
         share = f" ({100 * ranking.right / ranking.differing:.1f} %)" if ranking.differing else ""
         print(f"{name}, {how}: {len(times)} variants from {min(times):.1f} to {max(times):.1f} us, predictions "
-              f"{100 * offs[0]:+.1f} to {100 * offs[-1]:+.1f} % off, median {100 * offs[len(offs) // 2]:+.1f} %, loads of one "
+              f"{100 * offs[0]:+.1f} to {100 * offs[-1]:+.1f} % off, median {100 * statistics.median(offs):+.1f} %, loads of one "
               f"{100 * ranking.load_deviation:.2f} % apart; "
               f"{ranking.differing} of {ranking.pairs} pairs differ, {ranking.right} of them ranked right{share}")
         for _, a, b in sorted(ranking.wrong, key=lambda one: -one[0])[:5]:

@@ -2,6 +2,7 @@
 import json
 import math
 import re
+import statistics
 
 import ranking as ranks
 
@@ -66,7 +67,7 @@ def prediction_table(found):
     for how, found_off in offs.items():
         far = sorted(map(abs, found_off))
         near = sum(one <= 0.1 for one in far)
-        text += f"\nWithin 10 %, {how}: {near} of {len(far)}, median {100 * far[len(far) // 2]:.1f} % off."
+        text += f"\nWithin 10 %, {how}: {near} of {len(far)}, median {100 * statistics.median(far):.1f} % off."
     return text + "\n"
 
 
@@ -157,7 +158,7 @@ def ranking_table(folder):
             sum_of[1] += found.right
             took = [one.took for one in found.variants]
             offs = found.offs()
-            row += [f"{min(took):.0f} to {max(took):.0f}", f"{100 * offs[len(offs) // 2]:+.1f} %",
+            row += [f"{min(took):.0f} to {max(took):.0f}", f"{100 * statistics.median(offs):+.1f} %",
                     f"{100 * found.load_deviation:.2f} %", part(found.right, found.differing)]
         rows.append(row)
     rows.append(["together", "", *(cell for differing, right in sums for cell in ("", "", "", part(right, differing)))])
