@@ -26,9 +26,6 @@ namespace {
 using std::filesystem::path;
 using Level = Console::Level;
 
-/// Trouble that would only show after the work: better now. Leaves nothing behind.
-void check_writable(const path& file) { const AtomicFile trial(file); }
-
 void remove_metadata(Model& model, const std::string& key) {
   auto& entries = *model.mutable_proto().mutable_metadata_props();
   for (int i = entries.size(); i-- > 0;)
@@ -285,6 +282,9 @@ class Optimiser {
 }  // namespace
 
 Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu) {
+  // Whatever else goes wrong is told to the log.
+  if (options.console.log_file)
+    check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
   if (options.pricing.file && !options.pricing.on_gpu) require_prices(*options.pricing.file);
   if (!options.dry_run) check_writable(options.output);
   if (options.report) check_writable(*options.report);

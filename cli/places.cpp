@@ -1,5 +1,6 @@
 #include "cli/places.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/ending.h"
+#include "ops/error.h"
 #include "ops/onnx/atomic_file.h"
 #include "ops/onnx/external_data.h"
 #include "ops/onnx/model_tensors.h"
@@ -15,6 +17,29 @@
 namespace taso {
 
 using std::filesystem::path;
+
+namespace {
+
+/// Those that the model names; they need not be there.
+std::vector<path> weight_files_of(Model& model) {
+  std::unordered_set<std::string> locations;
+  for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
+    if (!is_external(tensor)) return;
+    for (const auto& entry : tensor.external_data())
+      if (entry.key() == "location") locations.insert(entry.value());
+  });
+  std::vector<path> files;
+  for (const auto& location : locations) files.push_back(model.folder() / location);
+  return files;
+}
+
+void check_is_apart(const path& weights, const std::vector<Place>& written) {
+  for (const Place& place : written)
+    if (is_same_file(place.file, weights))
+      throw UsageError(fmt::format("{} holds the weights of the input", on_one_line(place.file.string())));
+}
+
+}  // namespace
 
 bool is_same_file(const path& a, const path& b) {
   std::error_code error;
@@ -60,17 +85,12 @@ void check_places(const OptOptions& options) {
 }
 
 void check_weights_are_kept(const OptOptions& options, Model& model) {
-  std::unordered_set<std::string> locations;
-  for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
-    if (!is_external(tensor)) return;
-    for (const auto& entry : tensor.external_data())
-      if (entry.key() == "location") locations.insert(entry.value());
-  });
-  for (const auto& location : locations) {
-    const path file = model.folder() / location;
-    for (const auto& other : {options.report, options.console.log_file})
-      if (other && is_same_file(*other, file))
-        throw UsageError(fmt::format("{} holds the weights of the input", other->string()));
+  std::vector<Place> written;
+  if (options.report) written.push_back({"the report", *options.report});
+  if (options.console.log_file) written.push_back({"the log", *options.console.log_file});
+  if (options.pricing.file) written.push_back({"the file of --prices", *options.pricing.file});
+  for (const path& file : weight_files_of(model)) {
+    check_is_apart(file, written);
     if (options.dry_run) continue;
     if (is_same_file(options.output, file))
       throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
@@ -83,5 +103,24 @@ void check_weights_are_kept(const OptOptions& options, Model& model) {
           fmt::format("{} holds the weights of the input; --force replaces it", data_file_of(options.output).string()));
   }
 }
+
+void check_weights_are_kept(const std::vector<path>& models, const std::vector<Place>& written) {
+  // Weights are there already: where nothing is, no model needs to be read for this.
+  const bool may_replace = std::any_of(written.begin(), written.end(), [](const Place& place) {
+    std::error_code error;
+    return std::filesystem::exists(place.file, error);
+  });
+  if (!may_replace) return;
+  for (const path& name : models) {
+    try {
+      Model model = Model::load(name);
+      for (const path& file : weight_files_of(model)) check_is_apart(file, written);
+    } catch (const InputError&) {
+      continue;
+    }
+  }
+}
+
+void check_writable(const path& file) { const AtomicFile trial(file); }
 
 }  // namespace taso

@@ -32,5 +32,11 @@ void check_apart(const std::vector<Place>& read, const std::vector<Place>& writt
 void check_places(const OptOptions& options);
 /// The weights beside the model are input as well. Throws UsageError.
 void check_weights_are_kept(const OptOptions& options, Model& model);
+/// The same for what several models have beside them. Looks into the models, before anything is written, be it a line of the
+/// log; one that cannot be read is passed over, for whoever loads it says why. Throws UsageError.
+void check_weights_are_kept(const std::vector<std::filesystem::path>& models, const std::vector<Place>& written);
+
+/// Trouble that would only show after the work: better now. Leaves nothing behind. Throws EnvironmentError.
+void check_writable(const std::filesystem::path& file);
 
 }  // namespace taso

@@ -117,6 +117,7 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
 }  // namespace
 
 Ending bench(const BenchSettings& settings, Console& console) {
+  check_weights_are_kept(settings.models, written_places(settings));
   std::unique_ptr<Accelerator> gpu;
   std::string trouble;
   if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = open_accelerator(trouble);

@@ -9,7 +9,6 @@
 #include "cli/command_line.h"
 #include "cli/ending.h"
 #include "cli/option_values.h"
-#include "cli/places.h"
 
 namespace taso {
 namespace {
@@ -131,17 +130,22 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   if (settings.record && settings.models.empty()) throw UsageError("--record: no model is given");
   if (settings.record && settings.device == BenchSettings::Device::cpu)
     throw UsageError("--record: prices are measured on a GPU, not on the CPU");
-  std::vector<Place> read, written;
+  std::vector<Place> read;
   for (const auto& model : settings.models) read.push_back({"the model", model});
   if (settings.imported) read.push_back({"the file of --import", *settings.imported});
+  check_apart(read, written_places(settings));
+}
+
+}  // namespace
+
+std::vector<Place> written_places(const BenchSettings& settings) {
+  std::vector<Place> written;
   if (settings.exported) written.push_back({"the file of --export", *settings.exported});
   if (settings.json) written.push_back({"the figures", *settings.json});
   if (settings.console.log_file) written.push_back({"the log", *settings.console.log_file});
   if (settings.prices) written.push_back({"the file of --prices", *settings.prices});
-  check_apart(read, written);
+  return written;
 }
-
-}  // namespace
 
 BenchCommand parse_bench_command(int argc, const char* const* argv) {
   BenchCommand command;

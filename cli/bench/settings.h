@@ -9,6 +9,7 @@
 
 #include "cli/console.h"
 #include "cli/input_shape.h"
+#include "cli/places.h"
 #include "cost/precision.h"
 
 namespace taso {
@@ -41,6 +42,9 @@ struct BenchSettings {
   std::optional<std::filesystem::path> prices, exported, imported, json;
   Console::Options console;
 };
+
+/// Every file that a run may write.
+std::vector<Place> written_places(const BenchSettings& settings);
 
 struct BenchCommand {
   enum class Kind { bench, help, version };

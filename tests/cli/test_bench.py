@@ -11,7 +11,8 @@ import time
 import pytest
 from onnx import TensorProto, helper
 
-from opt_models import floats, model_of, run, save, with_batch_norm, with_identity, with_nothing_to_do
+from opt_models import (floats, model_of, run, save, with_batch_norm, with_external_weight, with_identity,
+                        with_nothing_to_do)
 
 PRICES = "taso prices 4\nmachine {}\n1234.5/1200.0/1100.0/1900.0\t0.5\tfused: engine 3\tconvolution tf32: x\n"
 
@@ -208,6 +209,23 @@ def test_usage(taso_bench, tmp_path, home):
         assert "(taso-bench --help lists the options)" in done.err
     assert run(taso_bench, "--help").code == 0
     assert run(taso_bench, "--version").out.startswith("taso-bench ")
+
+
+@pytest.mark.parametrize("flag", ["--json", "--export", "--log-file", "--prices"])
+def test_weights_beside_a_model_are_kept(flag, taso_bench, tmp_path, home):
+    good = save(with_nothing_to_do(), tmp_path / "good.onnx")
+    bad = save(b"no model", tmp_path / "bad.onnx")
+    model, weights = save(with_external_weight(tmp_path), tmp_path / "model.onnx"), tmp_path / "weights.bin"
+    before = weights.read_bytes()
+    os.symlink(weights, tmp_path / "link")
+    for models in ((model,), (good, model), (bad, model), (model, tmp_path / "missing.onnx")):
+        for place in (weights, tmp_path / "link"):
+            done = run(taso_bench, "--device", "cpu", *models, flag, place, **home)
+            assert done.code == 2 and f"{place} holds the weights of the input" in done.err, (models, done)
+            assert weights.read_bytes() == before, models
+    # What is there already and no weights may be replaced.
+    (tmp_path / "figures.json").write_text("of old")
+    assert run(taso_bench, "--device", "cpu", model, "--json", tmp_path / "figures.json", **home).code == 0
 
 
 def test_what_cannot_be_run_is_named(taso_bench, tmp_path, home):

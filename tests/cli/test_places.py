@@ -78,6 +78,9 @@ def test_weights_of_the_input_are_input(taso_opt, tmp_path):
     assert run(taso_opt, model, "-o", tmp_path / "other.onnx.data", "--force").code == 2
     assert run(taso_opt, model, "--dry-run", "--report", tmp_path / "other.onnx.data").code == 2
     assert run(taso_opt, model, "--dry-run", "--log-file", tmp_path / "other.onnx.data").code == 2
+    assert run(taso_opt, model, "--dry-run", "--prices", tmp_path / "other.onnx.data").code == 2
+    # Trouble that comes first is not told to a log that is no log.
+    assert run(taso_opt, model, "-o", tmp_path / "no/out.onnx", "--log-file", tmp_path / "other.onnx.data").code == 2
     assert (tmp_path / "other.onnx.data").read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["model.onnx", "other.onnx.data"]
     assert run(taso_opt, model, "-o", tmp_path / "other.onnx", "--force").code == 0
