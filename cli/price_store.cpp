@@ -90,9 +90,11 @@ void PriceStore::add(const PriceDatabase& prices) {
 void PriceStore::save() {
   if (!has_news_) return;
   if (file_.empty()) throw EnvironmentError("there is no place for measured prices: name one by --prices");
+  const fs::path folder = file_.has_parent_path() ? file_.parent_path() : fs::path(".");
   std::error_code error;
-  if (file_.has_parent_path()) fs::create_directories(file_.parent_path(), error);
-  const FolderLock lock(file_.has_parent_path() ? file_.parent_path() : fs::path("."));
+  fs::create_directories(folder, error);
+  if (error) throw EnvironmentError(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  const FolderLock lock(folder);
   PriceDatabase kept;
   if (fs::exists(file_)) kept = read(file_);  // another run may have added to it
   kept.merge(news_);

@@ -1,6 +1,7 @@
 #include "ops/source.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -36,6 +37,8 @@ std::string shown(std::string_view point) {
 }  // namespace
 
 Source Source::read(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) throw InputError(path + ": is a folder, not a file");
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()).flush()) {

@@ -12,6 +12,7 @@
 #include "cli/bench/loaded_model.h"
 #include "cli/bench/record.h"
 #include "cli/interrupt.h"
+#include "cli/places.h"
 #include "cli/pricing.h"
 #include "cli/table.h"
 #include "ops/error.h"
@@ -118,6 +119,8 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
 
 Ending bench(const BenchSettings& settings, Console& console) {
   check_weights_are_kept(settings.models, written_places(settings));
+  for (const auto& file : {settings.json, settings.exported})
+    if (file) check_writable(*file);
   std::unique_ptr<Accelerator> gpu;
   std::string trouble;
   if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = open_accelerator(trouble);
@@ -135,7 +138,6 @@ Ending bench(const BenchSettings& settings, Console& console) {
       console.say(Level::result,
                   fmt::format("{} prices of {}", with_commas(taken.size(machine)), on_one_line(machine)));
   }
-  if (settings.json) const AtomicFile trial(*settings.json);  // better now than after the work
   console.begin_log();
   bool agree = true;
   if (settings.record) {

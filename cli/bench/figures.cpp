@@ -21,9 +21,16 @@ std::string time_text(double microseconds) {
   return microseconds < 10'000 ? fmt::format("{:.1f} µs", microseconds) : fmt::format("{:.2f} ms", microseconds / 1e3);
 }
 
+/// The name of its file, or the path as it was given where another file has the same name.
+std::string shown_name(const BenchFigures& one, const BenchReport& report) {
+  const bool is_ambiguous = std::any_of(report.models.begin(), report.models.end(), [&](const BenchFigures& other) {
+    return other.model.filename() == one.model.filename() && other.model != one.model;
+  });
+  return on_one_line((is_ambiguous ? one.model : one.model.filename()).string());
+}
+
 /// What running kernels side by side brought.
-std::string lanes_text(const BenchFigures& one) {
-  const std::string name = on_one_line(one.model.filename().string());
+std::string lanes_text(const BenchFigures& one, const std::string& name) {
   const std::string alone =
       fmt::format("{} (predicted {})", time_text(one.lanes.alone), time_text(one.predicted_alone));
   if (one.lanes.lanes == 1)
@@ -72,8 +79,8 @@ std::string table_of(const BenchReport& report) {
   table.numbers_to = 7;
   for (const BenchFigures& one : report.models) {
     const double median = quantile(one.microseconds, 0.5);
-    table.rows.push_back({on_one_line(one.model.filename().string()), time_text(median),
-                          time_text(quantile(one.microseconds, 0.05)), time_text(quantile(one.microseconds, 0.95)),
+    table.rows.push_back({shown_name(one, report), time_text(median), time_text(quantile(one.microseconds, 0.05)),
+                          time_text(quantile(one.microseconds, 0.95)),
                           fmt::format("{:.0f}", static_cast<double>(one.examples) * 1e6 / std::max(median, 1e-9)),
                           one.predicted ? time_text(*one.predicted) : "",
                           one.kernels > 0 ? fmt::format("{}", one.kernels) : "",
@@ -86,19 +93,17 @@ std::string table_of(const BenchReport& report) {
     const char* const verdict = ratio.is_faster()   ? "faster"
                                 : ratio.is_slower() ? "slower"
                                                     : "no difference beyond noise";
-    text += fmt::format(
-        "{} against {}: {:.3f}x ({:.3f} to {:.3f}), {}\n", on_one_line(report.models[i].model.filename().string()),
-        on_one_line(report.models[0].model.filename().string()), ratio.value, ratio.low, ratio.high, verdict);
+    text += fmt::format("{} against {}: {:.3f}x ({:.3f} to {:.3f}), {}\n", shown_name(report.models[i], report),
+                        shown_name(report.models[0], report), ratio.value, ratio.low, ratio.high, verdict);
     if (!report.models[i].has_inputs_of_first)
       text += fmt::format("{} takes other inputs than {}: they do not do the same work\n",
-                          on_one_line(report.models[i].model.filename().string()),
-                          on_one_line(report.models[0].model.filename().string()));
+                          shown_name(report.models[i], report), shown_name(report.models[0], report));
   }
   for (const BenchFigures& one : report.models)
-    if (one.lanes.alone > 0) text += lanes_text(one);
+    if (one.lanes.alone > 0) text += lanes_text(one, shown_name(one, report));
   for (const BenchFigures& one : report.models)
     if (!one.on_host.empty())
-      text += fmt::format("{}: without a kernel, so on the host: {}\n", on_one_line(one.model.filename().string()),
+      text += fmt::format("{}: without a kernel, so on the host: {}\n", shown_name(one, report),
                           fmt::join(one.on_host, ", "));
   if (report.versions.empty()) {
     text += "these are times of the reference on the CPU, not of a GPU\n";

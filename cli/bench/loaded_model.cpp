@@ -47,14 +47,16 @@ std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& sett
 
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings) {
   LoadedModel loaded{file, Model::load(file), nullptr, {}, {}};
+  loaded.model.validate();  // names the file by itself
   try {
-    loaded.model.validate();
     const std::vector<InputShape> shapes = shapes_for(loaded.model, settings);
     if (!shapes.empty()) overwrite_input_shapes(loaded.model, shapes);
     loaded.edit = std::make_unique<GraphEdit>(loaded.model);
     clean_up(*loaded.edit);
     loaded.graph = import_model(loaded.edit->view()).graph;
     require_matching_reshapes(loaded.graph);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("{}: {}", file.string(), error.what()));
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", file.string(), error.what()));
   }

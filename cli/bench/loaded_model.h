@@ -21,7 +21,7 @@ struct LoadedModel {
   std::vector<Array> inputs;
 };
 
-/// Throws InputError that names the file.
+/// Throws InputError, and UsageError where shapes that were asked for do not fit; both name the file.
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings);
 
 }  // namespace taso

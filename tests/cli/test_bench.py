@@ -239,9 +239,59 @@ def test_what_cannot_be_run_is_named(taso_bench, tmp_path, home):
                      *([helper.make_tensor_value_info(name, TensorProto.STRING, [2])] for name in "xy"))
     done = run(taso_bench, "--device", "cpu", save(words, tmp_path / "words.onnx"), **home)
     assert done.code == 3 and "cannot be made up" in done.err, done
-    figures = tmp_path / "nowhere/figures.json"
-    done = run(taso_bench, "--device", "cpu", save(with_nothing_to_do(), tmp_path / "m.onnx"), "--json", figures, **home)
-    assert done.code == 6 and "median" not in done.err, done
+
+
+@pytest.mark.parametrize("flag", ["--json", "--export"])
+def test_places_that_cannot_be_written_are_said_at_once(flag, taso_bench, tmp_path, home):
+    model, nowhere = save(with_nothing_to_do(), tmp_path / "m.onnx"), tmp_path / "nowhere/file"
+    done = run(taso_bench, "--device", "cpu", model, flag, nowhere, **home)
+    assert done.code == 6 and str(nowhere) in done.err and "median" not in done.err, done
+    (tmp_path / "theirs.prices").write_text(PRICES.format("Some GPU, driver 1"))
+    assert run(taso_bench, "--import", tmp_path / "theirs.prices", flag, nowhere, **home).code == 6
+    assert not (tmp_path / "cache/taso").exists()
+
+
+def test_trouble_names_its_model_once(taso_bench, tmp_path, home):
+    good = save(with_identity(), tmp_path / "good.onnx")
+    cycle = model_of([helper.make_node("Add", ["x", "b"], ["a"]), helper.make_node("Relu", ["a"], ["b"])],
+                     [floats("x", [2])], [floats("b", [2])])
+    weightless = with_external_weight(tmp_path, location="missing.bin", written=None)
+    unlike = model_of([helper.make_node("Relu", ["a"], ["y"])], [floats("a", ["N", 4])], [floats("y", ["N", 4])])
+    for model, code, message in ((cycle, 3, "cycle"), (weightless, 3, "external data of tensor 'w'"),
+                                 (unlike, 2, "the model has no input 'x'")):
+        bad = save(model, tmp_path / "bad.onnx")
+        done = run(taso_bench, "--device", "cpu", good, bad, "--test-input-shape", "x:2,4", **home)
+        assert done.code == code and message in done.err and done.err.count("bad.onnx") == 1, done
+
+
+def test_models_of_one_name_are_told_by_their_paths(taso_bench, tmp_path, home):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        save(with_nothing_to_do(), tmp_path / folder / "m.onnx")
+    save(with_nothing_to_do(), tmp_path / "a/n.onnx")
+    done = run(taso_bench, "--device", "cpu", "a/m.onnx", "b/m.onnx", "a/n.onnx", cwd=tmp_path, **home)
+    assert done.code == 0 and "\nb/m.onnx against a/m.onnx: " in done.err and "\nn.onnx against a/m.onnx" in done.err, done
+    assert all(re.search(rf"^{name} +\d", done.err, re.MULTILINE) for name in ("a/m.onnx", "b/m.onnx", "n.onnx")), done
+    # A file that is given twice needs no more than its name.
+    assert "\nm.onnx against m.onnx: " in run(taso_bench, "--device", "cpu", *["a/m.onnx"] * 2, cwd=tmp_path, **home).err
+
+
+def test_a_folder_is_no_file_of_prices(taso_bench, taso_opt, tmp_path, home):
+    model = save(with_nothing_to_do(), tmp_path / "m.onnx")
+    (tmp_path / "folder").mkdir()
+    for command in ((taso_bench, model, "--device", "cpu", "--prices"), (taso_bench, "--import"),
+                    (taso_opt, model, "--dry-run", "--prices")):
+        done = run(*command, tmp_path / "folder", **home)
+        assert done.code == 3 and "folder: is a folder" in done.err and "empty" not in done.err, done
+
+
+@pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="nobody can make a folder in /sys, not even root")
+def test_a_cache_that_cannot_be_made_is_told_with_the_reason(taso_bench, tmp_path, home):
+    (tmp_path / "theirs.prices").write_text(PRICES.format("Some GPU, driver 1"))
+    home["env"]["XDG_CACHE_HOME"] = "/sys/no_cache_of_taso"
+    done = run(taso_bench, "--import", tmp_path / "theirs.prices", **home)
+    assert done.code == 6 and "cannot make the folder /sys/no_cache_of_taso/taso: " in done.err, done
+    assert "No such file" not in done.err
 
 
 def with_branches(operator="Relu"):
