@@ -101,16 +101,21 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
     report.models.back().examples = examples_of(loaded);
     report.models.back().has_inputs_of_first = have_alike_inputs(models.front(), loaded);
   }
-  const std::size_t rounds = (settings.runs.value_or(runs_on_cpu) + 1) / 2;
+  const auto run = [&](std::size_t i) {
+    naming(models[i], [&] { return interpret(models[i].graph, models[i].inputs, reference_options(settings)); });
+  };
   const auto take = [&](std::size_t i) {
     if (interrupted()) return;
     const auto start = std::chrono::steady_clock::now();
-    naming(models[i], [&] { return interpret(models[i].graph, models[i].inputs, reference_options(settings)); });
+    run(i);
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     report.models[i].microseconds.push_back(time.count());
   };
-  for (std::size_t round = 0; round < rounds && !interrupted(); ++round) {
+  for (std::size_t i = 0; i < models.size() && !interrupted(); ++i) run(i);  // to get warm
+  const std::size_t runs = settings.runs.value_or(runs_on_cpu);
+  for (std::size_t done = 0; done < runs && !interrupted(); done += 2) {
     for (std::size_t i = 0; i < models.size(); ++i) take(i);
+    if (models.size() == 1 && done + 1 == runs) break;  // one alone need not come back
     for (std::size_t i = models.size(); i-- > 0;) take(i);
   }
 }
@@ -149,11 +154,12 @@ Ending bench(const BenchSettings& settings, Console& console) {
     std::vector<LoadedModel> models;
     for (const path& file : settings.models) models.push_back(load(file, settings));
     BenchReport report;
-    report.precision = settings.precision;
     if (pricing.gpu() != nullptr) {
+      report.precision = settings.precision;
       run_on_gpu(pricing, models, settings, report);
     } else {
       if (!trouble.empty()) console.say(Level::result, fmt::format("no GPU can be used: {}", trouble));
+      if (settings.is_precision_given) console.say(Level::result, "--precision does nothing without a GPU");
       if (settings.profile) console.say(Level::result, "--profile: there are no kernels to show without a GPU");
       run_on_cpu(models, settings, report);
     }

@@ -21,6 +21,11 @@ std::string time_text(double microseconds) {
   return microseconds < 10'000 ? fmt::format("{:.1f} µs", microseconds) : fmt::format("{:.2f} ms", microseconds / 1e3);
 }
 
+/// Less than ten a second is told to three digits: half an example is not one.
+std::string rate_text(double a_second) {
+  return a_second < 9.995 ? fmt::format("{:#.3g}", a_second) : fmt::format("{:.0f}", a_second);
+}
+
 /// The name of its file, or the path as it was given where another file has the same name.
 std::string shown_name(const BenchFigures& one, const BenchReport& report) {
   const bool is_ambiguous = std::any_of(report.models.begin(), report.models.end(), [&](const BenchFigures& other) {
@@ -81,7 +86,7 @@ std::string table_of(const BenchReport& report) {
     const double median = quantile(one.microseconds, 0.5);
     table.rows.push_back({shown_name(one, report), time_text(median), time_text(quantile(one.microseconds, 0.05)),
                           time_text(quantile(one.microseconds, 0.95)),
-                          fmt::format("{:.0f}", static_cast<double>(one.examples) * 1e6 / std::max(median, 1e-9)),
+                          rate_text(static_cast<double>(one.examples) * 1e6 / std::max(median, 1e-9)),
                           one.predicted ? time_text(*one.predicted) : "",
                           one.kernels > 0 ? fmt::format("{}", one.kernels) : "",
                           one.device_bytes > 0 ? bytes_text(static_cast<std::uint64_t>(one.device_bytes)) : "",
@@ -108,7 +113,8 @@ std::string table_of(const BenchReport& report) {
   if (report.versions.empty()) {
     text += "these are times of the reference on the CPU, not of a GPU\n";
   } else {
-    text += fmt::format("{}, {}; {}", report.device, report.versions, name_of(report.precision));
+    text += fmt::format("{}, {}", report.device, report.versions);
+    if (report.precision) text += fmt::format("; {}", name_of(*report.precision));
     if (report.state.watts > 0)
       text += fmt::format("; {:.0f} W, {:.0f} °C, {:.0f} MHz", report.state.watts, report.state.celsius,
                           report.state.megahertz);
@@ -148,7 +154,7 @@ std::string json_of(const BenchReport& report) {
   json["schema_version"] = schema_version;
   json["device"] = report.device;
   json["versions"] = report.versions;
-  json["precision"] = name_of(report.precision);
+  if (report.precision) json["precision"] = name_of(*report.precision);
   json["complete"] = report.is_complete;
   json["state"] = {
       {"watts", report.state.watts}, {"celsius", report.state.celsius}, {"megahertz", report.state.megahertz}};

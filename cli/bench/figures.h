@@ -37,8 +37,8 @@ struct BenchFigures {
 };
 
 struct BenchReport {
-  std::string device, versions;  ///< "CPU" and nothing where no GPU ran
-  Precision precision = Precision::tf32;
+  std::string device, versions;        ///< "CPU" and nothing where no GPU ran
+  std::optional<Precision> precision;  ///< nothing where no GPU ran
   std::vector<BenchFigures> models;
   DeviceState state;
   bool is_complete = true;  ///< not interrupted

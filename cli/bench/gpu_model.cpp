@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/bench/settings.h"
 #include "cli/interrupt.h"
 #include "cost/h200.h"
 
@@ -109,15 +110,14 @@ std::vector<BenchFigures::Kernel> GpuModel::profile() {
 }
 
 std::vector<std::vector<double>> time_in_turn(const std::vector<GpuModel*>& models, std::size_t runs) {
-  constexpr std::size_t rounds = 10;
-  const std::size_t at_a_time = std::max<std::size_t>(1, (runs + 2 * rounds - 1) / (2 * rounds));
+  const std::size_t at_a_time = std::max<std::size_t>(1, (runs + 2 * gpu_rounds - 1) / (2 * gpu_rounds));
   std::vector<std::vector<double>> times(models.size());
   const auto take = [&](std::size_t i) {
     const std::vector<double> more = models[i]->time(at_a_time);
     times[i].insert(times[i].end(), more.begin(), more.end());
   };
   for (GpuModel* model : models) model->time(at_a_time);  // to get warm
-  for (std::size_t round = 0; round < rounds && !interrupted(); ++round) {
+  for (std::size_t round = 0; round < gpu_rounds && !interrupted(); ++round) {
     for (std::size_t i = 0; i < models.size(); ++i) take(i);
     for (std::size_t i = models.size(); i-- > 0;) take(i);
   }

@@ -20,18 +20,21 @@ std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& sett
   std::vector<InputShape> shapes = settings.shapes;
   if (!settings.batch) return shapes;
   const std::vector<std::string> names = real_inputs(model.proto());
-  bool has_an_effect = false, is_contradicted = false;
+  bool has_an_effect = false, is_given = false, is_contradicted = false;
   for (const auto& input : model.proto().graph().input()) {
     if (std::find(names.begin(), names.end(), input.name()) == names.end()) continue;
     const auto given = std::find_if(settings.shapes.begin(), settings.shapes.end(), [&](const InputShape& shape) {
       return !shape.input || *shape.input == input.name();
     });
     if (given != settings.shapes.end()) {
+      is_given = true;
       is_contradicted = is_contradicted || given->extents.empty() || given->extents.front() != *settings.batch;
       continue;
     }
+    const auto& declared = input.type().tensor_type();
+    if (declared.has_shape() && declared.shape().dim_size() == 0) continue;  // a scalar
     has_an_effect = true;
-    const auto& dims = input.type().tensor_type().shape().dim();
+    const auto& dims = declared.shape().dim();
     Extents extents;
     for (int i = 0; i < dims.size(); ++i) extents.push_back(i == 0 ? *settings.batch : dims[i].dim_value());
     // Others that are unknown have to be given by name.
@@ -40,6 +43,8 @@ std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& sett
   }
   if (is_contradicted && !has_an_effect)
     throw UsageError(fmt::format("--batch {}: --test-input-shape says otherwise of every input", *settings.batch));
+  if (!is_given && !has_an_effect)
+    throw UsageError(fmt::format("--batch {}: no input has a dimension that could be a batch", *settings.batch));
   return shapes;
 }
 

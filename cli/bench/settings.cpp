@@ -38,8 +38,12 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  one("--runs", raw.runs, fmt::format("How often each model runs ({}; {} on a CPU)", runs_on_gpu, runs_on_cpu), "N",
-      running);
+  one("--runs", raw.runs,
+      fmt::format(
+          "How often each model runs ({}; {} on a CPU); rounded up, on a GPU to a multiple of {}, on a CPU where "
+          "there are several models to a multiple of two",
+          runs_on_gpu, runs_on_cpu, 2 * gpu_rounds),
+      "N", running);
   one("--lanes", raw.lanes,
       fmt::format("At most so many kernels run side by side on a GPU ({}); 1: one after the other", settings.lanes),
       "N", running);
@@ -101,7 +105,8 @@ void resolve(const Raw& raw, BenchSettings& settings) {
     settings.batches.push_back(static_cast<std::int64_t>(whole_number("--batch", text, 1'000'000, 1)));
   if (!settings.record && (settings.precisions.size() > 1 || settings.batches.size() > 1))
     throw UsageError("--precision and --batch take lists with --record only");
-  if (settings.precisions.empty()) settings.precisions.push_back(settings.precision);
+  settings.is_precision_given = !settings.precisions.empty();
+  if (!settings.is_precision_given) settings.precisions.push_back(settings.precision);
   if (settings.batches.empty()) settings.batches.emplace_back();
   settings.precision = settings.precisions.front();
   settings.batch = settings.batches.front();

@@ -16,12 +16,15 @@ namespace taso {
 
 /// How often a model runs if nobody says.
 constexpr std::size_t runs_on_gpu = 200, runs_on_cpu = 6;
+/// How often the models of a GPU take turns, to and fro.
+constexpr std::size_t gpu_rounds = 10;
 
 struct BenchSettings {
   enum class Device { automatic, cuda, cpu };
   std::vector<std::filesystem::path> models;
   Device device = Device::automatic;
   Precision precision = Precision::tf32;
+  bool is_precision_given = false;
   std::optional<std::int64_t> batch;
   std::vector<InputShape> shapes;   ///< of inputs, for what the models leave open
   std::optional<std::size_t> runs;  ///< of each model

@@ -57,3 +57,14 @@ TEST_CASE("how far outputs are off is told beside how far rounding alone takes t
     CHECK(model.value("check", nlohmann::ordered_json()).dump() == json);
   }
 }
+
+TEST_CASE("few examples a second are not rounded to none or one", "[figures]") {
+  const std::vector<std::pair<double, std::string>> cases{{0.0123456, "0.0123"}, {0.52, "0.520"}, {4.9, "4.90"},
+                                                          {9.994, "9.99"},       {9.996, "10"},   {12.4, "12"},
+                                                          {5321.4, "5321"}};
+  for (const auto& [a_second, text] : cases) {
+    BenchReport report = checked(std::nullopt);
+    report.models.front().microseconds = {1e6 / a_second};
+    CHECK_THAT(table_of(report), Catch::Contains(" " + text + " "));
+  }
+}

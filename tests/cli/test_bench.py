@@ -11,7 +11,7 @@ import time
 import pytest
 from onnx import TensorProto, helper
 
-from opt_models import (floats, model_of, run, save, with_batch_norm, with_external_weight, with_identity,
+from opt_models import (floats, model_of, run, save, weight, with_batch_norm, with_external_weight, with_identity,
                         with_nothing_to_do)
 
 PRICES = "taso prices 4\nmachine {}\n1234.5/1200.0/1100.0/1900.0\t0.5\tfused: engine 3\tconvolution tf32: x\n"
@@ -72,6 +72,20 @@ def test_a_batch_that_says_nothing_is_refused(taso_bench, tmp_path, home):
     assert examples(two, "--batch", "3", "--test-input-shape", "b:1,4") == 3
 
 
+def test_a_batch_needs_an_input_that_can_have_it(taso_bench, tmp_path, home):
+    scalar = model_of([helper.make_node("Relu", ["x"], ["y"])], [floats("x", [])], [floats("y", [])])
+    nothing = model_of([helper.make_node("Relu", ["w"], ["y"])], [], [floats("y", [2])], [weight("w", [1, 2])])
+    beside = model_of([helper.make_node("Add", ["x", "s"], ["y"])], [floats("s", []), floats("x", ["N", 4])],
+                      [floats("y", ["N", 4])])
+    for model, code in ((scalar, 2), (nothing, 2), (beside, 0)):
+        file = save(model, tmp_path / "model.onnx")
+        done = run(taso_bench, "--device", "cpu", file, "--batch", "4", **home)
+        assert done.code == code, done
+        assert (f"{file}: --batch 4: no input has a dimension that could be a batch" in done.err) == (code == 2), done
+        if code == 2:
+            assert run(taso_bench, "--device", "cpu", file, **home).code == 0
+
+
 def test_models_that_do_not_do_the_same_work_are_told_apart(taso_bench, tmp_path, home):
     same, large, small = (save(model_of([helper.make_node("Relu", [name], ["y"])], [floats(name, [size])],
                                         [floats("y", [size])]), tmp_path / f"{name}{size}.onnx")
@@ -83,12 +97,22 @@ def test_models_that_do_not_do_the_same_work_are_told_apart(taso_bench, tmp_path
     assert [one.get("has_inputs_of_first") for one in report["models"]] == [None, False, True]
 
 
-@pytest.mark.parametrize("asked, done", [((), 6), (("--runs", "1"), 2), (("--runs", "20"), 20)])
-def test_models_run_as_often_as_was_asked(asked, done, taso_bench, tmp_path, home):
+@pytest.mark.parametrize("asked, alone, in_turn", [((), 6, 6), (("--runs", "1"), 1, 2), (("--runs", "3"), 3, 4),
+                                                   (("--runs", "20"), 20, 20)])
+def test_models_run_as_often_as_was_asked(asked, alone, in_turn, taso_bench, tmp_path, home):
     model = save(with_nothing_to_do(), tmp_path / "model.onnx")
-    assert run(taso_bench, "--device", "cpu", model, *asked, "--json", tmp_path / "f.json", **home).code == 0
-    report = json.loads((tmp_path / "f.json").read_text())
-    assert report["complete"] and report["models"][0]["microseconds"]["runs"] == done
+    for count, done in ((1, alone), (2, in_turn)):  # those that take turns run to and fro
+        assert run(taso_bench, "--device", "cpu", *[model] * count, *asked, "--json", tmp_path / "f.json", **home).code == 0
+        report = json.loads((tmp_path / "f.json").read_text())
+        assert report["complete"] and [one["microseconds"]["runs"] for one in report["models"]] == [done] * count
+
+
+def test_a_precision_is_the_gpus(taso_bench, tmp_path, home):
+    model = save(with_nothing_to_do(), tmp_path / "model.onnx")
+    for given in ((), ("--precision", "fp16")):
+        done = run(taso_bench, "--device", "cpu", model, *given, "--json", tmp_path / "f.json", **home)
+        assert done.code == 0 and ("--precision does nothing without a GPU\n" in done.err) == bool(given), done
+        assert "precision" not in json.loads((tmp_path / "f.json").read_text())
 
 
 def test_what_ran_until_an_interrupt_is_told(taso_bench, source_folder, tmp_path, home):
