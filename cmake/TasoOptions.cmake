@@ -51,9 +51,16 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 
 # -ffp-contract=off: arm64 compilers fuse a*b+c by default, and results must not depend on the machine.
-# -fmacro-prefix-map: messages name sources from the root on, wherever they were compiled.
+# -fmacro-prefix-map: messages name sources from the root on, wherever they were compiled. With ccache, scripts/compile has
+# paths rewritten relative to the build folder, so that checkouts in different places share objects.
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  file(RELATIVE_PATH taso_source_prefix ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+else()
+  set(taso_source_prefix ${PROJECT_SOURCE_DIR})
+endif()
+string(REGEX REPLACE "/$" "" taso_source_prefix "${taso_source_prefix}")
 function(taso_compile_options target)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wconversion -Wshadow ${taso_false_warnings} $<$<BOOL:${TASO_WERROR}>:-Werror> -ffp-contract=off
-    -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    -fmacro-prefix-map=${taso_source_prefix}/=)
 endfunction()
