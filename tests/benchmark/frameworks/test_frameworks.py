@@ -10,6 +10,7 @@ import onnx
 import onnx.helper as helper
 import onnx.reference
 import pytest
+from made_up_program import write_program
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -210,14 +211,12 @@ def test_one_run_times_all_and_loses_only_what_fails(tmp_path):
     pytest.importorskip("jax")
     onnx.save(model_of("Hardmax", {}, []), tmp_path / "unknown.onnx")
     onnx.save(model_of(*CASES[0]), tmp_path / "known.onnx")
-    bench = tmp_path / "bench"
-    bench.write_text(f"""#!{sys.executable}
+    bench = write_program(tmp_path / "bench", """
 import json, sys
-figures = {{"model": "m", "microseconds": {{"median": 1.0, "5_percent": 1.0, "95_percent": 1.0, "runs": 1}}}}
-report = {{"device": "CPU", "versions": "", "models": [figures]}}
+figures = {"model": "m", "microseconds": {"median": 1.0, "5_percent": 1.0, "95_percent": 1.0, "runs": 1}}
+report = {"device": "CPU", "versions": "", "models": [figures]}
 open(sys.argv[sys.argv.index("--json") + 1], "w").write(json.dumps(report))
 """)
-    bench.chmod(0o755)
     done = compare(tmp_path, tmp_path / "unknown.onnx", tmp_path / "known.onnx", "--precision", "fp32", "--runs", "5",
                    "--frameworks", "eager,xla", "--json", tmp_path / "times.json", "--taso-bench", bench)
     assert done.returncode == 0, done.stderr

@@ -11,6 +11,7 @@ import numpy
 import onnx
 import onnx.helper as helper
 import pytest
+from made_up_program import write_program
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -208,12 +209,6 @@ def test_an_optimised_model_is_found_and_is_not_the_model_itself(tmp_path):
     assert not programs.needs_gpu(model, "tf32")
 
 
-def program(file, text):
-    file.write_text(f"#!{sys.executable}\n{text}")
-    file.chmod(0o755)
-    return file
-
-
 BENCH = """
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
@@ -236,7 +231,7 @@ def compare(tmp_path, *arguments):
 
 def test_a_run_goes_on_with_what_is_missing(tmp_path):
     models = [save_model(tmp_path / f"{name}.onnx") for name in ("first", "second")]
-    bench = program(tmp_path / "bench", BENCH)
+    bench = write_program(tmp_path / "bench", BENCH)
     (tmp_path / "optimised").mkdir()
     for name in ("first.onnx", "second.tf32.onnx", "second.fp32.onnx"):
         save_model(tmp_path / "optimised" / name)

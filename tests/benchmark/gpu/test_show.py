@@ -4,12 +4,12 @@ import json
 import os
 import pathlib
 import signal
-import stat
 import subprocess
 import sys
 import time
 
 import pytest
+from made_up_program import write_program
 from onnx import TensorProto, helper, save
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -20,7 +20,7 @@ import steps  # noqa: E402
 import tables  # noqa: E402
 
 # Every program is this one: it notes how it was called, and makes up what it is asked for.
-FAKE = r'''#!{python}
+FAKE = r'''
 import json, os, pathlib, sys, time
 name, arguments = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
 with open(os.environ["CALLS"], "a") as calls:
@@ -32,10 +32,10 @@ if os.environ.get("NO_GPU") and "cuda" in arguments:
 if any("broken" in one for one in arguments):
     sys.exit(name + ": error: broken.onnx: cannot run If: control flow")
 def model(file, median, predicted, **more):
-    times = {{"median": median, "5_percent": median - 0.1, "95_percent": median + 0.1, "runs": 100}}
-    return {{"model": str(file), "microseconds": times,
-            "predicted_microseconds": predicted, "kernels": 7, "on_host": [], **more}}
-device = {{"device": "Some GPU", "versions": "driver 1"}}
+    times = {"median": median, "5_percent": median - 0.1, "95_percent": median + 0.1, "runs": 100}
+    return {"model": str(file), "microseconds": times,
+            "predicted_microseconds": predicted, "kernels": 7, "on_host": [], **more}
+device = {"device": "Some GPU", "versions": "driver 1"}
 if name == "taso-networks":
     given("-o").write_text("a network")
 elif name == "taso-opt":
@@ -43,16 +43,16 @@ elif name == "taso-opt":
     if given("-o"):
         given("-o").write_text("optimised")
     kernels = 0 if "--dry-run" in arguments else 12
-    given("--report").write_text(json.dumps({{"measuring": {{"kernels": kernels, "seconds": kernels / 10}}}}))
+    given("--report").write_text(json.dumps({"measuring": {"kernels": kernels, "seconds": kernels / 10}}))
 elif name == "taso-bench":
-    agrees = {{"check": {{"agrees": True, "relative_error": 0.001}}}}
-    lanes = {{"lanes": {{"lanes": 2, "one_after_the_other": 130.0, "predicted_one_after_the_other": 156.0}}}}
-    given("--json").write_text(json.dumps({{**device, "models": [
+    agrees = {"check": {"agrees": True, "relative_error": 0.001}}
+    lanes = {"lanes": {"lanes": 2, "one_after_the_other": 130.0, "predicted_one_after_the_other": 156.0}}
+    given("--json").write_text(json.dumps({**device, "models": [
         model(arguments[0], 100.0, 95.0, **agrees, **lanes),
         model(arguments[1], 80.0, 100.0, **agrees, on_host=["Loop"] if "--no-measuring" in arguments else [],
-              profile=[{{"operators": "conv relu", "choice": how, "predicted": 9, "measured": time}}
+              profile=[{"operators": "conv relu", "choice": how, "predicted": 9, "measured": time}
                        for how, time in (("tensor 16x32: own", 10), ("fused: engine 3", 40), ("a: own", 30), ("b: own", 20))],
-              speed_against_first={{"ratio": 1.25, "low": 1.2, "high": 1.3}})]}}))
+              speed_against_first={"ratio": 1.25, "low": 1.2, "high": 1.3})]}))
 elif name == "cost_variants":
     if os.environ.get("PIDS"):  # somebody is to end it
         pathlib.Path(os.environ["PIDS"], str(os.getpid())).touch()
@@ -61,7 +61,7 @@ elif name == "cost_variants":
         print("7: predicted 3 us\nerror: 1 of 7 variants ready in time, after 2.0 s on the GPU")
         sys.exit(1)
     variants = [model(1, 10.0, 11.0), model(2, 20.0, 19.0), model(3, 30.0, 18.0)]
-    given("--json").write_text(json.dumps({{**device, "models": variants}}))
+    given("--json").write_text(json.dumps({**device, "models": variants}))
     print("3 variants of 3, loaded 3 times")
 elif name == "cost_repeat":
     print("3 calls in 3 runs; largest from smallest: median 0.50 %")
@@ -78,8 +78,7 @@ def build(tmp_path):
                  "tests/cost_tests", "lib/taso/libtaso_cuda.so"):
         file = tmp_path / "build" / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(FAKE.format(python=sys.executable))
-        file.chmod(file.stat().st_mode | stat.S_IXUSR)
+        write_program(file, FAKE)
     return tmp_path / "build"
 
 
