@@ -123,6 +123,14 @@ std::string text_of(const Counterexample& counterexample, const Instance& instan
   side("target", counterexample.target);
   const Tensor<double>& source = counterexample.source[counterexample.result];
   const Tensor<double>& target = counterexample.target[counterexample.result];
+  if (counterexample.is_undefined) {
+    const bool in_target = std::isnan(target.data[counterexample.place]);
+    line(fmt::format("  the {} is undefined{} at {}, where the {} is {}", in_target ? "target" : "source",
+                     several ? fmt::format(" in result {}", counterexample.result + 1) : "",
+                     index_text(counterexample.place, source.extents), in_target ? "source" : "target",
+                     number((in_target ? source : target).data[counterexample.place])));
+    return text;
+  }
   line(fmt::format("  they differ{} at {}: {} and {}",
                    several ? fmt::format(" in result {}", counterexample.result + 1) : "",
                    index_text(counterexample.place, source.extents), number(source.data[counterexample.place]),

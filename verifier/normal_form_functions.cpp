@@ -66,7 +66,20 @@ Sum applied(Function function, const std::vector<Sum>& operands) {
   return opaque(function, operands);
 }
 
-Sum apply_by_cases(Function function, const std::vector<Sum>& operands, const Constraints& known) {
+bool is_partial(Function function) {
+  return function == Function::reciprocal || function == Function::sqrt || function == Function::pow;
+}
+
+void note(Function function, const std::vector<Sum>& operands, const Constraints& known) {
+  constexpr std::size_t most_applications = 200;
+  Workspace& workspace = Workspace::current();
+  if (workspace.applications->size() >= most_applications) throw ProofLimit("too many partial functions are applied");
+  Constraints guards = workspace.path;
+  guards.insert(guards.end(), known.begin(), known.end());
+  workspace.applications->push_back({function, operands, std::move(guards)});
+}
+
+Sum apply_by_cases(Function function, const std::vector<Sum>& operands, const Constraints& known, bool noted) {
   Workspace::current().step();
   for (const Sum& operand : operands) {
     const auto guard = outer_guard(operand);
@@ -76,17 +89,22 @@ Sum apply_by_cases(Function function, const std::vector<Sum>& operands, const Co
       const Constraints context = with(known, assumed);
       std::vector<Sum> here;
       for (const Sum& each : operands) here.push_back(simplified(each, context));
-      result = result + guarded(apply_by_cases(function, here, context), {assumed});
+      result = result + guarded(apply_by_cases(function, here, context, noted), {assumed});
     }
     return result;
   }
   std::vector<Sum> collected;
   for (const Sum& operand : operands) collected.push_back(combined(operand, known));
+  if (noted) note(function, collected, known);
   return applied(function, collected);
 }
 
 }  // namespace
 
-Sum apply(Function function, const std::vector<Sum>& operands) { return apply_by_cases(function, operands, {}); }
+Sum apply(Function function, const std::vector<Sum>& operands) {
+  const Workspace& workspace = Workspace::current();
+  const bool noted = workspace.notes && workspace.applications != nullptr && is_partial(function);
+  return apply_by_cases(function, operands, {}, noted);
+}
 
 }  // namespace taso::normal

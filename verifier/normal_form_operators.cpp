@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "ops/error.h"
+#include "rules/partial.h"
 
 namespace taso::normal {
 namespace {
@@ -26,6 +28,33 @@ struct WindowCells {
   Binders binders;
   Index kernel, input;
   Constraints inside;
+};
+
+/// While it lives, elements are read only where the guards hold.
+class Path {
+ public:
+  explicit Path(const Constraints& guards) : length_(Workspace::current().path.size()) {
+    Constraints& path = Workspace::current().path;
+    path.insert(path.end(), guards.begin(), guards.end());
+  }
+  ~Path() { Workspace::current().path.resize(length_); }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+
+ private:
+  std::size_t length_;
+};
+
+/// While it lives, applications of partial functions are noted, or not.
+class Notes {
+ public:
+  explicit Notes(bool notes) : before_(std::exchange(Workspace::current().notes, notes)) {}
+  ~Notes() { Workspace::current().notes = before_; }
+  Notes(const Notes&) = delete;
+  Notes& operator=(const Notes&) = delete;
+
+ private:
+  bool before_;
 };
 
 class Reader {
@@ -81,13 +110,15 @@ class Reader {
     Index input{index_[0], group * channels + channel}, weight{index_[1], channel};
     input.insert(input.end(), cells.input.begin(), cells.input.end());
     weight.insert(weight.end(), cells.kernel.begin(), cells.kernel.end());
-    Sum result = iterated(guarded(read(0, input) * read(1, weight), cells.inside), cells.binders.variables);
+    Sum result = iterated(guarded(read_inside(0, input, cells.inside) * read_inside(1, weight, cells.inside), cells.inside),
+                          cells.binders.variables);
     if (node_.operands.size() == 3) result = result + read(2, {index_[1]});
     return result;
   }
   Sum operator()(const op::AveragePool&) const {
     WindowCells cells = window(dims("kernel"));
-    const Sum sum = iterated(guarded(read(0, pooled(cells)), cells.inside), cells.binders.variables);
+    const Sum sum =
+        iterated(guarded(read_inside(0, pooled(cells), cells.inside), cells.inside), cells.binders.variables);
     // Windows are not rounded up, so that each lies within the padded input.
     if (flag("count_padding")) return sum * reciprocal_of_size(product(dims("kernel")));
     const Sum one = constant(Rational{1, 1});
@@ -95,7 +126,8 @@ class Reader {
   }
   Sum operator()(const op::MaxPool&) const {
     WindowCells cells = window(dims("kernel"));
-    return maximum({{cells.binders.variables, cells.inside, std::make_shared<const Sum>(read(0, pooled(cells)))}});
+    const Sum cell = read_inside(0, pooled(cells), cells.inside);
+    return maximum({{cells.binders.variables, cells.inside, std::make_shared<const Sum>(cell)}});
   }
   Sum operator()(const op::GlobalAveragePool&) const {
     Binders binders;
@@ -129,7 +161,7 @@ class Reader {
       guards.push_back(at_least(size(0, axis) - 1, inside[axis]));
     }
     const Sum value = real("value");
-    return value + guarded(read(0, inside) - value, guards);
+    return value + guarded(read_inside(0, inside, guards) - value, guards);
   }
   Sum operator()(const op::Enlarge&) const {
     Index inside = index_;
@@ -140,7 +172,7 @@ class Reader {
       guards.push_back(at_least(inside[axis], 0));
       guards.push_back(at_least(size(0, axis) - 1, inside[axis]));
     }
-    return guarded(read(0, inside), guards);
+    return guarded(read_inside(0, inside, guards), guards);
   }
   Sum operator()(const op::Reshape&) const {
     // The same position in row-major order, taken apart from the first axis on.
@@ -186,7 +218,8 @@ class Reader {
     Index near = index_;
     near[1] = channel;
     const Constraints inside{at_least(channel, 0), at_least(size(0, 1) - 1, channel)};
-    const Sum squares = iterated(guarded(read(0, near) * read(0, near), inside), binders.variables);
+    const Sum cell = read_inside(0, near, inside);
+    const Sum squares = iterated(guarded(cell * cell, inside), binders.variables);
     const Sum base = real("bias") + real("alpha") * reciprocal_of_size(width) * squares;
     return Math<Sum>::divide(read(0, index_), Math<Sum>::pow(base, real("beta")));
   }
@@ -224,13 +257,18 @@ class Reader {
     return result;
   }
   Sum read(std::size_t operand, const Index& index) const { return element(instance_, node_.operands[operand], index); }
+  /// An element that is used only where the guards hold.
+  Sum read_inside(std::size_t operand, const Index& index, const Constraints& guards) const {
+    const Path path(guards);
+    return read(operand, index);
+  }
   /// The element where the guard holds, and 0 elsewhere.
   Sum read_where(std::size_t operand, const Index& index, const Constraint& guard) const {
     struct Reading {
       explicit Reading(const Constraint& more) { Workspace::current().reading.push_back(more); }
       ~Reading() { Workspace::current().reading.pop_back(); }
     } reading(guard);
-    return guarded(read(operand, index), {guard});
+    return guarded(read_inside(operand, index, {guard}), {guard});
   }
   /// A dimension of 1 is read at 0, wherever the result is.
   Index fitted(std::size_t operand, Index index) const {
@@ -347,6 +385,7 @@ Sum element(const Instance& instance, InstanceValue value, const Index& index) {
       if (instance.shape(value)[axis] == Dim(1)) place[axis] = {};
     return access(*node.input, std::move(place));
   }
+  const Notes notes(may_be_undefined(node.op));
   return std::visit(Reader(instance, value, index), prototype(node.op.kind));
 }
 

@@ -69,6 +69,14 @@ struct Sum {
   std::vector<Term> terms;
 };
 
+/// A function that has no value everywhere, applied somewhere on the way to an element, for all values of the variables
+/// that meet the guards.
+struct Application {
+  Function function = Function::reciprocal;
+  std::vector<Sum> operands;
+  Constraints guards;
+};
+
 /// What one proof attempt works with. There is one at a time in each thread.
 class Workspace {
  public:
@@ -86,6 +94,10 @@ class Workspace {
   Facts facts;
   Constraints reading;  ///< holds wherever the element that is being read counts
   std::vector<std::string> reals;
+  Constraints path;     ///< holds wherever the element that is being read is read at all
+  /// If not null, applications of partial functions are noted here while `notes` is true.
+  std::vector<Application>* applications = nullptr;
+  bool notes = false;
   bool plain = false;  ///< no solver and no distinction of cases, for what need not be decided
 
  private:

@@ -8,6 +8,7 @@
 
 #include "ops/field.h"
 #include "ops/literal.h"
+#include "verifier/definedness.h"
 #include "verifier/rounded.h"
 
 namespace taso {
@@ -16,7 +17,8 @@ namespace {
 using Contents = std::vector<std::vector<double>>;  // for each input; few binary digits, so that they are exact
 
 /// How elements are chosen. Large ones tell polynomials apart; small ones are where clipping happens and people follow.
-enum class Fill { huge, large, medium, small, positive, quarters };
+/// Signs are where most functions that are partial have no value.
+enum class Fill { huge, large, medium, small, positive, quarters, signs };
 
 double random_element(Random& random, Fill fill) {
   const auto between = [&](std::int64_t low, std::int64_t high) {
@@ -29,6 +31,7 @@ double random_element(Random& random, Fill fill) {
     case Fill::small: return between(-4, 4);
     case Fill::positive: return between(1, 5);
     case Fill::quarters: return between(-8, 8) / 4;
+    case Fill::signs: return between(-1, 1);
   }
   return 0;
 }
@@ -65,11 +68,14 @@ struct Difference {
   Sides<Rounded> sides;
 };
 
-std::optional<Difference> difference_in_reals(const ConcreteInstance& concrete, const Contents& contents) {
+std::optional<Difference> difference_in_reals(const ConcreteInstance& concrete, const Contents& contents,
+                                              bool both_ways) {
   auto sides = evaluate_sides<Rounded>(concrete, tensors<Rounded>(concrete, contents));
   for (std::size_t i = 0; i < sides.source.size(); ++i)
     for (std::size_t k = 0; k < sides.source[i].data.size(); ++k)
-      if (differ(sides.source[i].data[k], sides.target[i].data[k])) return Difference{i, k, std::move(sides)};
+      if (is_worse(sides.source[i].data[k], sides.target[i].data[k]) ||
+          (both_ways && is_worse(sides.target[i].data[k], sides.source[i].data[k])))
+        return Difference{i, k, std::move(sides)};
   return std::nullopt;
 }
 
@@ -102,16 +108,23 @@ class Refuter {
 
  private:
   struct Subject {
-    Subject(const Instance& instance, std::uint64_t seed) : sampler(instance), concretizer(instance), random(seed) {}
+    Subject(const Instance& instance, std::uint64_t seed, bool both_ways)
+        : sampler(instance),
+          concretizer(instance),
+          random(seed),
+          is_partial(instance.target_fits &&
+                     (target_may_be_undefined(instance) || (both_ways && source_may_be_undefined(instance)))) {}
     AssignmentSampler sampler;
     Concretizer concretizer;
     Random random;
+    bool is_partial = false;  // a side may have no value where the other has one
     bool hopeless = false;  // no assignment could be found
   };
 
   Subject& subject(std::size_t instance) {
     auto& slot = subjects_[instance];
-    if (!slot) slot.emplace(instances_[instance], options_.seed * 0x9e3779b97f4a7c15u + instance);
+    if (!slot)
+      slot.emplace(instances_[instance], options_.seed * 0x9e3779b97f4a7c15u + instance, options_.both_ways);
     return *slot;
   }
 
@@ -173,24 +186,33 @@ class Refuter {
     }
     const auto& concrete = std::get<ConcreteInstance>(built);
     if (concrete.work > options_.most_work) return std::nullopt;
+    if (s.is_partial)
+      for (const Fill fill : {Fill::signs, Fill::small}) {
+        Contents contents = random_contents(concrete, s.random, fill);
+        if (fails(concrete, contents)) return Finding{instance, *assignment, {}, std::move(contents)};
+      }
     constexpr Fill fills[] = {Fill::large, Fill::huge, Fill::small, Fill::quarters};
     Contents contents = random_contents(concrete, s.random, fills[round % 4]);
     if (fills[round % 4] == Fill::quarters) {  // where order matters, the field has no fractions
-      if (difference_in_reals(concrete, contents)) return Finding{instance, *assignment, {}, std::move(contents)};
+      if (fails(concrete, contents)) return Finding{instance, *assignment, {}, std::move(contents)};
       return std::nullopt;
     }
     if (!differ_in_field(concrete, contents)) return std::nullopt;
-    if (auto confirmed = confirm(concrete, s.random, 8))
+    if (auto confirmed = confirm(concrete, s, 8))
       return Finding{instance, *assignment, {}, std::move(*confirmed)};
     ++result_.only_in_field;
     return std::nullopt;
   }
 
-  static std::optional<Contents> confirm(const ConcreteInstance& concrete, Random& random, int tries) {
+  bool fails(const ConcreteInstance& concrete, const Contents& contents) const {
+    return difference_in_reals(concrete, contents, options_.both_ways).has_value();
+  }
+
+  std::optional<Contents> confirm(const ConcreteInstance& concrete, Subject& s, int tries) const {
     for (int i = 0; i < tries; ++i) {
       constexpr Fill fills[] = {Fill::small, Fill::positive, Fill::medium, Fill::quarters};
-      Contents contents = random_contents(concrete, random, fills[i % 4]);
-      if (difference_in_reals(concrete, contents)) return contents;
+      Contents contents = random_contents(concrete, s.random, s.is_partial && i % 2 == 1 ? Fill::signs : fills[i % 4]);
+      if (fails(concrete, contents)) return contents;
     }
     return std::nullopt;
   }
@@ -226,7 +248,7 @@ class Refuter {
     }
     const auto& concrete = std::get<ConcreteInstance>(built);
     if (!like.misfit.empty() || concrete.work > options_.most_work) return std::nullopt;
-    auto contents = confirm(concrete, s.random, 6);
+    auto contents = confirm(concrete, s, 6);
     if (!contents) return std::nullopt;
     return Finding{like.instance, assignment, {}, std::move(*contents)};
   }
@@ -291,7 +313,7 @@ class Refuter {
   bool still_differs(const Finding& finding) {
     const auto built = subject(finding.instance).concretizer.at(finding.assignment);
     const auto* concrete = std::get_if<ConcreteInstance>(&built);
-    return concrete && difference_in_reals(*concrete, finding.contents);
+    return concrete && fails(*concrete, finding.contents);
   }
 
   void shrink_contents(Finding& finding) {
@@ -299,7 +321,7 @@ class Refuter {
     const auto& concrete = std::get<ConcreteInstance>(built);
     int evaluations = 0;
     const auto accept = [&](Contents contents) {
-      if (++evaluations > 1000 || options_.stop.stop_requested() || !difference_in_reals(concrete, contents))
+      if (++evaluations > 1000 || options_.stop.stop_requested() || !fails(concrete, contents))
         return false;
       finding.contents = std::move(contents);
       return true;
@@ -331,7 +353,7 @@ class Refuter {
     if (!finding.misfit.empty()) return result;
     const auto built = s.concretizer.at(finding.assignment);
     const auto& concrete = std::get<ConcreteInstance>(built);
-    const auto difference = difference_in_reals(concrete, finding.contents);
+    const auto difference = difference_in_reals(concrete, finding.contents, options_.both_ways);
     check(difference.has_value(), "a counterexample stays one");
     result.inputs = tensors<double>(concrete, finding.contents);
     const auto values = [](const std::vector<Tensor<Rounded>>& side) {
@@ -347,6 +369,8 @@ class Refuter {
     result.target = values(difference->sides.target);
     result.result = difference->result;
     result.place = difference->place;
+    const auto at = [&](const std::vector<Tensor<Rounded>>& side) { return side[result.result].data[result.place]; };
+    result.is_undefined = !differ(at(difference->sides.source), at(difference->sides.target));
     return result;
   }
 

@@ -1,5 +1,5 @@
 // Looks for a counterexample to a rule: numbers for its unknowns and for the elements of its inputs at which the two
-// sides differ, or at which the target is not well-formed.
+// sides differ, at which the target has no value and the source has one, or at which the target is not well-formed.
 #pragma once
 
 #include <optional>
@@ -21,6 +21,7 @@ struct Counterexample {
   std::vector<Tensor<double>> inputs, source, target;
   std::size_t result = 0;  ///< the first result that differs
   std::size_t place = 0;   ///< and where, in row-major order
+  bool is_undefined = false;  ///< one side has no value there: the target, or either of an axiom
 };
 
 struct RefuteOptions {
@@ -29,6 +30,7 @@ struct RefuteOptions {
   std::size_t tries_each = 60;  ///< of one instance
   double most_work = 1e6;       ///< operations of one try: larger assignments are passed over
   bool shrink = true;
+  bool both_ways = false;  ///< of an axiom, the source has to have a value wherever the target has one, too
   std::stop_token stop = {};
 };
 

@@ -8,20 +8,23 @@
 
 namespace taso {
 
-/// The real lies within `error` of `value`. An infinite value is exact: it is what the maximum of nothing is. What has no
-/// value, or lost it by overflow, is undefined: neither equal to anything nor different.
+/// The real lies within `error` of `value`. An infinite value is exact: it is what the maximum of nothing is. What lost
+/// its value by overflow, or may have none for all that is known, is unknown: neither equal to anything nor different.
+/// What surely has none (a division by zero, the root of a negative number), or was computed from such, is undefined.
 struct Rounded {
   double value = 0;
   double error = 0;
 
-  static Rounded undefined() { return {std::numeric_limits<double>::quiet_NaN(), 0}; }
-  bool is_defined() const { return !std::isnan(value); }
+  static Rounded unknown() { return {std::numeric_limits<double>::quiet_NaN(), 0}; }
+  static Rounded undefined() { return {std::numeric_limits<double>::quiet_NaN(), 1}; }
+  bool is_known() const { return !std::isnan(value); }
+  bool is_undefined() const { return std::isnan(value) && error == 1; }
 
   friend Rounded operator+(Rounded a, Rounded b) { return sum(a, b, a.value + b.value); }
   friend Rounded operator-(Rounded a, Rounded b) { return sum(a, b, a.value - b.value); }
   friend Rounded operator*(Rounded a, Rounded b);
 
-  /// The same with the rounding of its own operation added; undefined if something finite grew too large.
+  /// The same with the rounding of its own operation added; unknown if something finite grew too large.
   static Rounded of(double value, double error);
 
  private:
@@ -30,6 +33,8 @@ struct Rounded {
 
 /// Surely different, and by more than a millionth of their size.
 bool differ(Rounded a, Rounded b);
+/// Whether `b` may not stand where `a` did: they differ, or `a` has a value and `b` has none.
+bool is_worse(Rounded a, Rounded b);
 
 template <>
 struct Math<Rounded> {

@@ -31,6 +31,7 @@ PropertyVerdict validate(const Rule& property, const ValidateOptions& options, c
   RefuteOptions refute_options;
   refute_options.seed = options.seed;
   refute_options.tries = options.random_shapes;
+  refute_options.both_ways = true;
   refute_options.stop = stop;
   const std::vector<Instance> tried = some_of(all, options.random_shapes / 4 + 1);
   const Refutation refutation = refute(tried, refute_options);

@@ -9,6 +9,7 @@
 #include "rules/rule_text.h"
 #include "verifier/abduce.h"
 #include "verifier/deadline.h"
+#include "verifier/definedness.h"
 #include "verifier/entailment.h"
 #include "verifier/normal_form.h"
 #include "verifier/proof.h"
@@ -116,8 +117,13 @@ class Verification {
     const Instance& instance = instances_[found.instance];
     verdict_.kind = RuleVerdict::Kind::refuted;
     verdict_.counterexample = text_of(found, instance);
-    verdict_.reason = found.misfit.empty() ? "the two sides compute different values" : found.misfit;
-    contradict(found.instance, found.misfit.empty());
+    verdict_.reason = !found.misfit.empty()   ? found.misfit
+                      : found.is_undefined ? "the target is undefined where the source has a value"
+                                           : "the two sides compute different values";
+    if (found.is_undefined)
+      contradict_definedness(instance);
+    else
+      contradict(found.instance, found.misfit.empty());
     return true;
   }
 
@@ -143,6 +149,12 @@ class Verification {
         prove_by_normal_form(instance, brief_form).kind == NormalFormResult::Kind::proved)
       verdict_.disagreement =
           "a proof by the normal form (" + instance.choice + "), and a counterexample\n" + verdict_.counterexample;
+  }
+
+  void contradict_definedness(const Instance& instance) {
+    if (prove_definedness(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved)
+      verdict_.disagreement = "a proof that the target is defined (" + instance.choice + "), and a counterexample\n" +
+                              verdict_.counterexample;
   }
 
   /// A rule without a witness says nothing.
@@ -183,6 +195,12 @@ class Verification {
 
   void decide(std::size_t place) {
     const Instance& instance = instances_[place];
+    // Both provers of equality take partial functions for total: this is for either.
+    const NormalFormResult definedness = prove_definedness(instance, normal_form_limits());
+    if (definedness.kind != NormalFormResult::Kind::proved) {
+      open_ = fmt::format("{} ({})", definedness.reason, instance.choice);
+      return;
+    }
     // With little effort first: what needs more of it spends most on questions that lead nowhere.
     ProofResult proof;
     bool proved = false;

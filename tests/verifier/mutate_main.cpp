@@ -20,6 +20,7 @@
 #include "rules/rule_text.h"
 #include "tests/verifier/by_the_letter.h"
 #include "tests/verifier/mutate_rule.h"
+#include "verifier/definedness.h"
 #include "verifier/normal_form.h"
 #include "verifier/proof.h"
 #include "verifier/refute.h"
@@ -123,6 +124,8 @@ std::string proof_all_the_same(const Rule& rule, const Properties& properties) {
   const Instance& instance = all[refutation.counterexample->instance];
   if (!instance.target_fits) return {};
   const std::string counterexample = text_of(*refutation.counterexample, instance);
+  if (refutation.counterexample->is_undefined)
+    return prove_definedness(instance).kind == NormalFormResult::proved ? "proved to be defined:\n" + counterexample : "";
   if (prove(instance, properties).kind == ProofResult::Kind::proved)
     return "proved from properties:\n" + counterexample;
   if (prove_by_normal_form(instance).kind == NormalFormResult::proved)
@@ -160,9 +163,10 @@ Outcome judge(const Mutant& mutant, std::size_t number, const Properties& proper
     case RuleVerdict::Kind::refuted: {
       const auto says = [&](std::string_view words) { return verdict.counterexample.find(words) != std::string::npos; };
       const bool has_numbers = says("\n  ");
-      const bool differ = says("they differ");
+      const bool differ = says("they differ"), is_undefined = says("is undefined");
       const bool fits_nowhere = says("target is well-formed nowhere");
       return {differ                        ? "values differ"
+              : is_undefined                ? "target undefined"
               : has_numbers || fits_nowhere ? "target ill-formed"
                                             : "says nothing",
               has_numbers ? proof_all_the_same(rule, properties) : "", verdict.counterexample};
@@ -200,7 +204,7 @@ int run(const Settings& settings) {
   workers.clear();
 
   const std::vector<std::string> words{"values differ", "target ill-formed",      "says nothing", "refused when read",
-                                       "true",          "true under a condition", "unknown"};
+                                       "true",          "true under a condition", "unknown",      "target undefined"};
   std::map<std::string, std::map<std::string, std::size_t>> table;
   std::size_t failures = 0;
   std::ofstream list;

@@ -49,14 +49,47 @@ TEST_CASE("the error covers what is lost") {
 
 TEST_CASE("what has no value differs from nothing") {
   const Rounded nothing = M::divide(number(1), number(0));
-  CHECK_FALSE(nothing.is_defined());
+  CHECK_FALSE(nothing.is_known());
   CHECK_FALSE(differ(nothing, number(1)));
-  CHECK_FALSE(M::sqrt(number(-1)).is_defined());
-  CHECK_FALSE(M::exp(number(1000)).is_defined());
-  CHECK_FALSE((M::lowest() - M::lowest()).is_defined());
-  CHECK_FALSE(M::maximum(nothing, number(1)).is_defined());
+  CHECK_FALSE(M::sqrt(number(-1)).is_known());
+  CHECK_FALSE(is_worse(nothing, number(1)));
+  CHECK_FALSE(M::exp(number(1000)).is_known());
+  CHECK_FALSE((M::lowest() - M::lowest()).is_known());
+  CHECK_FALSE(M::maximum(nothing, number(1)).is_known());
   CHECK(differ(M::lowest(), number(0)));
   CHECK_FALSE(differ(M::lowest(), M::lowest()));
   CHECK(differ(number(1), number(2)));
   CHECK_FALSE(differ(number(1), number(1 + 1e-9)));
+}
+
+TEST_CASE("what surely has no value is worse than a number, and spreads") {
+  const Rounded undefined = M::divide(number(1), number(0)), unknown = M::exp(number(1000));
+  CHECK(undefined.is_undefined());
+  CHECK(M::sqrt(number(-1)).is_undefined());
+  CHECK(M::pow(number(0), number(-1)).is_undefined());
+  CHECK(M::pow(number(-2), number(0.5)).is_undefined());
+  CHECK_FALSE(M::pow(number(-2), number(3)).is_undefined());
+  CHECK_FALSE(M::pow(number(0), number(0)).is_undefined());
+  CHECK_FALSE(unknown.is_undefined());
+  CHECK(is_worse(number(0), undefined));
+  CHECK_FALSE(is_worse(number(0), unknown));
+  CHECK_FALSE(is_worse(undefined, undefined));
+  CHECK_FALSE(is_worse(unknown, undefined));
+  for (const Rounded& other : {number(0), number(2), unknown, undefined}) {
+    CHECK((undefined + other).is_undefined());
+    CHECK((other - undefined).is_undefined());
+    CHECK((other * undefined).is_undefined());
+    CHECK(M::divide(undefined, other).is_undefined());
+    CHECK(M::maximum(other, undefined).is_undefined());
+    CHECK(M::minimum(undefined, other).is_undefined());
+    CHECK(M::pow(other, undefined).is_undefined());
+  }
+  CHECK(M::exp(undefined).is_undefined());
+  CHECK(M::erf(undefined).is_undefined());
+  CHECK(M::tanh(undefined).is_undefined());
+  CHECK(M::sqrt(undefined).is_undefined());
+  // What rounding may have made zero or negative is not surely so.
+  const Rounded third = M::divide(number(1), number(3)), nearly_zero = third + third + third - number(1);
+  CHECK_FALSE(M::divide(number(1), nearly_zero).is_undefined());
+  CHECK_FALSE(M::sqrt(nearly_zero).is_undefined());
 }
