@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/error.h"
 #include "ops/random.h"
 #include "rules/canonical.h"
 #include "rules/rule_text.h"
@@ -134,7 +135,7 @@ TemptingRule widened_rule(Random& random) {
   switch (random.below(3)) {
     case 0: {
       const std::int64_t more = random.between(1, 3);
-      const std::string groups = random.chance(0.5) ? "" : "groups=dim(x, 1), ";
+      const std::string groups = random.chance(0.5) ? "" : "groups=g, ";
       const std::string function = random.chance(0.5) ? "relu" : "tanh";
       return {"enlarged kernels",
               fmt::format("{3}(conv[strides=s, {2}dilations=d, pads=p]({0}, w)) => {3}(conv[strides=s, {2}dilations=d, "
@@ -203,7 +204,11 @@ std::vector<TemptingRule> partial_function_rules(std::size_t count, std::uint64_
       default: rule = nothing_rule(random); break;
     }
     rule.text = fmt::format("candidate tempting-{}\n  {}\n", rules.size(), rule.text);
-    if (seen.insert(content_hash(parse_rule(rule.text))).second) rules.push_back(std::move(rule));
+    try {
+      if (seen.insert(content_hash(parse_rule(rule.text))).second) rules.push_back(std::move(rule));
+    } catch (const InputError&) {
+      // The source does not bind an input that the target needs.
+    }
   }
   return rules;
 }
