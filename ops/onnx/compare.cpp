@@ -1,14 +1,15 @@
 #include "ops/onnx/compare.h"
 
 #include <algorithm>
-#include <cmath>
-#include <random>
+#include <array>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "ops/interpreter.h"
 #include "ops/onnx/attributes.h"
+#include "ops/onnx/both_sides.h"
 #include "ops/onnx/external_data.h"
 #include "ops/onnx/import.h"
 #include "ops/onnx/model.h"
@@ -19,12 +20,6 @@
 
 namespace taso {
 namespace {
-
-/// A pair of values that must be equal, one of each model, and what to call it.
-struct Obligation {
-  std::string name;
-  Value expected, actual;
-};
 
 /// Names of values that must be equal, in the original and in the edited model; and the node that may only be taken for one
 /// of the original's if they are.
@@ -56,36 +51,8 @@ std::optional<std::vector<Obligation>> operands_of(const Obligation& obligation)
   return operands;
 }
 
-/// The edited model is wrong in a way that shows before any number is compared.
-struct Broken {
-  std::string reason;
-};
-
 /// Regions that do not agree are made larger until they have taken in so many nodes.
 constexpr std::size_t most_opened = 200;
-
-/// Sizes to try for dimensions that the model leaves open; the first with which the original runs is taken.
-constexpr std::int64_t open_sizes[] = {2, 1, 3, 16, 64, 224};
-
-std::uint64_t hash_name(std::string_view name) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
-Array random_array(const Type& type, const Extents& extents, std::int64_t range, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  if (is_floating(type.element)) {
-    std::normal_distribution<double> normal;
-    Array values(ElementType::float64, extents);
-    for (double& value : values.mutable_values<double>()) value = normal(random);
-    return values.cast(type.element);
-  }
-  Array values(ElementType::int64, extents);
-  const auto top = static_cast<std::uint64_t>(std::max<std::int64_t>(range, 1));
-  for (std::int64_t& value : values.mutable_values<std::int64_t>()) value = static_cast<std::int64_t>(random() % top);
-  return values.cast(type.element);
-}
 
 /// Of weights that a node's subgraphs have in files.
 std::uint64_t external_bytes_inside(const onnx::NodeProto& node) {
@@ -98,32 +65,10 @@ std::uint64_t external_bytes_inside(const onnx::NodeProto& node) {
   return bytes;
 }
 
-/// The largest number that an integer input may hold, from what it selects: the length of the axis that it indexes.
-std::int64_t index_range(const Graph& graph, const Value& input) {
-  static constexpr std::int64_t otherwise = 2;
-  std::set<const Node*> reached{input.node};
-  std::int64_t range = std::numeric_limits<std::int64_t>::max();
-  for (const Node* node : graph.nodes()) {
-    const auto operands = node->inputs();
-    const Opaque* opaque = node->as_opaque();
-    const bool gathers = opaque != nullptr && (opaque->kind == "Gather" || opaque->kind == "GatherElements");
-    if (gathers && operands.size() > 1 && operands[1] && reached.contains(operands[1].node)) {
-      if (operands[0].type().shape)
-        for (const Dim& dim : *operands[0].type().shape) range = std::min(range, dim.known().value_or(otherwise));
-      continue;
-    }
-    // An index passes through what only moves or converts it.
-    const bool passes = (opaque != nullptr && opaque->kind == "Cast") ||
-                        (node->as_operator() != nullptr && std::holds_alternative<op::Reshape>(*node->as_operator()));
-    if (passes && !operands.empty() && reached.contains(operands[0].node)) reached.insert(node);
-  }
-  return range == std::numeric_limits<std::int64_t>::max() ? otherwise : range;
-}
-
 class Comparison {
  public:
   Comparison(const ModelView& before, const ModelView& after, const CheckOptions& options)
-      : before_(before), after_(after), options_(options) {}
+      : before_(before), after_(after), options_(options), sides_(options, before.folder) {}
 
   CheckResult run() {
     if (same_nodes()) return {true, CheckResult::Scope::unchanged, 0, 0, ""};
@@ -146,8 +91,9 @@ class Comparison {
         whole = run_whole();
         // A rounding error may turn an integer or a decision over: then every region has to stand for itself. So has it where
         // the run has not shown everything.
-        if (!branches() && (whole.passed || !integers_differ_)) return whole;
-        why_not_whole = whole.passed ? "and the whole model, but a run takes one branch of each If" : whole.reason;
+        if (!branches() && (whole.passed || sides_.why_regions().empty())) return whole;
+        why_not_whole = whole.passed ? "and the whole model, but a run takes one branch of each If"
+                                     : fmt::format("of the whole, {}{}", whole.reason, sides_.why_regions());
       } catch (const TypeMismatch& error) {
         const bool declared = !mismatches_without_declarations();
         if (declared && !branches()) throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
@@ -162,11 +108,17 @@ class Comparison {
     scope_ = CheckResult::Scope::regions;
     CheckResult result = run_regions();
     if (result.passed) result.reason = why_not_whole;
-    if (whole.passed) {
-      result.compared += whole.compared;
-      result.worst = std::max(result.worst, whole.worst);
-    }
+    if (whole.passed) add(whole, result);
     return result;
+  }
+
+  /// What was compared elsewhere counts as well.
+  static void add(const CheckResult& more, CheckResult& result) {
+    result.compared += more.compared;
+    result.worst = std::max(result.worst, more.worst);
+    result.finite = std::min(result.finite, more.finite);
+    result.large += more.large;
+    result.special += more.special;
   }
 
   /// Whether one run of the original shows a part of it only.
@@ -186,7 +138,7 @@ class Comparison {
     shared.believe_declarations = false;
     Graph graph = import_model(before_, &shared).graph;
     try {
-      run_somehow(graph, graph.outputs.size(), graph, 0);
+      sides_.run(graph, graph.outputs.size(), graph);
     } catch (const TypeMismatch&) {
       return true;
     } catch (const InputError&) {
@@ -218,14 +170,14 @@ class Comparison {
     SharedImport shared;
     const Imported before = import_model(before_, &shared);
     const Imported after = import_edited(shared);
-    defaults_ = before.defaults;
+    sides_.set_defaults(before.defaults);
     std::vector<Obligation> obligations;
     const auto& outputs = before_.model->graph().output();
     for (int i = 0; i < outputs.size(); ++i) {
       const auto index = static_cast<std::size_t>(i);
       obligations.push_back({outputs[i].name(), before.graph.outputs[index], after.graph.outputs[index]});
     }
-    return discharge(shared.pool, before.graph, obligations, CheckResult::Scope::whole);
+    return sides_.compare(shared.pool, before.graph, obligations, CheckResult::Scope::whole);
   }
 
   /// Assume and guarantee: nodes that nobody touched compute the same from the same operands, so their results are taken
@@ -283,7 +235,7 @@ class Comparison {
     const Imported before = import_model(before_, &shared);
     shared.cut = std::move(cut_after);
     const Imported after = import_edited(shared);
-    defaults_ = before.defaults;
+    sides_.set_defaults(before.defaults);
     CheckResult result{true, CheckResult::Scope::regions, 0, 0, ""};
     for (const Claim& claim : claims) {
       if (claim.rewired != nullptr && no_rewiring_.contains(claim.rewired)) continue;
@@ -344,9 +296,8 @@ class Comparison {
         continue;
       }
       try {
-        const CheckResult one = discharge(pool, signature, {next}, CheckResult::Scope::regions);
-        result.compared += one.compared;
-        result.worst = std::max(result.worst, one.worst);
+        const CheckResult one = sides_.compare(pool, signature, {next}, CheckResult::Scope::regions);
+        add(one, result);
         result.passed = one.passed;
         result.reason = one.reason;
       } catch (const InputError&) {
@@ -404,171 +355,16 @@ class Comparison {
     return partners;
   }
 
-  /// Runs both sides on the same operands; those are drawn anew until the original runs.
-  CheckResult discharge(const std::shared_ptr<Pool>& pool, const Graph& signature,
-                        const std::vector<Obligation>& obligations, CheckResult::Scope scope) {
-    Graph graph{pool, {}, {}};
-    for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.expected);
-    const std::size_t half = graph.outputs.size();
-    for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.actual);
-    for (const Node* node : graph.nodes()) {
-      if (node->as_input() != nullptr) graph.inputs.push_back(node->output());
-      const Opaque* opaque = node->as_opaque();
-      if (scope == CheckResult::Scope::regions && opaque != nullptr && opaque->body && opaque->body->has_programs())
-        throw InputError(fmt::format("a run does not show all of {}", opaque->kind));
-    }
-    add_sizes(graph, signature);
-
-    CheckResult result{true, scope, 0, 0, ""};
-    for (unsigned sample = 0; sample < std::max(options_.samples, 1U); ++sample) {
-      const std::vector<Array> outputs = run_somehow(graph, half, signature, sample);
-      for (std::size_t i = 0; i < half; ++i) {
-        const Array &expected = outputs[i], &actual = outputs[half + i];
-        Tolerance tolerance = Tolerance::of(expected.type());
-        if (options_.rtol) tolerance.rtol = *options_.rtol;
-        if (options_.atol) tolerance.atol = *options_.atol;
-        ++result.compared;
-        if (agrees(expected, actual, tolerance, result.worst)) continue;
-        result.passed = false;
-        integers_differ_ = !is_floating(expected.type());
-        result.reason = fmt::format("'{}' differs: {} of {} where the tolerance is 1", obligations[i].name,
-                                    result.worst, text_of(Type{expected.type(), shape_of(expected.extents())}));
-        return result;
-      }
-    }
-    return result;
-  }
-
-  /// The model's own inputs tell how large its open dimensions are, which a region alone may not: 3 · N does not.
-  static void add_sizes(Graph& graph, const Graph& signature) {
-    for (const Value& input : signature.inputs) {
-      const Type& type = input.type();
-      const bool tells = type.element != ElementType::undefined && type.shape && !is_static(*type.shape);
-      if (tells && std::find(graph.inputs.begin(), graph.inputs.end(), input) == graph.inputs.end())
-        graph.inputs.push_back(input);
-    }
-  }
-
-  /// Throws InputError if the original does not run, whatever the operands.
-  std::vector<Array> run_somehow(const Graph& graph, std::size_t half, const Graph& signature, unsigned sample) {
-    const InterpreterOptions running{.threads = options_.threads};
-    std::string reason;
-    for (const std::int64_t size : open_sizes) {
-      for (const bool zeros : {false, true}) {
-        std::string trouble;
-        try {
-          return interpret(graph, operands_for(graph, signature, sample, size, zeros), running);
-        } catch (const TypeMismatch&) {
-          throw;
-        } catch (const InputError& error) {
-          trouble = error.what();
-        }
-        Graph original = graph;
-        original.outputs.resize(half);
-        bool runs = true;
-        try {
-          interpret(original, operands_for(graph, signature, sample, size, zeros), running);
-        } catch (const InputError&) {
-          runs = false;
-        }
-        if (runs) throw Broken{fmt::format("the edited model does not run: {}", trouble)};
-        if (reason.empty()) reason = trouble;
-      }
-      const bool open = std::any_of(graph.inputs.begin(), graph.inputs.end(), [](const Value& input) {
-        return input.type().shape && !is_static(*input.type().shape);
-      });
-      if (!open) break;
-    }
-    throw InputError(reason);
-  }
-
-  std::vector<Array> operands_for(const Graph& graph, const Graph& signature, unsigned sample, std::int64_t size,
-                                  bool zeros) {
-    std::map<std::string, std::int64_t, std::less<>> symbols;
-    for (const Value& input : signature.inputs) bind_symbols(input, symbols);
-    const auto binding = [&](std::string_view name) {
-      const auto bound = symbols.find(name);
-      return bound == symbols.end() ? size : bound->second;
-    };
-    std::vector<Array> operands;
-    for (const Value& input : graph.inputs) {
-      const std::string& name = input.node->as_input()->name;
-      const Type& type = input.type();
-      if (const auto given = options_.data.find(name); given != options_.data.end()) {
-        operands.push_back(given->second);
-        continue;
-      }
-      if (const auto fallback = defaults_.find(name); fallback != defaults_.end()) {
-        operands.push_back(read_tensor(*fallback->second, before_.folder));
-        continue;
-      }
-      if (type.element == ElementType::undefined || !type.shape)
-        throw InputError(fmt::format("the type of '{}' is not known", name));
-      Extents extents;
-      const auto fixed = options_.shapes.find(name);
-      for (const Dim& dim : *type.shape) extents.push_back(dim.evaluate(binding));
-      if (fixed != options_.shapes.end()) extents = fixed->second;
-      const std::int64_t range = is_floating(type.element) || zeros ? 1 : index_range(graph, input);
-      operands.push_back(random_array(type, extents, range, hash_name(name) + options_.seed * 1000003 + sample));
-    }
-    return operands;
-  }
-
-  /// Dimensions that the user's shapes and data fix.
-  void bind_symbols(const Value& input, std::map<std::string, std::int64_t, std::less<>>& symbols) const {
-    const std::string& name = input.node->as_input()->name;
-    Extents extents;
-    if (const auto shape = options_.shapes.find(name); shape != options_.shapes.end()) extents = shape->second;
-    if (const auto data = options_.data.find(name); data != options_.data.end()) extents = data->second.extents();
-    if (!input.type().shape || extents.size() != input.type().shape->size()) return;
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      const Dim& dim = (*input.type().shape)[i];
-      const auto names = dim.symbols();
-      if (names.size() == 1 && dim == Dim::symbol(names.front())) symbols.emplace(names.front(), extents[i]);
-    }
-  }
-
   const ModelView& before_;
   const ModelView& after_;
   const CheckOptions& options_;
-  std::unordered_map<std::string, const onnx::TensorProto*> defaults_;
+  BothSides sides_;
   CheckResult::Scope scope_ = CheckResult::Scope::whole;
-  bool integers_differ_ = false;
   std::unordered_set<const onnx::NodeProto*> no_rewiring_;  // nodes of the edited model that are none of the original's
   std::unordered_set<const onnx::NodeProto*> opened_;       // nodes of the edited model that regions contain
 };
 
 }  // namespace
-
-Tolerance Tolerance::of(ElementType type) {
-  switch (type) {
-    case ElementType::float64: return {1e-7, 1e-9};
-    case ElementType::float32: return {1e-3, 1e-5};
-    case ElementType::float16: return {1e-2, 1e-2};
-    case ElementType::bfloat16: return {5e-2, 5e-2};
-    default: return {0, 0};
-  }
-}
-
-bool agrees(const Array& expected, const Array& actual, const Tolerance& tolerance, double& worst) {
-  const auto fail = [&] { return worst = std::numeric_limits<double>::infinity(), false; };
-  if (expected.type() != actual.type() || expected.extents() != actual.extents()) return fail();
-  if (!is_floating(expected.type())) return identical(expected, actual) || fail();
-  const auto left = expected.doubles(), right = actual.doubles();
-  // Sums of large terms lose digits in proportion to the terms, not to the sum: the absolute part grows with the tensor.
-  double largest = 1;
-  for (const double value : left)
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  bool good = true;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (left[i] == right[i] || (std::isnan(left[i]) && std::isnan(right[i]))) continue;
-    const double allowed = tolerance.atol * largest + tolerance.rtol * std::abs(left[i]);
-    const double share = std::abs(left[i] - right[i]) / allowed;
-    if (!(share <= 1)) good = false;
-    worst = std::isnan(share) ? std::numeric_limits<double>::infinity() : std::max(worst, share);
-  }
-  return good;
-}
 
 CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options) {
   return Comparison(before, after, options).run();

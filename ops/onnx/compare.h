@@ -8,9 +8,17 @@
 
 #include "ops/array.h"
 #include "ops/error.h"
+#include "ops/onnx/tolerance.h"
 #include "ops/onnx/view.h"
 
 namespace taso {
+
+/// What the check demands of elements that are not finite. Numbers of ordinary size have to agree in any case.
+enum class SpecialValues : std::uint8_t {
+  reported,  ///< nothing
+  usual,     ///< what is finite stays so with large inputs; NaN and infinities among the inputs are reported
+  strict,    ///< with large inputs, and with NaN, infinities and the like among them, the same elements are special
+};
 
 struct CheckOptions {
   unsigned samples = 1;  ///< how many sets of random operands
@@ -23,6 +31,7 @@ struct CheckOptions {
   /// What the interpreter may take for one tensor.
   std::size_t largest_tensor = std::size_t{4} << 30;
   unsigned threads = 0;
+  SpecialValues special = SpecialValues::usual;
 };
 
 struct CheckResult {
@@ -36,6 +45,8 @@ struct CheckResult {
   std::size_t compared = 0;  ///< tensors compared
   double worst = 0;          ///< the largest difference, as a share of what the tolerance allows
   std::string reason;        ///< why it failed; or why it was not the whole
+  double finite = 1;         ///< the least share of finite elements that a tensor had which was compared
+  Kinds large{}, special{};  ///< elements with large inputs, and with NaN, infinities and the like among the inputs
 };
 
 /// A change that cannot be checked, as no operands were found on which it can be run: nothing is known against it, and
@@ -47,13 +58,5 @@ struct Uncheckable : InputError {
 /// Both views belong to one model file, the second possibly edited. Throws Uncheckable. Throws InputError when a part that was changed cannot
 /// be checked, because the original cannot be run here.
 CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options = {});
-
-/// Whether two arrays agree within a tolerance; adds to `worst`. Types and shapes must be equal; integers and booleans
-/// must be exactly so.
-struct Tolerance {
-  double rtol = 0, atol = 0;
-  static Tolerance of(ElementType type);
-};
-bool agrees(const Array& expected, const Array& actual, const Tolerance& tolerance, double& worst);
 
 }  // namespace taso
