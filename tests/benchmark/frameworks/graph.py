@@ -146,6 +146,17 @@ def input_shape(value, batch):
     return tuple(shape)
 
 
+def own_batch(path):
+    """The first dimension of a model's first input; 1 if it is left open, None if the file does not tell."""
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception:  # whoever runs it will say what is wrong with it
+        return None
+    weights = {tensor.name for tensor in model.graph.initializer}
+    shapes = [input_shape(value, None) for value in model.graph.input if value.name not in weights]
+    return shapes[0][0] if shapes and shapes[0] else 1
+
+
 def in_order(nodes):
     """The nodes, each after those that it reads from: files of some exporters are not sorted."""
     makers = {name: i for i, node in enumerate(nodes) for name in node.output if name}

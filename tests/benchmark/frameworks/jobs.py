@@ -9,6 +9,7 @@ import pathlib
 import numpy
 import onnx
 
+import graph
 import report
 from processes import Failure, Worker, alone
 
@@ -172,6 +173,7 @@ class Job:
 
     def empty_row(self):
         return {"model": self.model.stem, "precision": self.precision, "batch": self.settings.batch,
+                "examples": self.settings.batch or graph.own_batch(self.model),
                 "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "times": {}}
 
     def late_row(self, reason):

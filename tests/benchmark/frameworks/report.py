@@ -95,19 +95,25 @@ def disagreement(row):
     return "; ".join(parts)
 
 
+def batch_of(row):
+    """How many examples a run had: as asked for, or as the model has it. Older files do not tell the model's own."""
+    return row["batch"] or row.get("examples") or 1
+
+
 def table(rows):
     ours = any(column in row["times"] for row in rows for column in OURS)
     ratios = {"best_over_before": "best of three / as it came", "best_over_after": "best of three / optimised"}
     lines = []
     for precision in dict.fromkeys(row["precision"] for row in rows):
         some = [row for row in rows if row["precision"] == precision]
-        batches = sorted({row["batch"] or 1 for row in some})
+        batches = sorted({batch_of(row) for row in some})
         lines += ["", f"{precision}, batch {', '.join(map(str, batches))}, median in µs", ""]
         columns = COLUMNS if ours else FRAMEWORKS
         heads = ["network", *columns.values(), *(ratios.values() if ours else []), "outputs"]
         lines += ["| " + " | ".join(heads) + " |", "| --- " + "| ---: " * (len(heads) - 2) + "| --- |"]
         for row in some:
-            cells = [row["model"], *(cell(row, column) for column in columns)]
+            name = row["model"] if len(batches) == 1 else f"{row['model']}, batch {batch_of(row)}"
+            cells = [name, *(cell(row, column) for column in columns)]
             cells += [f"{row[key]:.2f}×" if row[key] else "" for key in ratios] if ours else []
             wrong = disagreement(row)
             compared = len(row["agreement"]["compared"]) > 1

@@ -191,6 +191,18 @@ def test_the_table_compares_ours_with_the_best_that_ran():
     assert "| geometric mean (of so many) | | | | | | 1.20× (1) | 1.50× (1) | |" in text
 
 
+def test_the_batch_that_is_told_is_the_one_that_ran(tmp_path):
+    onnx.save(model_of("Relu", {}, [], ("x", [16, 4])), tmp_path / "net.onnx")
+    assert graph.own_batch(tmp_path / "net.onnx") == 16
+    assert graph.own_batch(tmp_path / "nothing.onnx") is None
+    own = dict(row(eager=20.0), batch=None, examples=16)
+    assert "tf32, batch 16, median in µs" in report.table([own])
+    asked = dict(own, batch=4, examples=4)
+    text = report.table([own, asked])
+    assert "tf32, batch 4, 16, median in µs" in text
+    assert "| net, batch 16 |" in text and "| net, batch 4 |" in text
+
+
 def test_outputs_that_differ_are_said():
     same, other = [numpy.ones(4)], [numpy.array([1, 1, 1, numpy.nan])]
     assert report.agreement({"a": same, "b": same}, "fp32")["agree"]
