@@ -15,11 +15,11 @@ using namespace taso;
 
 namespace {
 
-/// Null with a word about it where there is no GPU.
+/// Null with a word about it where there is no GPU, by which ctest knows what was skipped.
 Accelerator* gpu() {
   static std::string trouble;
   static const std::unique_ptr<Accelerator> opened = open_accelerator(trouble);
-  if (!opened) WARN("skipped: " << trouble);
+  if (!opened) WARN("SKIPPED: " << trouble);
   return opened.get();
 }
 
@@ -454,17 +454,17 @@ TEST_CASE("a module that is missing is no accelerator") {
   unsetenv("TASO_CUDA_MODULE");
 }
 
-TEST_CASE("convolutions on the GPU compute what they mean") {
+TEST_CASE("convolutions on the GPU compute what they mean", "[gpu]") {
   check_calls("convolutions", random_convolution, 2, false, {200, 22});
 }
-TEST_CASE("products on the GPU compute what they mean") { check_calls("products", random_matmul, 3, false, {200, 22}); }
-TEST_CASE("convolutions on the GPU compute the same in all ways") {
+TEST_CASE("products on the GPU compute what they mean", "[gpu]") { check_calls("products", random_matmul, 3, false, {200, 22}); }
+TEST_CASE("convolutions on the GPU compute the same in all ways", "[gpu]") {
   check_calls("convolutions in all ways", random_convolution, all_ways, false, {30, 15, 5});
 }
-TEST_CASE("products on the GPU compute the same in all ways") {
+TEST_CASE("products on the GPU compute the same in all ways", "[gpu]") {
   check_calls("products in all ways", random_matmul, all_ways, false, {30, 15, 5});
 }
-TEST_CASE("kernels of our own on the GPU compute what they mean") {
+TEST_CASE("kernels of our own on the GPU compute what they mean", "[gpu]") {
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {300, 8});
 }
 // Those that are hidden are not named like the others: a pattern that takes the others would take them too.
@@ -481,7 +481,7 @@ TEST_CASE("a few calls of each kind on a device", "[.][sanitize]") {
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {12, 8, 3});
 }
 
-TEST_CASE("a choice that is unknown is made anew") {
+TEST_CASE("a choice that is unknown is made anew", "[gpu]") {
   Accelerator* const device = gpu();
   if (device == nullptr) return;
   Random random(1);
