@@ -29,8 +29,14 @@ inline constexpr double multiplied_tf32 = 2800;
 inline constexpr double multiplied_float32 = 933;
 inline constexpr double multiplied_float64 = 380;
 
-/// What we have no kernel for is done on the host, with the copies that this takes.
+/// What we have no kernel for is done on the host: nanoseconds that this takes at least, bytes a nanosecond of copies to the host
+/// and back, nanoseconds for each element that is read or written, for those of operators that do next to nothing to it, and for
+/// each multiplication and addition of a product. See cost/host_work.h.
 inline constexpr double least_opaque = 20000;
+inline constexpr double host_transfer = 20;
+inline constexpr double host_element = 5.5;
+inline constexpr double host_light_element = 1.2;
+inline constexpr double host_product = 1.0;
 
 /// What a run of a whole CUDA graph takes besides its kernels.
 inline constexpr double least_run = 2500;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cost/call.h"
+#include "cost/host_work.h"
 #include "cost/plain_functions.h"
 
 namespace taso {
@@ -87,7 +88,10 @@ double Roofline::nanoseconds_of_kind(const Kernel& kernel, Kernel::Kind kind, do
 
 Cost Roofline::price(const GraphView& view, const Kernel& kernel) const {
   // A device can do some of what we do not model: it works element by element, or only moves data.
-  if (kernel.kind != Kernel::Kind::opaque || !can_be_called(view, kernel)) return price(kernel, kernel.kind);
+  if (kernel.kind != Kernel::Kind::opaque) return price(kernel, kernel.kind);
+  if (!can_be_called(view, kernel))
+    return static_cast<Cost>(
+        std::min(nanoseconds_on_host(view, kernel) * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));
   return price(kernel, function_of(view, kernel.main) ? Kernel::Kind::element_wise : Kernel::Kind::copy);
 }
 
