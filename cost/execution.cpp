@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -124,7 +125,7 @@ class Maker {
   }
 
   Outlook look_ahead(std::uint32_t most_lanes) {
-    is_to_run_ = false;
+    is_to_run_ = false;  // sizes that only a run tells are what they are priced as
     bind_steps();
     schedule(most_lanes);
     const std::size_t copies = execution_.tasks.size() - execution_.plan_steps.size();
@@ -146,14 +147,23 @@ class Maker {
     copy_outputs();
   }
 
+  /// A size is known if it is a number, or follows from sizes of inputs, which the view has numbers for.
   void need_known_sizes() const {
+    std::set<std::string, std::less<>> told;
+    for (const Value& input : graph_.inputs)
+      for (const Dim& dim : input.type().shape.value_or(Shape()))
+        for (const auto& name : dim.symbols()) told.emplace(name);
+    const auto is_known = [&](const Dim& dim) {
+      const auto names = dim.symbols();
+      return !is_to_run_ ||
+             std::all_of(names.begin(), names.end(), [&](const auto& name) { return told.contains(name); });
+    };
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
       const Type& type = view_.value(PlanValue{i}).type();
       const bool is_used = view_.users(PlanValue{i}) > 0 || view_.is_output(PlanValue{i});
       if (!is_used) continue;
-      const bool is_known = type.shape && std::all_of(type.shape->begin(), type.shape->end(),
-                                                      [](const Dim& dim) { return dim.is_static(); });
-      if (!is_known || size_of(type.element) == 0) refuse(PlanValue{i});
+      const bool is_all_known = type.shape && std::all_of(type.shape->begin(), type.shape->end(), is_known);
+      if (!is_all_known || size_of(type.element) == 0) refuse(PlanValue{i});
     }
   }
 

@@ -17,9 +17,9 @@ struct Execution {
   std::vector<std::string> on_host;  ///< the kinds of operators that have no kernel, each once
 };
 
-/// All sizes must be known. Reads the weights, and computes what depends on them alone. Throws InputError where something
-/// cannot be run: a size that is not known, an operator that the interpreter does not have. With at most so many lanes, in
-/// which steps may run side by side.
+/// All sizes must be known, or follow from those of inputs, for which the view has numbers. Reads the weights, and computes
+/// what depends on them alone. Throws InputError where something cannot be run: a size that is not known, an operator that the
+/// interpreter does not have. With at most so many lanes, in which steps may run side by side.
 Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
                          std::uint32_t most_lanes = usual_lanes);
 
@@ -31,7 +31,7 @@ struct Outlook {
   Cost in_a_row = 0;  ///< what it takes one step after the other
   Cost copies = 0;    ///< of outputs, in a row
 };
-/// Does not read weights. Throws InputError where a size is not known.
+/// Does not read weights. Unknown dimensions are what the view prices them as. Throws InputError where a rank is not known.
 Outlook look_ahead(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
                    std::uint32_t most_lanes = usual_lanes);
 
