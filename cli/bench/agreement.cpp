@@ -56,6 +56,11 @@ double tolerance_of(Precision precision) {
   return 1e-1;
 }
 
+bool is_rounding_as_far(const Agreement& agreement) {
+  return !agreement.agrees && agreement.rounding_error &&
+         (!std::isfinite(*agreement.rounding_error) || agreement.error <= most_roundings * *agreement.rounding_error);
+}
+
 Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
                        Precision precision, const InterpreterOptions& options) {
   const std::vector<Array> expected = interpret(graph, inputs, options);

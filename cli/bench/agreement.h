@@ -23,6 +23,9 @@ struct Agreement {
   std::optional<double> rounding_error;
 };
 
+/// Whether outputs do not agree, but rounding alone takes them as far: then it is the precision that does not fit the model.
+bool is_rounding_as_far(const Agreement& agreement);
+
 /// Compares outputs with what the program computes from the inputs. An output that is beyond the tolerance of its precision
 /// agrees if rounding alone takes the reference about as far: for that, the reference runs once more. Throws InputError
 /// where it cannot run.

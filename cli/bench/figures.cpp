@@ -107,6 +107,11 @@ std::string table_of(const BenchReport& report) {
   for (const BenchFigures& one : report.models)
     if (one.lanes.alone > 0) text += lanes_text(one, shown_name(one, report));
   for (const BenchFigures& one : report.models)
+    if (!one.range.empty())
+      text +=
+          fmt::format("{}: out of the range of {}, whoever computes it: {}; another precision has the range\n",
+                      shown_name(one, report), report.precision ? name_of(*report.precision) : "the type", one.range);
+  for (const BenchFigures& one : report.models)
     if (!one.on_host.empty())
       text += fmt::format("{}: without a kernel, so on the host: {}\n", shown_name(one, report),
                           fmt::join(one.on_host, ", "));
@@ -184,6 +189,7 @@ std::string json_of(const BenchReport& report) {
     if (one.check) {
       model["check"] = {{"agrees", one.check->agrees}, {"relative_error", one.check->error}};
       if (one.check->rounding_error) model["check"]["rounding_error"] = *one.check->rounding_error;
+      if (!one.range.empty()) model["check"]["range"] = one.range;
     }
     if (i > 0) {
       const Ratio ratio = ratio_of(report.models[0].microseconds, one.microseconds);

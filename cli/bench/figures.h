@@ -29,6 +29,7 @@ struct BenchFigures {
   std::string layout;
   std::vector<std::string> on_host;  ///< operators without a kernel
   std::optional<Agreement> check;    ///< with the reference; nothing if that was not asked for
+  std::string range;                 ///< where it does not agree, and rounding alone is as far: what is out of range
   struct Kernel {
     std::string operators, choice;
     double predicted = 0, measured = 0;  ///< microseconds

@@ -51,14 +51,19 @@ std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& sett
 }  // namespace
 
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings) {
-  LoadedModel loaded{file, Model::load(file), nullptr, {}, {}};
+  LoadedModel loaded{file, Model::load(file), nullptr, {}, {}, {}};
   loaded.model.validate();  // names the file by itself
   try {
     const std::vector<InputShape> shapes = shapes_for(loaded.model, settings);
     if (!shapes.empty()) overwrite_input_shapes(loaded.model, shapes);
     loaded.edit = std::make_unique<GraphEdit>(loaded.model);
     clean_up(*loaded.edit);
-    loaded.graph = import_model(loaded.edit->view()).graph;
+    const Imported imported = import_model(loaded.edit->view());
+    loaded.graph = imported.graph;
+    for (const auto& [name, value] : imported.values) {
+      const auto [known, is_new] = loaded.names.emplace(value, name);
+      if (!is_new && name < known->second) known->second = name;
+    }
     require_matching_reshapes(loaded.graph);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("{}: {}", file.string(), error.what()));

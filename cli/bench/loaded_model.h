@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cli/bench/range.h"
 #include "cli/bench/settings.h"
 #include "ops/array.h"
 #include "ops/graph.h"
@@ -19,6 +20,7 @@ struct LoadedModel {
   std::unique_ptr<GraphEdit> edit;
   Graph graph;
   std::vector<Array> inputs;
+  ValueNames names;  ///< of values, in the model
 };
 
 /// Throws InputError, and UsageError where shapes that were asked for do not fit; both name the file.

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "cli/bench/agreement.h"
+#include "cli/bench/gpu_model.h"
+#include "cli/bench/range.h"
 #include "ops/interpreter.h"
 #include "ops/random.h"
 #include "tests/catch.h"
@@ -111,4 +114,66 @@ TEST_CASE("what products read is rounded, and nothing else", "[rounding]") {
     CHECK(identical(found[2], apply(op::Relu{}, {x})));
     CHECK_FALSE(identical(found[0], interpret(graph, inputs)[0]));
   }
+}
+
+namespace {
+
+/// Blocks of mobile networks: widen, filter each channel by itself, weigh the channels by what they hold, narrow. `gain` is what
+/// each convolution makes of the size of its input.
+Graph mobile_blocks(std::size_t blocks, double gain, ValueNames& names, std::vector<Array>& inputs) {
+  const std::int64_t channels = 8, wide = 16, size = 8;
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Random random(7);
+  std::size_t weights = 0;
+  const auto conv = [&](const Value& x, std::int64_t out, std::int64_t kernel, std::int64_t groups) {
+    const Extents extents{out, (*static_extents(*x.type().shape))[1] / groups, kernel, kernel};
+    Array numbers(ElementType::float32, extents);
+    const double scale = gain / std::sqrt(static_cast<double>(extents[1] * kernel * kernel));
+    for (float& number : numbers.mutable_values<float>()) number = static_cast<float>((random.unit() * 2 - 1) * scale);
+    const Value w = graph.pool->input("w" + std::to_string(weights++), {ElementType::float32, shape_of(extents)});
+    graph.inputs.push_back(w);
+    inputs.push_back(std::move(numbers));
+    const std::int64_t pad = kernel / 2;
+    const op::Conv op{{1, 1}, {1, 1}, {pad, pad, pad, pad}, groups};
+    return graph.pool->add(Operator(op), std::vector{x, w}).output();
+  };
+  const auto swish = [&](const Value& x) {
+    return graph.pool
+        ->add(Operator(op::Mul()), std::vector{x, graph.pool->add(Operator(op::Sigmoid()), std::vector{x}).output()})
+        .output();
+  };
+  Value value = graph.pool->input("x", {ElementType::float32, shape_of({1, channels, size, size})});
+  graph.inputs = {value};
+  inputs.push_back(random_input(random, ElementType::float32, {1, channels, size, size}));
+  for (std::size_t i = 0; i < blocks; ++i) {
+    value = swish(conv(swish(conv(value, wide, 1, 1)), wide, 3, wide));
+    value = conv(value, channels, 1, 1);
+    names.emplace(value, "block" + std::to_string(i));
+  }
+  graph.outputs = {value};
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("what is out of the range of a small type is named") {
+  const auto trouble = [](double gain, Precision precision) {
+    ValueNames names;
+    std::vector<Array> inputs;
+    const Graph graph = mobile_blocks(12, gain, names, inputs);
+    return range_trouble(graph, inputs, precision, names, {});
+  };
+  CHECK_THAT(trouble(0.5, Precision::fp16), Catch::Contains("results vanish below 3e-8, first "));
+  CHECK_THAT(trouble(8, Precision::fp16), Catch::Contains("results have elements beyond 65,504, first "));
+  CHECK(trouble(2, Precision::fp16).find("beyond") == std::string::npos);
+  CHECK(trouble(8, Precision::bf16).empty());
+}
+
+TEST_CASE("rounding that is as far as an output is told apart from what is wrong") {
+  CHECK(is_rounding_as_far({false, 1, 1.0}));
+  CHECK(is_rounding_as_far({false, 1, std::numeric_limits<double>::infinity()}));
+  CHECK_FALSE(is_rounding_as_far({false, 1, 0.01}));
+  CHECK_FALSE(is_rounding_as_far({false, 1, {}}));
+  CHECK_FALSE(is_rounding_as_far({true, 0.2, 0.2}));
 }
