@@ -1,6 +1,7 @@
 #include "cli/figures.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cost/execution.h"
 #include "cost/plan.h"
@@ -19,7 +20,6 @@ double Figures::of(Objective objective) const {
 
 namespace {
 
-/// Where all sizes are known.
 void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, const Plan& laid_out,
                const Pricing& pricing) {
   try {
@@ -31,7 +31,8 @@ void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, con
     // Kernels that repeat one another take less than their prices.
     if (laid_out.cost > 0)
       figures.measured *= static_cast<double>(outlook.in_a_row - outlook.copies) / static_cast<double>(laid_out.cost);
-  } catch (const InputError&) {
+  } catch (const InputError& error) {
+    figures.no_lanes = error.what();
   }
 }
 
@@ -89,6 +90,46 @@ DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extent
     const auto found = sizes.find(name);
     return found == sizes.end() ? std::int64_t{1} : found->second;
   };
+}
+
+AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Extents>& shapes) {
+  AssumedSizes assumed;
+  const DimensionSizes sizes = sizes_from(graph, shapes);
+  std::set<std::string, std::less<>> told;
+  std::set<std::string, std::less<>> given;
+  for (const Value& input : graph.inputs) {
+    const auto& shape = input.type().shape;
+    if (!shape) continue;
+    const bool is_given = shapes.contains(input.node->as_input()->name);
+    for (const Dim& dim : *shape)
+      for (const std::string& name : dim.symbols()) {
+        told.insert(name);
+        if (is_given) given.insert(name);
+      }
+  }
+  for (const Value& input : graph.inputs) {
+    if (!input.type().shape) continue;
+    Extents extents;
+    bool is_assumed = false;
+    for (const Dim& dim : *input.type().shape) {
+      for (const std::string& name : dim.symbols()) is_assumed = is_assumed || !given.contains(name);
+      extents.push_back(dim.evaluate([&](std::string_view name) { return sizes ? sizes(name) : std::int64_t{1}; }));
+    }
+    if (is_assumed) assumed.inputs.emplace_back(input.node->as_input()->name, std::move(extents));
+  }
+  std::set<std::string, std::less<>> inside;
+  for (const Node* node : graph.nodes())
+    for (const Type& type : node->outputs()) {
+      if (!type.shape) {
+        ++assumed.unranked;
+        continue;
+      }
+      for (const Dim& dim : *type.shape)
+        for (const std::string& name : dim.symbols())
+          if (!told.contains(name)) inside.insert(name);
+    }
+  assumed.inside = inside.size();
+  return assumed;
 }
 
 }  // namespace taso

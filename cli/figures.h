@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/objective.h"
 #include "cli/pricing.h"
@@ -20,6 +22,7 @@ struct Figures {
   double copying = 0;                      ///< the seconds among them of copies of outputs; 0 if sizes are not known
   double seconds_in_lanes = 0;             ///< predicted with kernels side by side; 0 if sizes are not known
   std::uint32_t lanes = 1;                 ///< how many of them, at most
+  std::string no_lanes;                    ///< why that is not known; empty if it is
   double measured = 0;                     ///< the seconds among them of kernels that were measured
   std::size_t launches = 0;
   /// Operators that compute weights at run time, which a plan takes to be done ahead.
@@ -38,5 +41,15 @@ std::optional<Figures> figures_of(const ModelView& view, const std::map<std::str
 
 /// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
 DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);
+
+/// What is priced with sizes that nobody has said.
+struct AssumedSizes {
+  std::vector<std::pair<std::string, Extents>>
+      inputs;                ///< those with dimensions left open, and what they are priced as
+  std::size_t inside = 0;    ///< dimensions inside that no input tells, priced as 1
+  std::size_t unranked = 0;  ///< values inside of which nothing is known, priced as nothing
+  bool empty() const { return inputs.empty() && inside == 0 && unranked == 0; }
+};
+AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Extents>& shapes);
 
 }  // namespace taso

@@ -41,6 +41,10 @@ struct SearchSummary {
   };
   std::vector<Applied> applied;  ///< in the order of their first use
   std::string note;              ///< why nothing came of what was found; else empty
+  /// Rules that were left out in the end, for the check objected to what they made; and what it said.
+  std::vector<std::string> left_out;
+  std::string objection;
+  std::string unconfirmed;  ///< why the GPU was not asked whether it is faster, though it was to be; else empty
   std::vector<RewriteStep> steps;
   std::vector<std::pair<ValueNumber, std::string>> names;  ///< of values of which the steps speak, in the model
 

@@ -1,6 +1,8 @@
 #include "cli/optimise.h"
 
+#include <algorithm>
 #include <chrono>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -148,6 +150,76 @@ class Optimiser {
     // The graphs of a training model refer to one another by name in ways that the main graph does not show.
     if (options_.budget == 0 || model_.proto().training_info_size() > 0) return;
     phases_.begin("search", "searching");
+    rules_ = &rules;
+    search_with(rules);
+  }
+
+  /// Runs both on the GPU. What is not faster there, or cannot be run, is not done; what was interrupted before it was known is.
+  void confirm() {
+    if (!options_.confirm || !summary_.search || !summary_.search->changed()) return;
+    phases_.begin("confirm", "running both models on the GPU");
+    GraphEdit plain(model_);
+    clean_up(plain, cleaning());
+    const Graph before = import_model(plain.view()).graph, after = import_model(edit_->view()).graph;
+    std::vector<std::vector<double>> times(2);
+    try {
+      if (!interrupted()) times = run_in_turn(before, after);
+    } catch (const InputError& error) {
+      summary_.search->give_up(fmt::format("whether it is faster cannot be confirmed: {}", error.what()));
+      clean_only();
+      return;
+    }
+    if (times[0].empty() || times[1].empty()) {
+      summary_.search->unconfirmed = "it was interrupted";
+      return;
+    }
+    const Ratio ratio = ratio_of(times[0], times[1]);
+    summary_.confirmed = ratio;
+    if (ratio.is_faster()) return;
+    if (interrupted()) {
+      summary_.confirmed.reset();
+      summary_.search->unconfirmed = "it was interrupted before that was certain";
+      return;
+    }
+    summary_.search->give_up(fmt::format("on the GPU it is {:.3f} times as fast ({:.3f} to {:.3f}), so not faster",
+                                         ratio.value, ratio.low, ratio.high));
+    clean_only();
+  }
+
+  /// Compares both models. Rules that make what does not agree, or cannot be checked, are left out; clean-ups that cannot be
+  /// checked are not done.
+  void check() {
+    if (options_.samples == 0) return;
+    phases_.begin("check", "comparing both models");
+    Objection objection = compare_edit();
+    if (objection && summary_.search && summary_.search->changed()) {
+      objection = do_without(*objection);
+      if (!objection && options_.confirm && summary_.search->changed()) {
+        confirm();
+        if (!summary_.search->changed()) objection = compare_edit();
+      }
+    }
+    if (!objection || !objection->is_uncheckable) return;
+    edit_ = std::make_unique<GraphEdit>(model_);
+    if (cleaned_) cleaned_ = graph_now();
+    for (CleanupCount& pass : summary_.passes) pass.count = 0;
+    take_back(certificate_);
+    summary_.check = CheckResult{true, CheckResult::Scope::unchanged, 0, 0,
+                                 fmt::format("no clean-up was kept, for {}", objection->text)};
+  }
+
+  AssumedSizes assumed() const { return cleaned_ ? assumed_sizes(*cleaned_, shapes_) : AssumedSizes(); }
+  std::unique_ptr<GraphEdit> take_edit() { return std::move(edit_); }
+
+ private:
+  /// What the check has against an edit.
+  struct Found {
+    std::string text;
+    bool is_uncheckable = false;  ///< nothing is known against it, and nothing for it
+  };
+  using Objection = std::optional<Found>;
+
+  void search_with(const SearchRules& rules) {
     const std::size_t nodes = edit_->view().nodes.size();
     summary_.search = search_model(*edit_, rules, shapes_, options_, pricing_, console_);
     if (!summary_.search->changed()) {
@@ -169,48 +241,57 @@ class Optimiser {
     }
   }
 
-  /// Runs both on the GPU. What is not faster there is not done.
-  void confirm() {
-    if (!options_.confirm || !summary_.search || !summary_.search->changed()) return;
-    phases_.begin("confirm", "running both models on the GPU");
-    GraphEdit plain(model_);
-    clean_up(plain, cleaning());
-    const Graph before = import_model(plain.view()).graph, after = import_model(edit_->view()).graph;
-    GpuModel first(before, pricing_), second(after, pricing_);
-    first.prepare(options_.pricing.lanes);
-    second.prepare(options_.pricing.lanes);
+  std::vector<std::vector<double>> run_in_turn(const Graph& before, const Graph& after) {
     constexpr std::size_t runs = 200;
-    const auto times = time_in_turn({&first, &second}, runs);
-    const Ratio ratio = ratio_of(times[0], times[1]);
-    summary_.confirmed = ratio;
-    if (ratio.is_faster()) return;
-    summary_.search->give_up(fmt::format("on the GPU it is {:.3f} times as fast ({:.3f} to {:.3f}), so not faster",
-                                         ratio.value, ratio.low, ratio.high));
-    clean_only();
-  }
-
-  /// Compares both models. What cannot be checked is not done.
-  void check() {
-    if (options_.samples == 0) return;
-    phases_.begin("check", "comparing both models");
-    std::string trouble = compare_edit();
-    if (!trouble.empty() && summary_.search && summary_.search->changed()) {
-      summary_.search->give_up(trouble);
-      clean_only();
-      trouble = compare_edit();
+    GpuModel first(before, pricing_, sizes_from(before, shapes_)), second(after, pricing_, sizes_from(after, shapes_));
+    for (GpuModel* const model : {&first, &second}) {
+      if (interrupted()) return std::vector<std::vector<double>>(2);
+      model->prepare(options_.pricing.lanes);
     }
-    if (trouble.empty()) return;
-    edit_ = std::make_unique<GraphEdit>(model_);
-    if (cleaned_) cleaned_ = graph_now();
-    for (CleanupCount& pass : summary_.passes) pass.count = 0;
-    take_back(certificate_);
-    summary_.check =
-        CheckResult{true, CheckResult::Scope::unchanged, 0, 0, fmt::format("no clean-up was kept, for {}", trouble)};
+    return time_in_turn({&first, &second}, runs);
   }
 
-  std::unique_ptr<GraphEdit> take_edit() { return std::move(edit_); }
+  /// Searches again without the rules that the check objects to. First without all that were used, to have something that
+  /// passes; then with one of them after the other, those first that saved most. What the check has against the clean-ups
+  /// alone, if it has anything: then no rule is to blame.
+  Objection do_without(const Found& objection) {
+    constexpr std::size_t most_tried = 6;
+    std::vector<SearchSummary::Applied> used = summary_.search->applied;
+    std::stable_sort(used.begin(), used.end(), [](const auto& a, const auto& b) { return a.saved > b.saved; });
+    summary_.search->give_up(objection.text);
+    clean_only();
+    if (const Objection alone = compare_edit()) return alone;
+    if (interrupted()) return std::nullopt;
+    std::set<std::string> without;
+    for (const SearchSummary::Applied& one : used) without.insert(one.rule);
+    if (search_again(without, objection)) {  // others are no better
+      summary_.search->give_up(objection.text);
+      clean_only();
+      return compare_edit();
+    }
+    // With a limit on time there is none for more searches.
+    const std::size_t tried = options_.time_budget || used.size() == 1 ? 0 : std::min(used.size(), most_tried);
+    bool is_last_kept = true;
+    for (std::size_t i = 0; i < tried && !interrupted(); ++i) {
+      std::set<std::string> fewer = without;
+      fewer.erase(used[i].rule);
+      is_last_kept = !search_again(fewer, objection);
+      if (is_last_kept) without = fewer;
+    }
+    return is_last_kept ? std::nullopt : search_again(without, objection);
+  }
 
- private:
+  Objection search_again(const std::set<std::string>& without, const Found& objection) {
+    clean_only();
+    SearchRules fewer = *rules_;
+    std::erase_if(fewer.rules, [&](const Rule& rule) { return without.contains(rule.name); });
+    search_with(fewer);
+    summary_.search->rules = rules_->rules.size();
+    summary_.search->left_out.assign(without.begin(), without.end());
+    summary_.search->objection = objection.text;
+    return compare_edit();
+  }
+
   /// Nothing if it cannot be imported.
   std::optional<Graph> graph_now() const {
     try {
@@ -255,14 +336,14 @@ class Optimiser {
     return grew ? after.of(objective) < before.of(objective) : after.of(objective) <= before.of(objective);
   }
 
-  /// Why it cannot be done; empty if it was.
-  std::string compare_edit() {
+  Objection compare_edit() {
     try {
       summary_.check = compare(view_of(model_), edit_->view(), checking_);
-      return "";
+      if (summary_.check->passed) return std::nullopt;
+      return Found{summary_.check->reason, false};
     } catch (const Uncheckable& error) {
       console_.say(Level::detail, error.what());
-      return error.what();
+      return Found{error.what(), true};
     }
   }
 
@@ -277,6 +358,7 @@ class Optimiser {
   std::map<std::string, Extents> shapes_;  // of inputs, for prices
   std::unique_ptr<GraphEdit> edit_;
   std::optional<Graph> cleaned_;  // as the clean-ups left it
+  const SearchRules* rules_ = nullptr;
 };
 
 }  // namespace
@@ -342,6 +424,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
   });
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
   summary.before.figures = optimiser.figures_before();  // as long as the nodes are there that it is about
+  summary.assumed = optimiser.assumed();
   model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
   set_metadata(model, "taso.version", std::string(program_version()));
   if (certified)  // beside the model, under its name, which is not part of the model

@@ -57,7 +57,8 @@ void require_prices(const fs::path& file) {
                                  on_one_line(file.string())));
 }
 
-PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped) : file_(file ? *file : own_file()) {
+PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped, bool with_own)
+    : file_(file ? *file : own_file()) {
   if (const auto folder = with_shipped ? find_data_file("prices") : std::nullopt) {
     std::vector<fs::path> shipped;
     for (const auto& entry : fs::directory_iterator(*folder))
@@ -67,7 +68,7 @@ PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped) : file_(
   }
   if (const auto machines = all_->machines(); !machines.empty()) shipped_machine_ = machines.front();
   std::error_code error;
-  if (file_.empty() || !fs::exists(file_, error)) return;
+  if ((!file && !with_own) || file_.empty() || !fs::exists(file_, error)) return;
   try {
     all_->merge(read(file_));
   } catch (const InputError& trouble) {

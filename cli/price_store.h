@@ -16,8 +16,8 @@ void require_prices(const std::filesystem::path& file);
 class PriceStore {
  public:
   /// `file`: where measured prices are kept, instead of in the user's own file; it may not exist yet. Throws InputError for
-  /// what is no file of prices. `with_shipped`: also those that come with taso.
-  explicit PriceStore(std::optional<std::filesystem::path> file, bool with_shipped = true);
+  /// what is no file of prices. `with_shipped`: also those that come with taso. `with_own`: also those of the user's own file.
+  explicit PriceStore(std::optional<std::filesystem::path> file, bool with_shipped = true, bool with_own = true);
 
   /// Everything that is known.
   const PriceDatabase& all() const { return *all_; }

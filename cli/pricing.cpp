@@ -16,10 +16,10 @@
 namespace taso {
 namespace {
 
-/// A millisecond: what the GPU cannot do at all is better left alone.
-constexpr Cost price_of_impossible = 1'000'000'000;
-/// Of the time of a model that is to be known from records, for these to count.
-constexpr double least_share = 0.9;
+/// What the GPU cannot do at all costs more than anything that it can.
+constexpr Cost price_of_impossible = highest_kernel_price;
+/// Of the time of a model: if so much is known from records, a kernel that is not is the exception.
+constexpr double nearly_all = 0.9;
 /// More than the roofline is off by for nine of ten kernels. Who measures need not be cautious: what looks good is measured then.
 constexpr double caution_beside_measured = 1.5;
 constexpr std::chrono::seconds between_saves{5};
@@ -40,7 +40,7 @@ std::vector<Call> in_order(const MissingCalls& missing) {
 Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu, Console& console)
     : measures_(options.measures),
       console_(console),
-      store_(options.file, options.with_shipped),
+      store_(options.file, options.with_shipped, options.on_gpu || options.with_own),
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
       lanes_(options.lanes),
@@ -165,14 +165,19 @@ void Pricing::choose(const ModelView& model, const std::map<std::string, Extents
   const auto figures = figures_of(model, shapes, *this);
   const double kernels = figures ? figures->seconds - figures->copying : 0;
   const double share = kernels > 0 ? figures->measured / kernels : 0;
-  if (share >= least_share) {
+  if (share >= nearly_all) {
     times_->set_caution(caution_beside_measured);
     return;
   }
-  times_->forget_records();
-  why_predicted_ = fmt::format(
-      "predicted: of this model's time only {:.0f} % is known from {}, too little for what is known to count",
-      100 * share, machine_);
+  // What is predicted is right on average. The model's own kernels are taken at that; a search finds where it is wrong, so that
+  // new kernels are not, the less so the more of the others is known.
+  const Graph graph = import_model(model).graph;
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    const WholeGraph view(graph, sizes_from(graph, shapes), layout);
+    for (const Plan::Step& step : plan(view, *times_).steps) times_->trust(view, step.kernel);
+  }
+  times_->set_caution(1 + (caution_beside_measured - 1) * share / nearly_all);
+  known_ = share;
 }
 
 void Pricing::set_measuring(bool is_on) {
@@ -201,8 +206,14 @@ std::string Pricing::choice_of(const Call& call) const {
 std::string Pricing::source() const {
   if (gpu_) return fmt::format("measured on this machine: {}; {} just now", machine_, with_commas(measured_));
   if (machine_.empty()) return "predicted, none measured";
-  if (!why_predicted_.empty()) return why_predicted_;
-  return fmt::format("measured on another machine: {}", machine_);
+  if (!known_) return fmt::format("measured on another machine: {}", machine_);
+  if (*known_ == 0)
+    return fmt::format("predicted, for nine of ten kernels within a factor of {}: none is known from {}",
+                       caution_beside_measured, machine_);
+  return fmt::format(
+      "of this model's time {:.0f} % is known from {}; the rest is predicted, for nine of ten kernels within a factor "
+      "of {}",
+      100 * *known_, machine_, caution_beside_measured);
 }
 
 void Pricing::save() { store_.save(); }

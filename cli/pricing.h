@@ -32,6 +32,9 @@ struct PricingOptions {
   bool with_shipped = true;           ///< whether prices count that come with taso
   bool measures = true;               ///< with a GPU: whether kernels that nobody has measured yet are measured
   std::uint32_t lanes = usual_lanes;  ///< at most so many kernels run side by side
+  /// Whether the user's own prices count, if no file is named: else only where a GPU is asked for, so that all machines come to
+  /// the same.
+  bool with_own = false;
 };
 
 /// A call that nobody has measured yet, or not in all surroundings, and what all such kernels of a graph are predicted to take.
@@ -52,9 +55,8 @@ class Pricing {
   const KernelPrices& of(Objective objective) const;
   /// Of time.
   const RecordedPrices& times() const { return *times_; }
-  /// Recorded prices count only if they cover nearly all that the model takes: half of them measured and half predicted, two
-  /// graphs could not be compared. To be called once, with the model that is to be optimised; for its kind of prices (see
-  /// `suit`) too.
+  /// Says how cautious prices are about kernels that nobody has measured: the more of the model was measured, the more. To be
+  /// called once, with the model that is to be optimised; for its kind of prices (see `suit`) too.
   void choose(const ModelView& model, const std::map<std::string, Extents>& shapes);
   /// From now on kernels cost what they do in a network with such weights: whether those come from memory or stay in the cache.
   void suit(const Graph& graph, const DimensionSizes& sizes);
@@ -110,7 +112,7 @@ class Pricing {
   std::chrono::duration<double> measuring_{0};
   std::optional<Deadline> deadline_;
   std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
-  std::string why_predicted_;  // why records do not count; empty if they do
+  std::optional<double> known_;  // the share of the model's time that records tell, if that is not nearly all
 };
 
 }  // namespace taso

@@ -24,6 +24,7 @@ Json json_of(const ModelCounts& counts) {
                {"measured_seconds", counts.figures->measured},
                {"seconds_in_lanes", counts.figures->seconds_in_lanes},
                {"lanes", counts.figures->lanes},
+               {"no_lanes", counts.figures->no_lanes},
                {"kernels", counts.figures->launches},
                {"bytes_moved", counts.figures->bytes_moved},
                {"peak_activation_bytes", counts.figures->peak_bytes},
@@ -31,12 +32,29 @@ Json json_of(const ModelCounts& counts) {
   return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}, {"predicted", figures}};
 }
 
+Json json_of(const Kinds& kinds) {
+  return {{"finite_before", kinds.finite}, {"finite_no_longer", kinds.lost}, {"otherwise_special", kinds.other}};
+}
+
 Json json_of_check(const Summary& summary) {
   if (!summary.check) return nullptr;
   const CheckResult& check = *summary.check;
-  return {{"passed", check.passed}, {"scope", name_of_scope(check.scope)}, {"samples", summary.samples},
-          {"seed", summary.seed},   {"tensors", check.compared},           {"worst_share_of_tolerance", check.worst},
+  return {{"passed", check.passed},
+          {"scope", name_of_scope(check.scope)},
+          {"samples", summary.samples},
+          {"seed", summary.seed},
+          {"tensors", check.compared},
+          {"worst_share_of_tolerance", check.worst},
+          {"least_finite_share", check.finite},
+          {"with_large_inputs", json_of(check.large)},
+          {"with_special_inputs", json_of(check.special)},
           {"reason", check.reason}};
+}
+
+Json json_of(const AssumedSizes& assumed) {
+  Json inputs = Json::object();
+  for (const auto& [name, extents] : assumed.inputs) inputs[name] = extents;
+  return {{"inputs", inputs}, {"sizes_inside", assumed.inside}, {"values_without_rank", assumed.unranked}};
 }
 
 Json json_of_search(const Summary& summary) {
@@ -62,6 +80,9 @@ Json json_of_search(const Summary& summary) {
       {"cost_in_lanes",
        search.in_lanes ? Json{{"before", search.in_lanes->before}, {"after", search.in_lanes->after}} : Json(nullptr)},
       {"applied", applied},
+      {"left_out", search.left_out},
+      {"objection", search.objection},
+      {"unconfirmed", search.unconfirmed},
       {"note", search.note}};
 }
 
@@ -83,6 +104,7 @@ std::string report_of(const Summary& summary) {
       {"after", json_of(summary.after)},
       {"passes", passes},
       {"prices", summary.prices},
+      {"assumed_sizes", json_of(summary.assumed)},
       {"measuring", {{"kernels", summary.measured}, {"seconds", summary.measuring}}},
       {"confirmed", summary.confirmed ? Json{{"ratio", summary.confirmed->value},
                                              {"low", summary.confirmed->low},

@@ -98,6 +98,27 @@ std::string warning_of(const Summary& summary) {
       text_of_seconds(gain), text_of_seconds(guessed));
 }
 
+std::string sizes_text(const AssumedSizes& assumed) {
+  if (assumed.empty()) return "";
+  constexpr std::size_t most = 6;
+  std::vector<std::string> parts;
+  for (const auto& [name, extents] : assumed.inputs) {
+    if (parts.size() == most) {
+      parts.push_back(fmt::format("{} more inputs", assumed.inputs.size() - most));
+      break;
+    }
+    parts.push_back(fmt::format("{}:{}", on_one_line(name), fmt::join(extents, ",")));
+  }
+  if (assumed.inside > 0)
+    parts.push_back(fmt::format("{} {} inside that no input tells as 1", with_commas(assumed.inside),
+                                assumed.inside == 1 ? "size" : "sizes"));
+  if (assumed.unranked > 0)
+    parts.push_back(fmt::format("{} {} of unknown rank as nothing", with_commas(assumed.unranked),
+                                assumed.unranked == 1 ? "value" : "values"));
+  return fmt::format("sizes assumed in prices: {}{}\n", fmt::join(parts, ", "),
+                     assumed.inputs.empty() ? "" : " (--test-input-shape says others)");
+}
+
 std::string nothing_found(const SearchSummary& search) {
   return search.objective == Objective::time ? "no faster graph found" : "no better graph found";
 }
@@ -109,6 +130,9 @@ std::string lines_of(const SearchSummary& search) {
   std::string text = fmt::format("search: {} graphs expanded with {} of {} rules, {} matches{}; {}\n",
                                  with_commas(search.expanded), with_commas(search.usable), with_commas(search.rules),
                                  with_commas(search.matched), tried, search.end);
+  if (!search.left_out.empty())
+    text += fmt::format("left out, for the check objects to what they make: {} ({})\n",
+                        fmt::join(search.left_out, ", "), on_one_line(search.objection));
   if (!search.note.empty()) return text + fmt::format("nothing comes of it: {}\n", on_one_line(search.note));
   if (!search.changed()) return text + nothing_found(search) + "\n";
   Table table{{{"rule", "times", "saved"}}, 1, 3};
@@ -170,6 +194,14 @@ std::string describe_check(const Summary& summary) {
       fmt::format(" on {} {} of random inputs, {} {} compared", summary.samples, summary.samples == 1 ? "set" : "sets",
                   check.compared, check.compared == 1 ? "tensor" : "tensors");
   if (check.passed) text += fmt::format(", largest difference {:.2f} % of the tolerance", check.worst * 100);
+  if (check.finite < 1) text += fmt::format(", at least {:.0f} % of each finite", check.finite * 100);
+  if (check.passed && check.large.finite > 0 && check.large.lost == 0)
+    text += "; what is finite stays so with large inputs";
+  for (const auto& [kinds, inputs] : {std::pair(check.large, "large inputs"),
+                                      std::pair(check.special, "NaN, infinities and the like among the inputs")})
+    if (kinds.lost > 0)
+      text += fmt::format("; with {}, {} of {} finite elements are finite no longer", inputs, with_commas(kinds.lost),
+                          with_commas(kinds.finite));
   if (!check.reason.empty()) text += fmt::format(" ({})", on_one_line(check.reason));
   return text;
 }
@@ -188,11 +220,16 @@ std::string table_of(const Summary& summary) {
     if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
   if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
+  text += sizes_text(summary.assumed);
+  if (summary.after.figures && !summary.after.figures->no_lanes.empty())
+    text += fmt::format("not predicted in lanes, nor chosen by it: {}\n", on_one_line(summary.after.figures->no_lanes));
   if (summary.search) text += lines_of(*summary.search);
   text += warning_of(summary);
   if (summary.confirmed)
     text += fmt::format("on the GPU: {:.3f} times as fast ({:.3f} to {:.3f})\n", summary.confirmed->value,
                         summary.confirmed->low, summary.confirmed->high);
+  if (summary.search && !summary.search->unconfirmed.empty())
+    text += fmt::format("not confirmed on the GPU: {}\n", on_one_line(summary.search->unconfirmed));
   text += fmt::format("check: {}\n", describe_check(summary));
   std::vector<std::string> times;
   for (const auto& [phase, seconds] : summary.seconds) times.push_back(fmt::format("{} {:.2f} s", phase, seconds));

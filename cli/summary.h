@@ -38,6 +38,7 @@ struct Summary {
   std::optional<SearchSummary> search;  ///< nothing when there was none
   std::optional<Ratio> confirmed;       ///< how many times as fast it is on the GPU; nothing if that was not asked for
   std::optional<CheckResult> check;     ///< nothing when it was turned off
+  AssumedSizes assumed;                 ///< what prices rest on besides
   unsigned samples = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by phase

@@ -103,6 +103,14 @@ std::optional<Call> resized(const Call& call, std::size_t axis, std::int64_t ext
   return larger;
 }
 
+/// Whether it is a call of which there may be a price: all sizes have numbers, and a device can do it.
+bool may_have_price(const GraphView& view, const Kernel& kernel) {
+  for (const auto* values : {&kernel.read, &kernel.written})
+    for (const PlanValue value : *values)
+      if (value == no_plan_value || view.extents(value) == nullptr) return false;
+  return can_be_called(view, kernel);
+}
+
 }  // namespace
 
 Cost cost_of(const RecordedPrice& price, bool is_warm) {
@@ -156,16 +164,19 @@ RecordedPrices::Found RecordedPrices::look_up(const Call& call) const {
   }
   const std::unique_lock lock(mutex_);
   if (const Known* known = find_known()) return known->found;
-  Known fresh{call, {recorded(call), {}}};
+  Known fresh{call, {recorded(call), {}, false}};
   if (!fresh.found.costs) fresh.found.most = of_a_larger_product(call);
   return known_.emplace(hash, std::move(fresh))->second.found;
 }
 
-void RecordedPrices::forget_records() {
+void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
+  if (!may_have_price(view, kernel)) return;
+  const Call call = call_of(view, kernel, precision_).call;
+  look_up(call);
   const std::unique_lock lock(mutex_);
-  database_ = std::make_shared<PriceDatabase>();
-  known_.clear();
-  caution_ = 1;
+  const auto [first, last] = known_.equal_range(hash_of(call));
+  for (auto one = first; one != last; ++one)
+    if (one->second.call == call) one->second.found.is_trusted = true;
 }
 
 void RecordedPrices::learn(const Call& call, const Costs& costs) {
@@ -178,17 +189,14 @@ void RecordedPrices::learn(const Call& call, const Costs& costs) {
   const auto [first, last] = known_.equal_range(hash);
   for (auto one = first; one != last; ++one)
     if (one->second.call == call) {
-      one->second.found = {costs, {}};
+      one->second.found = {costs, {}, false};
       return;
     }
-  known_.emplace(hash, Known{call, {costs, {}}});
+  known_.emplace(hash, Known{call, {costs, {}, false}});
 }
 
 RecordedPrices::Found RecordedPrices::find(const GraphView& view, const Kernel& kernel) const {
-  for (const auto* values : {&kernel.read, &kernel.written})
-    for (const PlanValue value : *values)
-      if (value == no_plan_value || view.extents(value) == nullptr) return {};
-  if (!can_be_called(view, kernel)) return {};
+  if (!may_have_price(view, kernel)) return {{}, {}, true};  // whatever is chosen, it is done on the host
   return look_up(call_of(view, kernel, precision_).call);
 }
 
@@ -202,10 +210,10 @@ bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) 
   return !costs || !costs->is_complete;
 }
 
-Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, const std::optional<Costs>& most) const {
-  const double cost = static_cast<double>(roofline_.price(view, kernel)) * caution_;
+Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, const Found& found) const {
+  const double cost = static_cast<double>(roofline_.price(view, kernel)) * (found.is_trusted ? 1 : caution_);
   const Cost rounded_cost = std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
-  return most ? std::min(rounded_cost, is_warm_ ? most->warm : most->cold) : rounded_cost;
+  return found.most ? std::min(rounded_cost, is_warm_ ? found.most->warm : found.most->cold) : rounded_cost;
 }
 
 Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
@@ -216,7 +224,7 @@ PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kern
   const Found found = find(view, kernel);
   if (const std::optional<Costs>& costs = found.costs)
     return is_warm_ ? PriceTwice{costs->warm, costs->warm_again} : PriceTwice{costs->cold, costs->cold_again};
-  const Cost cost = predicted(view, kernel, found.most);
+  const Cost cost = predicted(view, kernel, found);
   return {cost, cost};
 }
 

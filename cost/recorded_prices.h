@@ -22,8 +22,8 @@ class RecordedPrices : public KernelPrices {
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
-  /// From now on nothing counts as measured that was recorded before, and there is no reason for caution.
-  void forget_records();
+  /// From now on there is no caution about this kernel, if it was not measured: it is there anyway. Not while others ask.
+  void trust(const GraphView& view, const Kernel& kernel);
   /// From now on what was not measured counts so many times what the roofline says. It is right on average, and a search finds
   /// where it is wrong: kernels that do the same work, of which one was measured and the other is said to take less.
   void set_caution(double factor) { caution_ = factor; }
@@ -57,12 +57,13 @@ class RecordedPrices : public KernelPrices {
   struct Found {
     std::optional<Costs> costs;
     std::optional<Costs> most;  ///< if there are no costs: what was measured and cannot take less
+    bool is_trusted = false;    ///< the roofline, without caution
   };
   struct Known {
     Call call;
     Found found;
   };
-  Cost predicted(const GraphView& view, const Kernel& kernel, const std::optional<Costs>& most) const;
+  Cost predicted(const GraphView& view, const Kernel& kernel, const Found& found) const;
   Found find(const GraphView& view, const Kernel& kernel) const;
   void learn(const Call& call, const Costs& costs);
   Found look_up(const Call& call) const;

@@ -70,6 +70,7 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
   std::vector<std::unique_ptr<GpuModel>> ready;
   std::vector<GpuModel*> turns;
   for (const LoadedModel& loaded : models) {
+    pricing.suit(loaded.graph, {});
     ready.push_back(naming(loaded, [&] { return std::make_unique<GpuModel>(loaded.graph, pricing); }));
     turns.push_back(ready.back().get());
     if (interrupted()) return;
@@ -83,6 +84,11 @@ void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchS
     if (settings.check)
       figures.check = naming(loaded, [&] {
         return agreement_of(loaded.graph, loaded.inputs, outputs, settings.precision, reference_options(settings));
+      });
+    if (figures.check && is_rounding_as_far(*figures.check))
+      figures.range = naming(loaded, [&] {
+        return range_trouble(loaded.graph, loaded.inputs, settings.precision, loaded.names,
+                             reference_options(settings));
       });
   }
   if (interrupted()) return;
@@ -132,8 +138,9 @@ Ending bench(const BenchSettings& settings, Console& console) {
   if (!gpu && (settings.record || settings.device == BenchSettings::Device::cuda))
     throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
   if (settings.prices && !settings.imported && !(gpu && settings.measure)) require_prices(*settings.prices);
-  Pricing pricing({gpu != nullptr, settings.prices, settings.precision, true, settings.measure}, std::move(gpu),
-                  console);
+  PricingOptions priced{gpu != nullptr, settings.prices, settings.precision, true, settings.measure};
+  priced.with_own = true;  // to be exported, and added to
+  Pricing pricing(priced, std::move(gpu), console);
   if (settings.imported) {
     const Source source = Source::read(settings.imported->string());
     const PriceDatabase taken = PriceDatabase::parse(source.text(), source.name());

@@ -21,11 +21,11 @@ std::string operators_of(const Kernel& kernel, const WholeGraph& view) {
 
 }  // namespace
 
-GpuModel::GpuModel(const Graph& graph, Pricing& pricing) : graph_(graph), pricing_(pricing) {
-  pricing.suit(graph, {});
-  pricing.measure_kernels(graph, {});
+GpuModel::GpuModel(const Graph& graph, Pricing& pricing, const DimensionSizes& sizes)
+    : graph_(graph), pricing_(pricing) {
+  pricing.measure_kernels(graph, sizes);
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    auto view = std::make_unique<WholeGraph>(graph, DimensionSizes(), layout);
+    auto view = std::make_unique<WholeGraph>(graph, sizes, layout);
     Plan laid_out = plan(*view, pricing.times());
     if (view_ && laid_out.cost >= plan_.cost) continue;
     view_ = std::move(view);

@@ -16,8 +16,9 @@ namespace taso {
 
 class GpuModel {
  public:
-  /// Chooses the plan, for which kernels are measured. Both must outlive it; the pricing has a GPU.
-  GpuModel(const Graph& graph, Pricing& pricing);
+  /// Chooses the plan, for which kernels are measured, by the prices as they are: who runs a network alone suits them to it
+  /// first. `sizes` are of dimensions that the inputs leave open. All must outlive it; the pricing has a GPU.
+  GpuModel(const Graph& graph, Pricing& pricing, const DimensionSizes& sizes = {});
   /// Puts it on the GPU; to be done before all that follows. Throws InputError where something cannot be run.
   /// Kernels run side by side in at most so many lanes, where that is faster.
   void prepare(std::uint32_t most_lanes = usual_lanes);

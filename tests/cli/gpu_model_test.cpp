@@ -86,3 +86,19 @@ TEST_CASE("a model runs in the ways that were measured, or in promising ones if 
       if (!step.host) CHECK(step.choice == (measures ? "measured" : "promising"));
   }
 }
+
+TEST_CASE("a model that is made ready leaves prices as they are") {
+  const Model model = Model::load(source_folder() / "examples/small_convnet.onnx");
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Graph graph = import_model(edit.view()).graph;
+  Seen seen;
+  Console console({});
+  const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
+  Pricing pricing({true, file, Precision::tf32, false, false}, std::make_unique<NoGpu>(seen), console);
+  REQUIRE_FALSE(pricing.times().is_warm());  // as nobody has suited them to anything yet
+  const GpuModel ready(graph, pricing);
+  CHECK_FALSE(pricing.times().is_warm());
+  pricing.suit(graph, {});
+  CHECK(pricing.times().is_warm());
+}

@@ -1,73 +1,18 @@
 // taso-opt with a GPU that is none: what is measured on the way must not make two models look different that are not.
 #include "cli/optimise.h"
 
-#include <fstream>
-
-#include <nlohmann/json.hpp>
-
 #include "tests/catch.h"
 #include "tests/cli/no_gpu.h"
-#include "tests/onnx/build_model.h"
+#include "tests/cli/shared_inputs.h"
 
 using namespace taso;
 
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using test::Json;
+using test::options_for;
+using test::run;
 using test::TemporaryFolder;
-
-/// Blocks of products that share an input, each followed by one of two functions, and a sum.
-onnx::ModelProto with_shared_inputs() {
-  constexpr std::int64_t size = 64;
-  constexpr int blocks = 2, products = 4;
-  onnx::ModelProto model = test::empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
-  test::declare(*graph.add_input(), "x0", {1, size});
-  for (int block = 0; block < blocks; ++block) {
-    const std::string input = "x" + std::to_string(block), output = "x" + std::to_string(block + 1);
-    std::string sum;
-    for (int i = 0; i < products; ++i) {
-      const std::string name = std::to_string(block) + "_" + std::to_string(i);
-      std::vector<float> values(size * size);
-      for (std::size_t k = 0; k < values.size(); ++k)
-        values[k] = static_cast<float>((k * 7 + static_cast<std::size_t>(i + 3 * block)) % 13) / 64;
-      test::add_floats(graph, "w" + name, {size, size}, values);
-      test::add_node(graph, "MatMul", {input, "w" + name}, {"p" + name});
-      test::add_node(graph, i % 2 == 0 ? "Tanh" : "Sigmoid", {"p" + name}, {"f" + name});
-      const std::string last = i + 1 == products ? output : "s" + name;
-      if (i > 0) test::add_node(graph, "Add", {sum, "f" + name}, {last});
-      sum = i > 0 ? last : "f" + name;
-    }
-  }
-  test::declare(*graph.add_output(), "x" + std::to_string(blocks), {1, size});
-  return model;
-}
-
-OptOptions options_for(const TemporaryFolder& folder) {
-  OptOptions options;
-  options.input = folder / "in.onnx";
-  test::write_file(options.input, with_shared_inputs().SerializeAsString());
-  options.output = folder / "out.onnx";
-  options.report = folder / "report.json";
-  options.pricing.on_gpu = true;
-  options.pricing.file = folder / "kept.prices";
-  options.pricing.with_shipped = false;
-  options.budget = 20;
-  options.jobs = 1;
-  return options;
-}
-
-/// The report.
-Json run(const OptOptions& options, std::unique_ptr<NoGpu> gpu) {
-  Console::Options quiet;
-  quiet.program = "test";
-  quiet.verbosity = -2;
-  Console console(quiet);
-  REQUIRE(optimise(options, console, std::move(gpu)) == Ending::done);
-  std::ifstream file(*options.report);
-  return Json::parse(file);
-}
 
 double seconds(const Json& report, const char* when) { return report[when]["predicted"]["seconds"]; }
 

@@ -150,8 +150,8 @@ TEST_CASE("what was measured counts, and the roofline for the rest") {
     RecordedPrices cautious(database, "M", Precision::tf32);
     cautious.set_caution(2);
     CHECK(plan(view, cautious).cost == cautiously);
-    cautious.forget_records();
-    CHECK(plan(view, cautious).cost == by_roofline.cost);
+    for (const Plan::Step& step : by_roofline.steps) cautious.trust(view, step.kernel);
+    CHECK(plan(view, cautious).cost == expected);
 
     RecordedPrices learning(database, "another", Precision::tf32);
     CHECK(plan(view, learning).cost == by_roofline.cost);

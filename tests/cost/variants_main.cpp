@@ -235,6 +235,7 @@ void compare(const std::vector<Variant>& variants, Pricing& pricing, const Setti
   std::vector<GpuModel*> turns;
   double running = 0;  // seconds that the runs of those are expected to take
   const auto load = [&](const Variant& variant) {
+    pricing.suit(variant.graph, {});
     auto one = std::make_unique<GpuModel>(variant.graph, pricing);
     MissingCalls left;  // those for which there was no time
     pricing.find_missing(variant.graph, {}, left);

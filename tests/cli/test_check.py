@@ -1,0 +1,161 @@
+"""The check, prices and what is said about them, as one sees them from outside."""
+
+import json
+import os
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import opt_models as models
+from opt_models import floats, model_of, run, weight
+
+
+def save(model, path):
+    onnx.save(model, path)
+    return path
+
+
+def report_of(taso_opt, model, folder, *arguments, code=0, **options):
+    done = run(taso_opt, model, "-o", folder / "out.onnx", "--force", "--report", folder / "report.json", *arguments, **options)
+    assert done.code == code, done
+    return json.loads((folder / "report.json").read_text()), done
+
+
+def two_products(x, size, random):
+    """x a + x b, which one product computes as well, but rounds otherwise."""
+    nodes = [helper.make_node("MatMul", [x, "a"], ["xa"]), helper.make_node("MatMul", [x, "b"], ["xb"]),
+             helper.make_node("Add", ["xa", "xb"], ["sum"])]
+    return nodes, [weight(name, random.normal(size=(size, size)) / 16) for name in "ab"]
+
+
+def quantised(size=256, layers=8):
+    """Products of floats, and behind them layers as onnxruntime's quantize_dynamic writes them."""
+    random = np.random.default_rng(3)
+    nodes, weights = two_products("x", size, random)
+    last = "sum"
+    for i in range(layers):
+        nodes += [
+            helper.make_node("DynamicQuantizeLinear", [last], [f"q{i}", f"scale{i}", f"zero{i}"]),
+            helper.make_node("MatMulInteger", [f"q{i}", f"w{i}", f"zero{i}", f"wzero{i}"], [f"p{i}"]),
+            helper.make_node("Cast", [f"p{i}"], [f"c{i}"], to=TensorProto.FLOAT),
+            helper.make_node("Mul", [f"scale{i}", f"wscale{i}"], [f"s{i}"]),
+            helper.make_node("Mul", [f"c{i}", f"s{i}"], [f"d{i}"]),
+            helper.make_node("Add", [f"d{i}", f"bias{i}"], [f"y{i}"])]
+        weights += [numpy_helper.from_array(random.integers(0, 255, (size, size)).astype(np.uint8), f"w{i}"),
+                    numpy_helper.from_array(np.array(128, dtype=np.uint8), f"wzero{i}"),
+                    weight(f"wscale{i}", np.float32(0.01)), weight(f"bias{i}", random.normal(size=size))]
+        last = f"y{i}"
+    return model_of(nodes, [floats("x", [size, size])], [floats(last, [size, size])], weights)
+
+
+def test_a_dynamically_quantised_model_is_written(taso_opt, tmp_path):
+    report, done = report_of(taso_opt, save(quantised(), tmp_path / "model.onnx"), tmp_path)
+    assert done.err.splitlines()[-1] == "PASSED"
+    assert report["search"]["applied"], report["search"]
+    assert report["check"]["scope"] == "regions"
+    assert "DynamicQuantizeLinear" in report["check"]["reason"]
+    assert len([n for n in onnx.load(tmp_path / "out.onnx").graph.node if n.op_type == "MatMul"]) == 1
+
+
+def test_rules_that_the_check_objects_to_are_left_out(taso_opt, tmp_path):
+    random = np.random.default_rng(4)
+    nodes, weights = two_products("x", 64, random)
+    model = save(model_of(nodes, [floats("x", [64, 64])], [floats("sum", [64, 64])], weights), tmp_path / "model.onnx")
+    plain, _ = report_of(taso_opt, model, tmp_path)
+    assert plain["search"]["applied"] and not plain["search"]["left_out"]
+    # Nobody's products agree to the last digit.
+    report, done = report_of(taso_opt, model, tmp_path, "--rtol", "0", "--atol", "0")
+    used = {one["rule"] for one in plain["search"]["applied"]}
+    assert used & set(report["search"]["left_out"])
+    assert "'sum' differs" in report["search"]["objection"]
+    assert "left out, for the check objects to what they make" in done.err
+    assert not used & {one["rule"] for one in report["search"]["applied"]}
+    assert report["check"]["passed"] and report["output"]
+
+
+def test_what_is_never_a_number_is_not_checked_and_not_changed(taso_opt, tmp_path):
+    random = np.random.default_rng(5)
+    nodes, weights = two_products("n", 16, random)
+    nodes = [helper.make_node("Exp", ["x"], ["e"]), helper.make_node("Neg", ["e"], ["m"]),
+             helper.make_node("Log", ["m"], ["n"])] + nodes
+    model = save(model_of(nodes, [floats("x", [16, 16])], [floats("sum", [16, 16])], weights), tmp_path / "model.onnx")
+    report, done = report_of(taso_opt, model, tmp_path)
+    # The change itself can be checked by itself, on operands of its own; of the whole nothing could be said.
+    assert report["check"]["scope"] == "regions" and "no element of 'sum' is finite" in report["check"]["reason"]
+
+
+def test_open_sizes_are_said_aloud(taso_opt, tmp_path):
+    model = save(models.with_identity(), tmp_path / "model.onnx")
+    report, done = report_of(taso_opt, model, tmp_path)
+    assert "sizes assumed in prices: x:1,4 (--test-input-shape says others)\n" in done.err
+    assert report["assumed_sizes"]["inputs"] == {"x": [1, 4]}
+    assert "predicted in lanes" in done.err
+    report, done = report_of(taso_opt, model, tmp_path, "--test-input-shape", "x:8,4")
+    assert "sizes assumed" not in done.err and report["assumed_sizes"]["inputs"] == {}
+
+
+def predicted(taso_opt, nodes, inputs, outputs, weights, tmp_path):
+    model = save(model_of(nodes, inputs, outputs, weights), tmp_path / "model.onnx")
+    return report_of(taso_opt, model, tmp_path, "--budget", "0", "--check", "0")[0]["before"]["predicted"]["seconds"]
+
+
+def test_what_the_host_does_has_its_price(taso_opt, tmp_path):
+    large, small = [1, 320, 32, 32], [1, 4]
+    norm = helper.make_node("InstanceNormalization", ["x", "s", "b"], ["y"])
+    weights = [weight("s", np.ones(320)), weight("b", np.ones(320))]
+    took = predicted(taso_opt, [norm], [floats("x", large)], [floats("y", large)], weights, tmp_path)
+    assert 3e-3 < took < 5e-3  # 3.8 ms were measured
+    neg = helper.make_node("Sinh", ["x"], ["y"])
+    assert 15e-6 < predicted(taso_opt, [neg], [floats("x", small)], [floats("y", small)], [], tmp_path) < 40e-6
+    # More of it costs more, and what multiplies costs more than what does not.
+    lstm = helper.make_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=64)
+    weights = [weight("w", np.zeros((1, 256, 64))), weight("r", np.zeros((1, 256, 64)))]
+    short, long = (predicted(taso_opt, [lstm], [floats("x", [n, 1, 64])], [floats("y", [n, 1, 1, 64])], weights, tmp_path)
+                   for n in (8, 64))
+    assert 2e-6 * 64 * 32 * 0.5 < long and short < long / 4
+
+
+@pytest.fixture
+def half_known(source_folder, tmp_path):
+    """A model whose kernels were measured, and beside it a product that nobody has measured."""
+    model = onnx.load(source_folder / "examples" / "small_convnet.onnx")
+    model.graph.input.append(floats("odd", [333, 1777]))
+    model.graph.initializer.append(weight("odd_weight", np.zeros((1777, 555))))
+    model.graph.node.append(helper.make_node("MatMul", ["odd", "odd_weight"], ["odd_result"]))
+    model.graph.output.append(floats("odd_result", [333, 555]))
+    return save(model, tmp_path / "half.onnx")
+
+
+def test_what_is_known_counts_beside_what_is_predicted(taso_opt, half_known, tmp_path):
+    report, done = report_of(taso_opt, half_known, tmp_path, "--budget", "0")
+    known = report["before"]["predicted"]
+    assert 0.1 < known["measured_seconds"] / known["seconds"] < 0.89
+    assert "% is known from" in report["prices"] and "the rest is predicted, for nine of ten kernels within" in report["prices"]
+    assert report["prices"] in done.err
+
+
+def test_own_prices_count_only_where_a_gpu_is_asked_for(taso_opt, source_folder, tmp_path):
+    model = source_folder / "examples" / "small_convnet.onnx"
+    cache = tmp_path / "cache" / "taso"
+    cache.mkdir(parents=True)
+    [shipped] = (source_folder / "cost" / "prices").glob("*.prices")
+    lines = []
+    for line in shipped.read_text().splitlines():
+        fields = line.split("\t")
+        if len(fields) > 1:
+            fields[0] = "/".join(str(float(number) * 1.3) for number in fields[0].split("/"))
+        lines.append("\t".join(fields))
+    (cache / "measured.prices").write_text("\n".join(lines) + "\n")
+    environment = dict(os.environ, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    empty = dict(os.environ, XDG_CACHE_HOME=str(tmp_path / "nothing"))
+
+    def seconds(environment, *arguments):
+        report, _ = report_of(taso_opt, model, tmp_path, "--budget", "0", *arguments, env=environment)
+        return report["before"]["predicted"]["seconds"]
+
+    assert seconds(environment) == seconds(empty)
+    assert seconds(empty, "--prices", cache / "measured.prices") > 1.15 * seconds(empty)
+    if not os.path.exists("/dev/nvidiactl"):
+        assert seconds(environment, "--device", "cuda") > 1.15 * seconds(empty)
