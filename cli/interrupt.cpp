@@ -1,10 +1,12 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <string_view>
 
 #include "cli/ending.h"
@@ -14,19 +16,36 @@ namespace taso {
 namespace {
 
 std::atomic<bool> asked{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
+std::atomic<std::int64_t> asked_at{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
+              "set in a signal handler");
+
+/// timeout(1) sends its signal to the program and then to its group: the same one twice within a moment is one wish.
+constexpr std::int64_t moment = 300;
+
+std::int64_t milliseconds_now() {
+  struct timespec now {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
 
 // Only what may be called in a signal handler is called here.
 void handle(int signal) {
   const int error = errno;
-  if (signal == SIGINT && !asked.exchange(true)) {
+  const bool asks = signal == SIGINT || signal == SIGTERM;
+  if (asks && !asked.exchange(true)) {
+    asked_at = milliseconds_now();
     constexpr std::string_view text = "\ninterrupted: finishing; once more to end at once\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     errno = error;
     return;
   }
+  if (asks && milliseconds_now() - asked_at < moment) {
+    errno = error;
+    return;
+  }
   remove_temporary_files();
-  if (signal == SIGINT) ::_exit(static_cast<int>(Ending::interrupted));
+  if (asks) ::_exit(static_cast<int>(Ending::interrupted));
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }

@@ -115,13 +115,14 @@ def test_a_precision_is_the_gpus(taso_bench, tmp_path, home):
         assert "precision" not in json.loads((tmp_path / "f.json").read_text())
 
 
-def test_what_ran_until_an_interrupt_is_told(taso_bench, source_folder, tmp_path, home):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
+def test_what_ran_until_an_interrupt_is_told(sent, taso_bench, source_folder, tmp_path, home):
     model = source_folder / "examples/small_convnet.onnx"
     command = [taso_bench, model, model, "--device", "cpu", "--runs", "1000000", "--json", tmp_path / "figures.json"]
     for seconds in (1, 5, 25):  # how long it takes until something has run
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **home)
         time.sleep(seconds)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(sent)
         text = process.communicate(timeout=120)[1]
         if "interrupted before" not in text and process.returncode == 130:
             break

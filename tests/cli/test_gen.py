@@ -451,21 +451,22 @@ def test_nothing_to_resume_is_a_run_from_the_start(gen, tmp_path):
     assert done.code == 0 and "a run from the start" in done.err
 
 
-def interrupted_run(taso_gen, out, *arguments):
+def interrupted_run(taso_gen, out, *arguments, sent=signal.SIGINT):
     """Interrupted once something is proved; returns what it said."""
     process = start(taso_gen, "-o", out, *MANY, "--jobs", "1", *arguments)
     while process.poll() is None and decisions(out.parent / f"{out.name}.checkpoint") < 30:
         time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert err.splitlines()[-1] == "INTERRUPTED" and "--resume goes on from there" in err
     return err
 
 
-def test_an_interrupt_writes_what_is_proved(taso_gen, gen, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
+def test_an_interrupt_writes_what_is_proved(sent, taso_gen, gen, tmp_path):
     out = tmp_path / "out.rules"
-    err = interrupted_run(taso_gen, out, "--report", tmp_path / "r.json")
+    err = interrupted_run(taso_gen, out, "--report", tmp_path / "r.json", sent=sent)
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["verdict"] == "INTERRUPTED" and not report["complete"] and report["steps"]["undecided"] > 0
     assert re.search(r"^decided before the end +\d+ +\d+ undecided$", err, re.MULTILINE)

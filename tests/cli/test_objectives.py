@@ -179,7 +179,8 @@ def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
     assert len(lines) > 2, text
 
 
-def test_an_interrupt_ends_the_search_and_not_the_program(taso_opt, source_folder, tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
+def test_an_interrupt_ends_the_search_and_not_the_program(sent, taso_opt, source_folder, tmp_path):
     process = subprocess.Popen([taso_opt, source_folder / "examples/small_convnet.onnx", "-o", tmp_path / "out.onnx", "-v",
                                 "--report", tmp_path / "report.json", "--budget", "1000000000", "--alpha", "1.5"],
                                stderr=subprocess.PIPE, text=True)
@@ -187,7 +188,7 @@ def test_an_interrupt_ends_the_search_and_not_the_program(taso_opt, source_folde
         if line.startswith("searching"):
             break
     time.sleep(1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     text = process.communicate(timeout=120)[1]
     assert process.returncode == 130, text
     report = json.loads((tmp_path / "report.json").read_text())

@@ -433,15 +433,15 @@ def test_a_terminal_gets_a_live_line(taso_verify, write, tmp_path):
     assert b"\x1b[1;31mFAILED\x1b[0m" in shown
 
 
-@pytest.mark.parametrize("jobs", [1, 1, 2, 2, 2])
-def test_an_interrupt_reports_what_is_done(taso_verify, tmp_path, source_folder, jobs):
+@pytest.mark.parametrize("jobs, sent", [*((jobs, signal.SIGINT) for jobs in (1, 1, 2, 2, 2)), (2, signal.SIGTERM)])
+def test_an_interrupt_reports_what_is_done(taso_verify, tmp_path, source_folder, jobs, sent):
     """More than once: a library that handles signals of its own shows only now and then."""
     files = sorted((source_folder / "tests/verifier/sound").glob("*.rules"))
     process = subprocess.Popen([taso_verify, *files, "--no-cache", "--jobs", str(jobs), "-v", "--report", tmp_path / "r.json"],
                                stderr=subprocess.PIPE, text=True)
     assert "rules in" in process.stderr.readline()  # from here on it is at work
     time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     report = json.loads((tmp_path / "r.json").read_text())
