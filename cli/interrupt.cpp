@@ -44,6 +44,11 @@ void handle(int signal) {
     errno = error;
     return;
   }
+  // A model and its weights get their names first.
+  if (asks && Commit::defers_exit(static_cast<int>(Ending::interrupted))) {
+    errno = error;
+    return;
+  }
   remove_temporary_files();
   if (asks) ::_exit(static_cast<int>(Ending::interrupted));
   ::signal(signal, SIG_DFL);

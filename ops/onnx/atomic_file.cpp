@@ -1,7 +1,9 @@
 #include "ops/onnx/atomic_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -11,7 +13,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <random>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -63,7 +67,63 @@ class Registry {
 
 Registry registry;
 
+std::atomic<int> committing{0};
+std::atomic<int> exit_code{-1};
+
+constexpr std::string_view temporary_prefix = ".taso-", temporary_suffix = ".tmp";
+constexpr std::size_t digits = 16;
+
+bool is_temporary_name(std::string_view name) {
+  return name.size() == temporary_prefix.size() + digits + temporary_suffix.size() &&
+         name.starts_with(temporary_prefix) && name.ends_with(temporary_suffix) &&
+         name.substr(temporary_prefix.size(), digits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+bool is_same(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+/// A lock that lives as long as the process says that the file is somebody's. False if somebody was faster, who takes it for
+/// abandoned. Where there are no such locks, nobody can take it.
+bool claim(int descriptor, const std::filesystem::path& file) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+  struct stat mine {
+  }, named{};
+  return ::fstat(descriptor, &mine) == 0 && ::lstat(file.c_str(), &named) == 0 && is_same(mine, named);
+}
+
+/// What processes left behind that were killed; looked for once in each folder.
+void remove_abandoned_of(const std::filesystem::path& folder) {
+  static std::mutex mutex;
+  static std::set<std::filesystem::path> known;
+  const std::lock_guard lock(mutex);
+  if (!known.insert(folder).second) return;
+  DIR* entries = ::opendir(folder.c_str());
+  if (entries == nullptr) return;
+  while (const dirent* entry = ::readdir(entries))
+    if (is_temporary_name(entry->d_name)) remove_abandoned(folder / entry->d_name);
+  ::closedir(entries);
+}
+
 }  // namespace
+
+void remove_abandoned(const std::filesystem::path& file) noexcept {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat opened {
+  }, named{};
+  if (::fstat(descriptor, &opened) == 0 && S_ISREG(opened.st_mode) && opened.st_uid == ::geteuid() &&
+      ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::lstat(file.c_str(), &named) == 0 && is_same(opened, named))
+    ::unlink(file.c_str());
+  ::close(descriptor);
+}
+
+Commit::Commit() noexcept { ++committing; }
+Commit::~Commit() {
+  if (--committing == 0 && exit_code >= 0) ::_exit(exit_code);
+}
+bool Commit::defers_exit(int code) noexcept {
+  exit_code = code;
+  return committing > 0;
+}
 
 std::filesystem::path followed(std::filesystem::path path) {
   const std::filesystem::path given = path;
@@ -97,12 +157,21 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(followed(std::move(pa
   if (existed_ && !S_ISREG(status.st_mode))
     throw EnvironmentError(fmt::format("cannot write {}: not a regular file", path_.string()));
   if (!path_.has_filename()) fail("write", EISDIR);
+  remove_abandoned_of(folder_of(path_));
   std::random_device random;
   for (int attempt = 0; attempt < 100 && descriptor_ < 0; ++attempt) {
-    temporary_ = folder_of(path_) / fmt::format(".taso-{:08x}{:08x}.tmp", random(), random());
+    temporary_ =
+        folder_of(path_) / fmt::format("{}{:08x}{:08x}{}", temporary_prefix, random(), random(), temporary_suffix);
     registered_ = registry.add(temporary_);
     descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     const int error = errno;
+    if (descriptor_ >= 0 && !claim(descriptor_, temporary_)) {
+      ::close(descriptor_);
+      descriptor_ = -1;
+      ::unlink(temporary_.c_str());
+      registry.drop(registered_);
+      continue;
+    }
     if (descriptor_ < 0) registry.drop(registered_);
     if (descriptor_ < 0 && error != EEXIST) fail("write", error);
   }
@@ -210,6 +279,19 @@ void AtomicFile::rename() {
     ::fsync(folder);
     ::close(folder);
   }
+}
+
+bool AtomicFile::link_as(const std::filesystem::path& other) const {
+  std::random_device random;
+  const std::filesystem::path step =
+      folder_of(path_) / fmt::format("{}{:08x}{:08x}{}", temporary_prefix, random(), random(), temporary_suffix);
+  if (::link(path_.c_str(), step.c_str()) != 0) return false;
+  // As with a file that replaces another by itself.
+  struct stat status {};
+  if (::stat(other.c_str(), &status) == 0) (void)::fchmod(descriptor_, status.st_mode & 0777);
+  const bool renamed = ::rename(step.c_str(), other.c_str()) == 0;
+  ::unlink(step.c_str());  // it is still there if that failed, or if both were one file already
+  return renamed;
 }
 
 void AtomicFile::undo() noexcept {

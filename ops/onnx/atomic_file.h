@@ -11,8 +11,8 @@ namespace taso {
 
 class AtomicFile {
  public:
-  /// Creates a temporary file in the folder of `path`, or of what it is a link to. Throws EnvironmentError, also when that
-  /// exists and is no regular file.
+  /// Creates a temporary file in the folder of `path`, or of what it is a link to, and removes those that dead processes left
+  /// there. Throws EnvironmentError, also when that exists and is no regular file.
   explicit AtomicFile(std::filesystem::path path);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -35,8 +35,13 @@ class AtomicFile {
   void sync();
   /// Gives it the name; with sync() before, a crash leaves the old file or the new one. The folder is synced too.
   void rename();
+  /// Whether there was a file of that name before.
+  bool existed() const { return existed_; }
   /// Takes a renamed file away again if there was none of that name before.
   void undo() noexcept;
+  /// Gives a renamed file another name in its folder, over whatever has it; false if that cannot be. No moment passes in which
+  /// either name stands for nothing.
+  bool link_as(const std::filesystem::path& other) const;
 
  private:
   [[noreturn]] void fail(const std::string& doing, int error) const;
@@ -59,5 +64,20 @@ std::filesystem::path followed(std::filesystem::path path);
 
 /// Removes the temporary files of every AtomicFile there is; for the handler of a signal that ends the program.
 void remove_temporary_files() noexcept;
+
+/// While one lives, files that belong together get their names one after the other: a program that is to end does so after
+/// that.
+class Commit {
+ public:
+  Commit() noexcept;
+  Commit(const Commit&) = delete;
+  Commit& operator=(const Commit&) = delete;
+  ~Commit();
+  /// For the handler of a signal: whether files get their names just now; then the program ends with this code afterwards.
+  static bool defers_exit(int code) noexcept;
+};
+
+/// Removes the file if nobody has it open as an AtomicFile: whoever wrote it is dead.
+void remove_abandoned(const std::filesystem::path& file) noexcept;
 
 }  // namespace taso

@@ -366,6 +366,7 @@ Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
   }
   for (Weight& weight : edit->weights_) {
     if (weight.tensor == nullptr) continue;
+    if (weight.owned) model.note_new_weight(weight.owned->name());
     graph.mutable_initializer()->AddAllocated(weight.owned ? weight.owned.release()
                                                            : tensors.extract(weight.tensor).mapped());
   }

@@ -80,6 +80,7 @@ Model Model::parse(std::string_view bytes, std::filesystem::path folder) {
 Model Model::copy() const {
   Model model(*proto_, folder_);
   model.source_ = source_;
+  model.new_weights_ = new_weights_;
   return model;
 }
 

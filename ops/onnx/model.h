@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 namespace onnx {
 class ModelProto;
@@ -18,7 +20,8 @@ class Array;
 
 struct SaveOptions {
   enum class Weights {
-    automatic,  ///< external stays external, embedded stays embedded unless the file would exceed 2 GB
+    automatic,  ///< external stays external, embedded stays embedded unless the file would exceed 2 GB; new weights go
+                ///< where the others are
     embedded,   ///< everything in one file
     external,   ///< every initializer of `smallest_external` bytes and more in `<path>.data`
   };
@@ -27,6 +30,8 @@ struct SaveOptions {
   bool sync = true;  ///< wait until the bytes are on the disk; off only to measure the rest
   /// What a protobuf message may have; lower only in tests.
   std::size_t largest_file = 0x7fffffff;
+  /// Called after each step in which a file gets a name; only for tests of what a crash leaves.
+  std::function<void()> after_step;
 };
 
 class Model {
@@ -45,6 +50,8 @@ class Model {
   onnx::ModelProto& mutable_proto() { return *proto_; }
   /// Where locations of external weights start from.
   const std::filesystem::path& folder() const { return folder_; }
+  /// An initializer that was not read from a file: it is saved where the others are.
+  void note_new_weight(const std::string& name) { new_weights_.insert(name); }
 
   /// Refuses what no runtime could run: no opset, cycles, missing operands, wrong or short initializers, external data
   /// that is missing, short or outside the folder, … Sorts nodes that are out of order, and of constants defined
@@ -53,11 +60,15 @@ class Model {
 
   /// Writes to a temporary file, syncs, renames. Weights that were external before, and initializers when the file
   /// would become too large, go to one file `<path>.data`, aligned to 64 bytes, from 4096 bytes on to pages of 4096.
-  /// The same model gives the same bytes. Throws EnvironmentError; leaves nothing behind then. The message is changed
+  /// The same model gives the same bytes. Throws EnvironmentError; leaves nothing behind then. A crash at any time leaves the
+  /// old model with its own weights, or the new one with its own. The message is changed
   /// while this runs, and back at the end: no two threads may save one model. When the external weights that this model
   /// was loaded with are themselves replaced, load the model anew to go on.
   void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
+  /// The bytes of one file with everything in it, external weights too. Throws InputError when they exceed what a protobuf
+  /// message may have.
+  std::string serialise_whole() const;
   /// The message's bytes, always the same for the same model; external weights are not part of it. Throws InputError
   /// when they exceed what a protobuf message may have.
   std::string serialise() const;
@@ -65,6 +76,7 @@ class Model {
  private:
   std::unique_ptr<onnx::ModelProto> proto_;
   std::filesystem::path folder_;
+  std::unordered_set<std::string> new_weights_;
   std::string source_;  // begins the messages, "" if the model came from memory
 };
 

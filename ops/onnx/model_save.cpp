@@ -3,6 +3,8 @@
 #include <deque>
 #include <exception>
 #include <map>
+#include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -122,6 +124,8 @@ class DataFile {
  public:
   explicit DataFile(const std::filesystem::path& path) : file_(path), location_(path.filename().string()) {}
 
+  const std::string& location() const { return location_; }
+
   void add_external(onnx::TensorProto& tensor, const onnx::TensorProto& original, const std::filesystem::path& folder) {
     const ExternalFile source = open_external(original, folder, raw_bytes_of(original));
     const auto [known, is_new] = placed_.try_emplace(source.region, 0);
@@ -174,6 +178,93 @@ class DataFile {
   std::map<ExternalRegion, std::uint64_t> placed_;
 };
 
+/// The data of an external tensor becomes part of the message.
+void take_in(onnx::TensorProto& tensor, const onnx::TensorProto& original, const std::filesystem::path& folder) {
+  const ExternalFile source = open_external(original, folder, raw_bytes_of(original));
+  const MappedBytes bytes = map_external(source);
+  tensor.clear_external_data();
+  tensor.clear_data_location();
+  tensor.set_raw_data(bytes.data, static_cast<std::size_t>(source.region.length));
+}
+
+bool has_external(onnx::ModelProto& model) {
+  bool found = false;
+  for_each_tensor(model, [&](const onnx::TensorProto& tensor, bool) { found = found || is_external(tensor); });
+  return found;
+}
+
+void move(onnx::ModelProto& model, const std::string& location, const std::string& to) {
+  for_each_tensor(model, [&](onnx::TensorProto& tensor, bool) {
+    if (!is_external(tensor)) return;
+    for (auto& entry : *tensor.mutable_external_data())
+      if (entry.key() == "location" && entry.value() == location) entry.set_value(to);
+  });
+}
+
+/// The files beside it that a model refers to, if it is one.
+std::unordered_set<std::string> files_of(const std::filesystem::path& path) {
+  std::unordered_set<std::string> files;
+  try {
+    Model model = Model::load(path);
+    for_each_tensor(model.mutable_proto(), [&](const onnx::TensorProto& tensor, bool) {
+      if (!is_external(tensor)) return;
+      for (const auto& entry : tensor.external_data())
+        if (entry.key() == "location") files.insert(std::filesystem::path(entry.value()).lexically_normal().string());
+    });
+  } catch (const InputError&) {
+    return {};
+  }
+  return files;
+}
+
+/// How the weights of a model come beside it. Two files cannot be renamed at once: where the model that is replaced refers to
+/// the file of weights that would be replaced, the new weights first stand under another name, and the new model refers to
+/// that. Then nobody needs the old ones.
+class DataPlace {
+ public:
+  explicit DataPlace(const std::filesystem::path& model) : usual_(model.string() + ".data") {
+    const std::filesystem::path aside = usual_.string() + ".taso";
+    std::error_code error;
+    const bool has_aside = std::filesystem::exists(aside, error);
+    if (!has_aside && !std::filesystem::exists(usual_, error)) return;
+    used_ = files_of(model);
+    if (has_aside && used_.contains(aside.filename().string())) left_ = aside;
+    if (has_aside && !left_) remove_abandoned(aside);
+    for (int i = 1; used_.contains(first().filename().string()); ++i)
+      aside_ = i == 1 ? aside : std::filesystem::path(fmt::format("{}{}", aside.string(), i));
+  }
+
+  /// Where the weights stand first; at the end they are at usual().
+  const std::filesystem::path& first() const { return aside_ ? *aside_ : usual_; }
+  const std::filesystem::path& usual() const { return usual_; }
+  bool is_aside() const { return aside_.has_value(); }
+  /// Once nothing refers to them any more: what a crash of an earlier run left, and what stood aside.
+  void remove_rest() const noexcept {
+    std::error_code error;
+    if (left_ && *left_ != first()) std::filesystem::remove(*left_, error);
+    if (aside_) std::filesystem::remove(*aside_, error);
+  }
+
+ private:
+  std::filesystem::path usual_;
+  std::optional<std::filesystem::path> aside_, left_;
+  std::unordered_set<std::string> used_;  // by the model that is replaced
+};
+
+void write(const onnx::ModelProto& proto, AtomicFile& file, bool sync) {
+  proto.ByteSizeLong();  // which keeps the sizes that are written
+  {
+    FileStream stream(file);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.EnableAliasing(true);
+    coded.SetSerializationDeterministic(true);
+    proto.SerializeWithCachedSizes(&coded);
+    coded.Trim();
+    stream.finish();
+  }
+  if (sync) file.sync();
+}
+
 bool can_move(const onnx::TensorProto& tensor, std::size_t smallest) {
   if (is_external(tensor) || tensor.dims_size() == 0) return false;
   if (!tensor.has_raw_data() && element_type_from_onnx(tensor.data_type()) == ElementType::undefined) return false;
@@ -183,16 +274,27 @@ bool can_move(const onnx::TensorProto& tensor, std::size_t smallest) {
 
 }  // namespace
 
+std::string Model::serialise_whole() const {
+  TensorChanges changes;
+  for_each_tensor(*proto_, [&](onnx::TensorProto& tensor, bool) {
+    if (is_external(tensor)) take_in(tensor, changes.strip(tensor), folder_);
+  });
+  return serialise();
+}
+
 void Model::save(const std::filesystem::path& path, const SaveOptions& options) const {
   using Weights = SaveOptions::Weights;
   const bool embed = options.weights == Weights::embedded;
   const bool move_out =
       options.weights == Weights::external || (!embed && proto_->ByteSizeLong() > options.largest_file);
+  const bool move_new = !embed && !new_weights_.empty() && has_external(*proto_);
   TensorChanges changes;
+  std::optional<DataPlace> place;
   std::unique_ptr<DataFile> data;
   AtomicFile file(path);
   const auto data_file = [&]() -> DataFile& {
-    if (!data) data = std::make_unique<DataFile>(file.path().string() + ".data");  // beside the file, not a link to it
+    if (!place) place.emplace(file.path());  // beside the file, not a link to it
+    if (!data) data = std::make_unique<DataFile>(place->first());
     return *data;
   };
   for_each_tensor(*proto_, [&](onnx::TensorProto& tensor, bool initializer) {
@@ -202,12 +304,9 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
         data_file().add_external(tensor, original, folder_);
         return;
       }
-      const ExternalFile source = open_external(original, folder_, raw_bytes_of(original));
-      const MappedBytes bytes = map_external(source);
-      tensor.clear_external_data();
-      tensor.clear_data_location();
-      tensor.set_raw_data(bytes.data, static_cast<std::size_t>(source.region.length));
-    } else if (move_out && initializer && can_move(tensor, options.smallest_external)) {
+      take_in(tensor, original, folder_);
+    } else if (initializer && (move_out || (move_new && new_weights_.contains(tensor.name()))) &&
+               can_move(tensor, options.smallest_external)) {
       const onnx::TensorProto& original = changes.strip(tensor);
       if (original.has_raw_data()) {
         data_file().add_array(tensor, original.raw_data().data(), original.raw_data().size());
@@ -222,23 +321,39 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
   if (size > std::min<std::size_t>(options.largest_file, INT_MAX))
     throw InputError(fmt::format("{}: the model would have {} bytes, but a protobuf message ends at 2 GB{}",
                                  path.string(), size, embed ? "; keep the weights external" : ""));
-  {
-    FileStream stream(file);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.EnableAliasing(true);
-    coded.SetSerializationDeterministic(true);
-    proto_->SerializeWithCachedSizes(&coded);
-    coded.Trim();
-    stream.finish();
-  }
-  if (options.sync) file.sync();
-  if (data) data->finish(options.sync).rename();
+  write(*proto_, file, options.sync);
+  if (data) data->finish(options.sync);
+  const auto stepped = [&] {
+    if (options.after_step) options.after_step();
+  };
+  const Commit commit;
   try {
+    if (data) {
+      data->file().rename();
+      stepped();
+    }
     file.rename();
   } catch (...) {
     if (data) data->file().undo();
     throw;
   }
+  stepped();
+  if (!data) return;
+  if (place->is_aside()) {
+    // The output is whole already: where this cannot be done, the weights stay under their other name.
+    if (!data->file().link_as(place->usual())) return;
+    stepped();
+    try {
+      AtomicFile again(file.path());
+      move(*proto_, data->location(), place->usual().filename().string());
+      write(*proto_, again, options.sync);
+      again.rename();
+    } catch (const EnvironmentError&) {
+      return;
+    }
+    stepped();
+  }
+  place->remove_rest();
 }
 
 }  // namespace taso

@@ -11,10 +11,12 @@
 
 #include "ops/array.h"
 #include "ops/error.h"
+#include "ops/onnx/edit.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/proto.h"
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
+#include "tests/onnx/weights.h"
 
 using namespace taso;
 using namespace taso::test;
@@ -22,26 +24,10 @@ using Strings = std::vector<std::string>;
 
 namespace {
 
-std::vector<float> weights(std::size_t count, float first) {
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = first + static_cast<float>(i);
-  return values;
-}
-
-std::string bytes_of(const std::vector<float>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
-}
-
 std::string field(const onnx::TensorProto& tensor, std::string_view key) {
   for (const auto& entry : tensor.external_data())
     if (entry.key() == key) return entry.value();
   return "";
-}
-
-std::vector<float> floats(const Model& model, int initializer) {
-  const Array array = read_tensor(model.proto().graph().initializer(initializer), model.folder());
-  const auto values = array.values<float>();
-  return {values.begin(), values.end()};
 }
 
 /// Weights `a` (large), `b` (small), `again` (the bytes of `a`), and one in a subgraph.
@@ -64,23 +50,6 @@ Model external_model(const TemporaryFolder& folder) {
   Model model = Model::load(folder / "in.onnx");
   model.validate();
   return model;
-}
-
-/// Runs in a process of its own, which may be given limits; the status that it returns.
-int in_child(const std::function<int()>& work) {
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    int status = 254;
-    try {
-      status = work();
-    } catch (...) {
-    }
-    ::_exit(status);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 long peak_kilobytes() {
@@ -143,6 +112,36 @@ TEST_CASE("the weights' own file can be the one that is replaced") {
   CHECK(folder.names() == Strings{"model.onnx", "model.onnx.data"});
   CHECK(std::filesystem::file_size(folder / "model.onnx.data") == 8);
   CHECK(floats(Model::load(folder / "model.onnx"), 0) == std::vector<float>{3, 4});
+}
+
+TEST_CASE("new weights go where the others are") {
+  const TemporaryFolder folder;
+  write_file(folder / "weights.bin", bytes_of(weights(3000, 1)));
+  onnx::ModelProto proto = small_model();
+  add_external(*proto.mutable_graph(), "old", {3000}, "weights.bin");
+  *proto.mutable_graph()->add_initializer() = write_tensor(Array::of<float>({3000}, weights(3000, 2)), "embedded");
+  write_file(folder / "in.onnx", proto.SerializeAsString());
+  const auto save = [&](const char* name, SaveOptions::Weights where) {
+    Model model = Model::load(folder / "in.onnx");
+    auto edit = std::make_unique<GraphEdit>(model);
+    edit->add_constant("new", Array::of<float>({3000}, weights(3000, 3)));
+    edit->add_constant("small", Array::of<float>({2}, weights(2, 4)));
+    model = GraphEdit::commit(std::move(edit), std::move(model));
+    SaveOptions options;
+    options.weights = where;
+    model.save(folder / name, options);
+    return Model::load(folder / name);
+  };
+  const Model out = save("out.onnx", SaveOptions::Weights::automatic);
+  std::map<std::string, bool> external;
+  for (const auto& tensor : out.proto().graph().initializer())
+    external[tensor.name()] = tensor.data_location() == onnx::TensorProto::EXTERNAL;
+  CHECK(external["old"]);
+  CHECK(external["new"]);
+  CHECK(!external["embedded"]);  // as it came
+  CHECK(!external["small"]);
+  CHECK(save("one.onnx", SaveOptions::Weights::embedded).proto().ByteSizeLong() > 36'000);
+  CHECK(!std::filesystem::exists(folder / "one.onnx.data"));
 }
 
 TEST_CASE("weights can be embedded or moved out") {
