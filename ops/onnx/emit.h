@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "ops/graph.h"
 
@@ -21,6 +22,15 @@ class NodeSink {
   virtual void add_node(std::unique_ptr<onnx::NodeProto> node) = 0;
   /// The name of a constant with that data.
   virtual std::string add_constant(const Array& data) = 0;
+
+  /// What constants are named after, from now on.
+  void name_constants(std::string base) { constant_base_ = std::move(base); }
+
+ protected:
+  const std::string& constant_base() const { return constant_base_; }
+
+ private:
+  std::string constant_base_ = "constant";
 };
 
 /// Writes the nodes for `op`; the results get the names `outputs`. A concat may have more operands than two, and a split more

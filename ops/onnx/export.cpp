@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ops/interpreter.h"
 #include "ops/onnx/emit.h"
@@ -20,7 +21,7 @@ class EditSink final : public NodeSink {
   std::string fresh_name(const std::string& base) override { return edit_.fresh_name(base); }
   void add_node(std::unique_ptr<onnx::NodeProto> node) override { edit_.add(std::move(node)); }
   std::string add_constant(const Array& data) override {
-    const std::string name = edit_.fresh_name("constant");
+    const std::string name = edit_.fresh_name(constant_base());
     edit_.add_constant(name, data);
     return name;
   }
@@ -145,6 +146,27 @@ class GraphWriter {
     return constant_[&node] = constant;
   }
 
+  /// The names of the constants that a constant is computed from: a few of them, the first ones first.
+  std::string names_below(const Node& node) const {
+    constexpr std::size_t most_names = 3, longest = 120;
+    std::vector<std::string_view> found;
+    std::vector<Value> stack{node.output(0)};
+    std::unordered_set<const Node*> seen;
+    std::size_t constants = 0;
+    while (!stack.empty()) {
+      const Value value = stack.back();
+      stack.pop_back();
+      if (!seen.insert(value.node).second) continue;
+      for (auto operand = value.node->inputs().rbegin(); operand != value.node->inputs().rend(); ++operand)
+        if (*operand) stack.push_back(*operand);
+      if (value.node->as_constant() == nullptr || !has(value)) continue;
+      if (++constants <= most_names) found.push_back(name(value));
+    }
+    std::string text = fmt::format("{}{}", fmt::join(found, "+"), constants > most_names ? "+more" : "");
+    if (text.size() > longest && !found.empty()) text = fmt::format("{}+more", found.front());
+    return text;
+  }
+
   /// Gives the results of a node as constants; false if they cannot be computed, or should not.
   bool compute(const Node& node) {
     if (node.as_operator() == nullptr || !is_constant(node)) return false;
@@ -157,6 +179,8 @@ class GraphWriter {
       const ArrayLimit limit(std::size_t{1} << 30);
       // By the plain meaning, the same on every machine.
       const auto results = interpret(graph, {}, {.threads = 1, .plain = true});
+      const std::string below = names_below(node);
+      sink_.name_constants(fmt::format("{}/{}", below.empty() ? "constant" : below, name_of(*node.as_operator())));
       for (std::size_t i = 0; i < results.size(); ++i)
         if (!has(node.output(i))) names_.emplace(node.output(i), sink_.add_constant(results[i]));
     } catch (const InputError&) {
@@ -170,6 +194,7 @@ class GraphWriter {
     if (node.as_constant() != nullptr) {
       const auto& weight = node.as_constant()->weight;
       if (!weight) throw InputError(fmt::format("constant '{}' has no data", node.as_constant()->name));
+      sink_.name_constants(hint + "/constant");
       names_.emplace(node.output(), sink_.add_constant(weight->load()));
       return;
     }
@@ -189,6 +214,7 @@ class GraphWriter {
       output_types.push_back(result.type());
     }
     put_together_.insert(&node);
+    sink_.name_constants(outputs.front() + "/constant");
     emit(*op, input_types, inputs, output_types, outputs, sink_);
     for (std::size_t i = 0; i < outputs.size(); ++i) names_.emplace(results[i], outputs[i]);
   }
@@ -390,7 +416,7 @@ Model write_model(const Graph& graph, const WriteOptions& options) {
       graph_.mutable_node()->AddAllocated(node.release());
     }
     std::string add_constant(const Array& data) override {
-      const std::string name = fresh_name("constant");
+      const std::string name = fresh_name(constant_base());
       *graph_.add_initializer() = write_tensor(data, name);
       return name;
     }
