@@ -11,6 +11,7 @@
 #include "cli/ending.h"
 #include "cli/option_values.h"
 #include "ops/onnx/cleanup.h"
+#include "ops/onnx/compare.h"
 
 namespace taso {
 namespace {
@@ -20,11 +21,21 @@ struct Raw {
   std::string model, second;
   std::string output, budget, objective, device, prices, precision, lanes, alpha, time_budget, check, rtol, atol, seed,
       jobs, fold_limit, report, log_file, color;
-  std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, disabled_rules;
+  std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false;
   int verbose = 0, quiet = 0;
 };
+
+/// "1e-3 for float32, …"
+std::string text_of_tolerances(bool relative) {
+  std::vector<std::string> parts;
+  for (const ElementType type : {ElementType::float64, ElementType::float32, ElementType::float16}) {
+    const Tolerance tolerance = Tolerance::of(type);
+    parts.push_back(fmt::format("{:g} for {}", relative ? tolerance.rtol : tolerance.atol, name_of(type)));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   // One value at a time: a flag must not swallow the model that follows it.
@@ -38,81 +49,85 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   };
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
                        const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
-  app.add_option("model", raw.model, "The model that is read")->type_name("FILE");
-  app.add_option("result", raw.second, "Where the result goes, as with -o")->type_name("FILE");
-  one("-o,--output", raw.output, "Where the result goes", "FILE", "Options");
-  app.add_flag("--dry-run", options.dry_run, "Do everything but write the model");
-  app.add_flag("--force", options.force, "Let the output replace the input");
+  app.add_option("model", raw.model, "The ONNX model to read; - is the standard input")->type_name("FILE");
+  app.add_option("result", raw.second, "The output, as with -o")->type_name("FILE");
+  one("-o,--output", raw.output, "The model to write; - is the standard output", "FILE", "Options");
+  app.add_flag("--dry-run", options.dry_run, "Do everything except writing the model");
+  app.add_flag("--force", options.force,
+               "Let the output replace the input, its weights, or a file in the place of the certificate");
 
   const std::string searching = "The search";
-  one("--budget", raw.budget, fmt::format("Graphs that the search expands ({}); 0 for clean-ups only", options.budget),
-      "N", searching);
+  one("--budget", raw.budget,
+      fmt::format("Graphs that the search expands; 0: clean-ups only (default {})", options.budget), "N", searching);
   many("--rules", raw.rules,
-       "A file of rules to search with instead of those that come with taso; they are proved first; may be repeated",
-       "FILE");
+       "Rules to use instead of those that come with taso; they are proved first; may be repeated", "FILE");
+  many("--extra-rules", raw.extra_rules,
+       "Rules to use in addition to the others; they are proved first; may be repeated", "FILE");
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
-  for (const char* flag : {"--rules", "--disable-rule"}) app.get_option(flag)->group(searching);
+  for (const char* flag : {"--rules", "--extra-rules", "--disable-rule"}) app.get_option(flag)->group(searching);
   one("--objective", raw.objective,
-      "What there is to be less of: time (as predicted), memory (of activations) or launches (of kernels)", "NAME",
-      searching);
+      "What to minimise: predicted time, peak activation memory, or kernel launches: time, memory or launches (default "
+      "time)",
+      "NAME", searching);
   app.add_flag("--all-rules", options.all_rules,
-               "Use all rules everywhere, not only those that paid for this kind of network");
-  app.add_flag("--explain", options.explain, "Say what kind of network it is, and which rules were chosen for it");
+               "Use all rules everywhere, not only those that paid off for this kind of network");
+  app.add_flag("--explain", options.explain, "Say what kind of network this is, and which rules were chosen for it");
   for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
   one("--device", raw.device,
-      "cuda: measure on this machine's GPU what a kernel takes; auto, the default: use what was measured before",
-      "NAME", searching);
+      "cuda: measure kernels on this machine's GPU; auto: use what was measured before (default auto)", "NAME",
+      searching);
   one("--prices", raw.prices,
-      "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices); made if it is not there with --device "
-      "cuda",
-      "FILE", searching);
-  one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is to be computed on the GPU (tf32)", "NAME",
+      "File of measured prices; created by --device cuda (default $XDG_CACHE_HOME/taso/measured.prices)", "FILE",
       searching);
+  one("--precision", raw.precision, "How float32 is computed on the GPU: tf32, fp32, fp16 or bf16 (default tf32)",
+      "NAME", searching);
   one("--lanes", raw.lanes,
-      fmt::format("At most so many kernels run side by side on a GPU ({}); 1: one after the other", usual_lanes), "N",
+      fmt::format("Kernels that run concurrently on a GPU, at most; 1: one at a time (default {})", usual_lanes), "N",
       searching);
-  app.add_flag("--confirm", options.confirm, "Run both models on the GPU: what is not faster there is not written")
+  app.add_flag("--confirm", options.confirm,
+               "Run both models on the GPU; keep the rewrites only if they are faster there")
       ->group(searching);
-  one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (1.05)", "X", searching);
-  one("--time-budget", raw.time_budget, "Seconds after which the search ends, not counting those for measuring", "S",
-      searching);
+  one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (default 1.05)", "X", searching);
+  one("--time-budget", raw.time_budget,
+      "Seconds after which the search ends, not counting measurements (default: no limit)", "S", searching);
 
   const std::string checking = "The check";
-  one("--check", raw.check, "Compare both models on N sets of random inputs (1); 0 turns it off", "N", checking);
-  one("--rtol", raw.rtol, "Relative tolerance, instead of the element type's", "X", checking);
-  one("--atol", raw.atol, "Absolute tolerance, instead of the element type's", "X", checking);
-  one("--seed", raw.seed, "Of the random inputs (0)", "N", checking);
-  many("--input-data", raw.input_data, "Data for an input, instead of random numbers; may be repeated",
-       "NAME:FILE.npy");
-  many("--test-input-shape", raw.test_shapes, "Shape of an input in the check and in prices; may be repeated",
+  one("--check", raw.check, "Compare both models on N sets of random inputs; 0: do not compare (default 1)", "N",
+      checking);
+  one("--rtol", raw.rtol, fmt::format("Relative tolerance (default {})", text_of_tolerances(true)), "X", checking);
+  one("--atol", raw.atol, fmt::format("Absolute tolerance (default {})", text_of_tolerances(false)), "X", checking);
+  one("--seed", raw.seed, "Seed for the random inputs (default 0)", "N", checking);
+  many("--input-data", raw.input_data, "Data for an input, instead of random values; may be repeated", "NAME:FILE.npy");
+  many("--test-input-shape", raw.test_shapes, "Shape of an input, for the check and for prices only; may be repeated",
        "NAME:1,3,224,224");
   for (const char* flag : {"--input-data", "--test-input-shape"}) app.get_option(flag)->group(checking);
 
   const std::string changing = "The model";
   many("--overwrite-input-shape", raw.new_shapes,
-       "Shape that an input has from now on: unknown dimensions and the batch can be set; may be repeated",
-       "NAME:1,3,224,224");
-  many("--disable-pass", raw.disabled, "Leave a clean-up out; may be repeated", "NAME");
+       "Set the shape of an input in the model: unknown dimensions and the batch; may be repeated", "NAME:1,3,224,224");
+  many("--disable-pass", raw.disabled, "Leave a clean-up out (--list-passes names them); may be repeated", "NAME");
   for (const char* flag : {"--overwrite-input-shape", "--disable-pass"}) app.get_option(flag)->group(changing);
-  one("--fold-limit", raw.fold_limit, "The largest constant that is computed ahead if the file grows by it (1024)",
+  one("--fold-limit", raw.fold_limit, "Largest constant to fold where that makes the file larger (default 1024)",
       "BYTES", changing);
-  app.add_flag("--external-data", raw.external, "Put the weights in a file OUTPUT.data")->group(changing);
-  app.add_flag("--embed", raw.embed, "Put all weights in the model file")->group(changing);
+  app.add_flag("--external-data", raw.external, "Put the weights into OUTPUT.data (default: where the input has them)")
+      ->group(changing);
+  app.add_flag("--embed", raw.embed, "Put all weights into the model file")->group(changing);
 
-  app.add_flag("--no-certificate", raw.no_certificate, "Write no OUTPUT.cert, with which taso-verify could check this")
+  app.add_flag("--no-certificate", raw.no_certificate,
+               "Do not write OUTPUT.cert, by which taso-verify can check the result")
       ->group(changing);
 
-  const std::string saying = "What it says";
-  one("--report", raw.report, "Write what was done, as JSON", "FILE", saying);
+  const std::string saying = "Output";
+  one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
   app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
-  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
-  one("--color", raw.color, "auto, always or never", "WHEN", saying);
-  one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", saying);
+  one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
+  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
+  one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", saying);
   app.get_option("--jobs")->group("Options");
-  app.add_flag("--list-passes", raw.list_passes, "Print the clean-ups and end")->group(saying);
-  app.add_flag("--list-rules", raw.list_rules, "Print the rules of the search and end")->group(saying);
-  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+  app.add_flag("--list-passes", raw.list_passes, "Print the clean-ups and exit")->group(saying);
+  app.add_flag("--list-rules", raw.list_rules, "Print the rules and exit")->group(saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
 }
 
 std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& names) {
@@ -132,7 +147,10 @@ void resolve_files(const Raw& raw, OptOptions& options) {
   options.output = raw.output.empty() ? raw.second : raw.output;
   if (options.output.empty() && !options.dry_run) throw UsageError("no output is given: add -o FILE, or --dry-run");
   if (!raw.report.empty()) options.report = raw.report;
-  if (!raw.log_file.empty()) options.console.log_file = raw.log_file;
+  options.console.log_file = named_file("--log-file", raw.log_file);
+  if (options.output != "-") return;
+  if (raw.external) throw UsageError("--external-data needs an output with a name: the weights are written beside it");
+  options.weights = SaveOptions::Weights::embedded;
 }
 
 void resolve_search(const Raw& raw, OptOptions& options) {
@@ -145,17 +163,22 @@ void resolve_search(const Raw& raw, OptOptions& options) {
     throw UsageError(fmt::format("--device: cuda or auto is needed, not '{}'", on_one_line(raw.device)));
   options.pricing.on_gpu = raw.device == "cuda";
   if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm: needs --device cuda");
-  if (!raw.prices.empty()) options.pricing.file = raw.prices;
+  options.pricing.file = named_file("--prices", raw.prices);
   if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
   if (!raw.lanes.empty())
     options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, usual_lanes, 1));
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
-                            !raw.time_budget.empty() || !raw.rules.empty() || !raw.disabled_rules.empty();
+                            !raw.time_budget.empty() || !raw.rules.empty() || !raw.extra_rules.empty() ||
+                            !raw.disabled_rules.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
 }
 
 void resolve_rules(const Raw& raw, OptOptions& options) {
   for (const auto& file : raw.rules) options.rule_files.emplace_back(file);
+  for (const auto& file : raw.extra_rules) options.extra_rules.emplace_back(file);
+  std::ptrdiff_t standard = raw.model == "-" ? 1 : 0;
+  for (const auto* list : {&raw.rules, &raw.extra_rules}) standard += std::count(list->begin(), list->end(), "-");
+  if (standard > 1) throw UsageError("the standard input can be read only once");
   options.disabled_rules = raw.disabled_rules;
 }
 
@@ -187,7 +210,11 @@ OptCommand parse_opt_command(int argc, const char* const* argv) {
   OptCommand command;
   Raw raw;
   CLI::App app("Rewrites an ONNX model into a faster one that computes the same.", "taso-opt");
-  app.set_help_flag("-h,--help", "Print this and end");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.footer(
+      "Examples:\n"
+      "  taso-opt model.onnx -o fast.onnx\n"
+      "  taso-opt model.onnx -o fast.onnx --test-input-shape input:1,3,224,224 --report report.json");
   declare(app, raw, command.options);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = OptCommand::Kind::help;

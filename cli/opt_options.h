@@ -38,8 +38,9 @@ struct OptOptions {
   Objective objective = Objective::time;
   PricingOptions pricing;
   double alpha = 1.05;
-  std::optional<double> time_budget;  ///< seconds
-  std::vector<std::filesystem::path> rule_files;
+  std::optional<double> time_budget;               ///< seconds
+  std::vector<std::filesystem::path> rule_files;   ///< instead of those that come with taso
+  std::vector<std::filesystem::path> extra_rules;  ///< in addition
   std::vector<std::string> disabled_rules;
   bool all_rules = false;  ///< also those that did not pay for this kind of network
   bool explain = false;    ///< say which rules were chosen, and why

@@ -119,7 +119,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   const Imported imported = import_model(edit.view());
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
-  const RuleSelection selection = select_rules(imported.graph, rules.rules, options, console);
+  const RuleSelection selection = select_rules(imported.graph, rules.rules, rules.extra, options, console);
   summary.architecture = selection.architecture;
   summary.all_rules = selection.choice.reason;
   summary.chosen = selection.choice.rules.size();
@@ -174,7 +174,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
     return summary;
   }
   if (!found.replacements.complete) {
-    summary.give_up("the graph that was found cannot be told in terms of the model's values");
+    summary.give_up("the optimised graph cannot be expressed with the model's value names");
     return summary;
   }
   try {

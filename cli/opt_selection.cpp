@@ -25,8 +25,8 @@ std::optional<Experience> shipped_experience(Console& console) {
 
 }  // namespace
 
-RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, const OptOptions& options,
-                           Console& console) {
+RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, std::size_t extra,
+                           const OptOptions& options, Console& console) {
   RuleSelection selection{recognise(graph), {}};
   RuleChoice& choice = selection.choice;
   choice.rules = rules;
@@ -36,11 +36,15 @@ RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, c
     choice.reason = "it is only known which of them save time";
   else if (selection.architecture.kind == NetworkKind::unknown)
     choice.reason = "the network is of no known kind";
-  else if (const auto experience = shipped_experience(console))
+  else if (const auto experience = shipped_experience(console)) {
     // Nobody has experience with rules that are not taso's.
-    choice = choose_rules(rules, selection.architecture.kind, *experience, options.rule_files.empty());
-  else
+    const auto added = rules.end() - static_cast<std::ptrdiff_t>(extra);
+    choice = choose_rules({rules.begin(), added}, selection.architecture.kind, *experience, options.rule_files.empty());
+    choice.rules.insert(choice.rules.end(), added, rules.end());
+    choice.kept += extra;
+  } else {
     choice.reason = "nothing is known of them";
+  }
   return selection;
 }
 

@@ -17,9 +17,9 @@ struct RuleSelection {
 };
 
 /// Reads what was recorded of rules, as it comes with taso. Where it is missing, all rules are used; where it cannot be read,
-/// too, and it is said.
-RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, const OptOptions& options,
-                           Console& console);
+/// too, and it is said. The last `extra` rules were added by the user, and are always used.
+RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, std::size_t extra,
+                           const OptOptions& options, Console& console);
 
 /// What was recognised and chosen, for `--explain`.
 std::string explain(const RuleSelection& selection);

@@ -1,5 +1,7 @@
 #include "cli/optimise.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -7,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/bench/gpu_model.h"
+#include "cli/coverage.h"
 #include "cli/interrupt.h"
 #include "cli/opt_certificate.h"
 #include "cli/opt_search.h"
@@ -80,6 +83,11 @@ CheckOptions check_options(const OptOptions& options, const onnx::ModelProto& mo
 
 /// The bytes that the files written have, which may differ from the message's where weights moved.
 std::uint64_t save(const Model& model, const OptOptions& options) {
+  if (is_standard_stream(options.output)) {
+    const std::string bytes = model.serialise_whole();
+    write_output(options.output, bytes);
+    return bytes.size();
+  }
   const auto written_at = [](const path& file) {
     std::error_code error;
     const auto time = std::filesystem::last_write_time(file, error);
@@ -96,7 +104,7 @@ std::uint64_t save(const Model& model, const OptOptions& options) {
 }
 
 void conclude(const OptOptions& options, const Summary& summary, Console& console) {
-  if (options.report) write_file(*options.report, report_of(summary));
+  if (options.report) write_output(*options.report, report_of(summary));
   console.say(Level::result, table_of(summary));
   console.verdict(!summary.failed(), summary.verdict());
 }
@@ -143,6 +151,9 @@ class Optimiser {
     clean_only();
     pricing_.choose(edit_->view(), shapes_);
     cleaned_ = graph_now();
+    if (!cleaned_) return;
+    const ModelView view = edit_->view();
+    summary_.coverage = coverage_of(view, import_model(view));
   }
 
   /// Searches, and cleans up what that left behind.
@@ -369,8 +380,11 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
   if (options.pricing.file && !options.pricing.on_gpu) require_prices(*options.pricing.file);
   if (!options.dry_run) check_writable(options.output);
+  if (!options.dry_run && is_standard_stream(options.output) && ::isatty(STDOUT_FILENO) == 1)
+    throw UsageError("the standard output is a terminal: a model goes to a file or to another program");
   if (options.report) check_writable(*options.report);
-  const bool certified = options.certificate && !options.dry_run;
+  // A certificate lies beside the model, under its name.
+  const bool certified = options.certificate && !options.dry_run && !is_standard_stream(options.output);
   if (certified) check_writable(certificate_file_of(options.output));
   if (certified && !options.force) check_certificate_place(options.output);
 
@@ -393,10 +407,11 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
   SearchRules rules;
   if (options.budget > 0) {
     phases.begin("rules", "reading the rules");
-    const RuleSet set = read_rule_set(options.rule_files, options.disabled_rules);
-    for (std::size_t i = 0; i < set.files.size() && options.rule_files.empty(); ++i)
+    const RuleSet set = read_rule_set(options.rule_files, options.disabled_rules, options.extra_rules);
+    for (std::size_t i = 0; i + set.extra < set.files.size() && options.rule_files.empty(); ++i)
       if (!set.proved[i])
-        console.warning(fmt::format("{} is not as it was when it was proved", on_one_line(set.files[i].source.name())));
+        console.warning(fmt::format("{} has changed since it was proved; proving it again",
+                                    on_one_line(set.files[i].source.name())));
     rules = prove(set, options.jobs, console);
     for (const std::string& failure : rules.failures) console.error(failure);
     if (!rules.failures.empty()) return Ending::unverified;
@@ -450,7 +465,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
   summary.measuring = pricing.measuring();
   pricing.save();
   if (!options.dry_run && !summary.failed()) {
-    remove_certificate(options.output);  // of the model that is replaced now
+    if (!is_standard_stream(options.output)) remove_certificate(options.output);  // of the model that is replaced now
     summary.after.bytes = save(model, options);
     summary.written = true;
     if (certified)

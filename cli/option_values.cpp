@@ -50,6 +50,11 @@ std::size_t byte_count(const std::string& flag, const std::string& text) {
   return static_cast<std::size_t>(value * factor);
 }
 
+std::optional<std::filesystem::path> named_file(const std::string& flag, const std::string& text) {
+  if (text == "-") throw UsageError(fmt::format("{} needs a name; '-' cannot stand for a stream here", flag));
+  return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
+}
+
 Precision precision_of_flag(const std::string& text) {
   if (const auto precision = precision_named(text)) return *precision;
   throw UsageError(fmt::format("--precision: tf32, fp32, fp16 or bf16 is needed, not '{}'", on_one_line(text)));

@@ -35,7 +35,7 @@ std::vector<path> weight_files_of(Model& model) {
 
 void check_is_apart(const path& weights, const std::vector<Place>& written) {
   for (const Place& place : written)
-    if (is_same_file(place.file, weights))
+    if (!is_standard_stream(place.file) && is_same_file(place.file, weights))
       throw UsageError(fmt::format("{} holds the weights of the input", on_one_line(place.file.string())));
 }
 
@@ -56,18 +56,22 @@ path certificate_file_of(const path& output) { return output.string() + ".cert";
 void check_apart(const std::vector<Place>& read, const std::vector<Place>& written) {
   for (std::size_t i = 0; i < written.size(); ++i) {
     const auto& [what, file] = written[i];
+    for (std::size_t j = 0; j < i; ++j)
+      if (is_standard_stream(file) && is_standard_stream(written[j].file))
+        throw UsageError(fmt::format("{} and {} cannot both go to the standard output", written[j].what, what));
+    if (is_standard_stream(file)) continue;
     for (const Place& other : read)
-      if (is_same_file(file, other.file))
+      if (!is_standard_stream(other.file) && is_same_file(file, other.file))
         throw UsageError(fmt::format("{} {} would replace {}", what, on_one_line(file.string()), other.what));
     for (std::size_t j = 0; j < i; ++j)
-      if (is_same_file(file, written[j].file))
+      if (!is_standard_stream(written[j].file) && is_same_file(file, written[j].file))
         throw UsageError(fmt::format("{} and {} are both {}", written[j].what, what, on_one_line(file.string())));
   }
 }
 
 void check_places(const OptOptions& options) {
   std::vector<Place> read, written;
-  if (!options.dry_run && is_same_file(options.output, options.input)) {
+  if (!options.dry_run && !is_standard_stream(options.output) && is_same_file(options.output, options.input)) {
     if (!options.force)
       throw UsageError(
           fmt::format("the output {} is the input; --force replaces it", on_one_line(options.output.string())));
@@ -77,9 +81,9 @@ void check_places(const OptOptions& options) {
   if (!options.dry_run) written.push_back({"the output", options.output});
   if (options.report) written.push_back({"the report", *options.report});
   if (options.console.log_file) written.push_back({"the log", *options.console.log_file});
-  if (!options.dry_run) written.push_back({"the weights of the output", data_file_of(options.output)});
-  if (!options.dry_run && options.certificate)
-    written.push_back({"the certificate", certificate_file_of(options.output)});
+  const bool has_name = !options.dry_run && !is_standard_stream(options.output);
+  if (has_name) written.push_back({"the weights of the output", data_file_of(options.output)});
+  if (has_name && options.certificate) written.push_back({"the certificate", certificate_file_of(options.output)});
   if (options.pricing.file) written.push_back({"the file of --prices", *options.pricing.file});
   check_apart(read, written);
 }
@@ -91,7 +95,7 @@ void check_weights_are_kept(const OptOptions& options, Model& model) {
   if (options.pricing.file) written.push_back({"the file of --prices", *options.pricing.file});
   for (const path& file : weight_files_of(model)) {
     check_is_apart(file, written);
-    if (options.dry_run) continue;
+    if (options.dry_run || is_standard_stream(options.output)) continue;
     if (is_same_file(options.output, file))
       throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
     if (options.certificate && is_same_file(certificate_file_of(options.output), file))
@@ -108,7 +112,7 @@ void check_weights_are_kept(const std::vector<path>& models, const std::vector<P
   // Weights are there already: where nothing is, no model needs to be read for this.
   const bool may_replace = std::any_of(written.begin(), written.end(), [](const Place& place) {
     std::error_code error;
-    return std::filesystem::exists(place.file, error);
+    return !is_standard_stream(place.file) && std::filesystem::exists(place.file, error);
   });
   if (!may_replace) return;
   for (const path& name : models) {
@@ -120,7 +124,5 @@ void check_weights_are_kept(const std::vector<path>& models, const std::vector<P
     }
   }
 }
-
-void check_writable(const path& file) { const AtomicFile trial(file); }
 
 }  // namespace taso

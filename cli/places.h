@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/opt_options.h"
+#include "cli/streams.h"
 #include "ops/onnx/model.h"
 
 namespace taso {
@@ -35,8 +36,5 @@ void check_weights_are_kept(const OptOptions& options, Model& model);
 /// The same for what several models have beside them. Looks into the models, before anything is written, be it a line of the
 /// log; one that cannot be read is passed over, for whoever loads it says why. Throws UsageError.
 void check_weights_are_kept(const std::vector<std::filesystem::path>& models, const std::vector<Place>& written);
-
-/// Trouble that would only show after the work: better now. Leaves nothing behind. Throws EnvironmentError.
-void check_writable(const std::filesystem::path& file);
 
 }  // namespace taso

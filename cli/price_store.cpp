@@ -53,8 +53,8 @@ class FolderLock {
 void require_prices(const fs::path& file) {
   std::error_code error;
   if (!fs::exists(file, error))
-    throw InputError(fmt::format("--prices: {} is not there, and nothing is measured that it would be made for",
-                                 on_one_line(file.string())));
+    throw InputError(
+        fmt::format("--prices: {} does not exist (it is only created with --device cuda)", on_one_line(file.string())));
 }
 
 PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped, bool with_own)

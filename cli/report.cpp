@@ -36,6 +36,14 @@ Json json_of(const Kinds& kinds) {
   return {{"finite_before", kinds.finite}, {"finite_no_longer", kinds.lost}, {"otherwise_special", kinds.other}};
 }
 
+Json json_of(const Coverage& coverage) {
+  Json opaque = Json::array();
+  for (const auto& [reason, operators] : coverage.opaque)
+    for (const auto& [name, count] : operators)
+      opaque.push_back({{"operator", name}, {"count", count}, {"reason", reason}});
+  return {{"operators", coverage.operators}, {"understood", coverage.understood}, {"opaque", opaque}};
+}
+
 Json json_of_check(const Summary& summary) {
   if (!summary.check) return nullptr;
   const CheckResult& check = *summary.check;
@@ -102,6 +110,7 @@ std::string report_of(const Summary& summary) {
       {"verdict", summary.verdict()},
       {"before", json_of(summary.before)},
       {"after", json_of(summary.after)},
+      {"coverage", summary.coverage ? json_of(*summary.coverage) : Json(nullptr)},
       {"passes", passes},
       {"prices", summary.prices},
       {"assumed_sizes", json_of(summary.assumed)},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -9,8 +10,8 @@
 
 #include "cli/data_files.h"
 #include "cli/ending.h"
-#include "cli/nearest_name.h"
 #include "cli/proved_record.h"
+#include "ops/spelling.h"
 #include "rules/canonical.h"
 #ifdef TASO_VERIFIES
 #include "cli/verify/proved_rules.h"
@@ -33,18 +34,28 @@ std::vector<std::filesystem::path> shipped_rules() {
 
 void leave_out(std::vector<GivenRule>& rules, const std::vector<std::string>& disabled) {
   std::unordered_set<std::string_view> known;
-  std::vector<std::string_view> names;
+  std::vector<std::string> names;
   for (const GivenRule& one : rules)
     if (known.insert(one.rule.name).second) names.push_back(one.rule.name);
   for (const std::string& name : disabled) {
     if (known.contains(name)) continue;
-    const std::string meant = nearest_name(name, names);
-    throw UsageError(
-        fmt::format("--disable-rule: there is no rule '{}'; {}", on_one_line(name),
-                    meant.empty() ? "--list-rules prints those that there are" : fmt::format("is '{}' meant?", meant)));
+    const std::string meant = did_you_mean(name, names);
+    throw UsageError(fmt::format("--disable-rule: there is no rule '{}'{}", on_one_line(name),
+                                 meant.empty() ? "; --list-rules prints those that there are" : meant));
   }
   const std::unordered_set<std::string_view> unwanted(disabled.begin(), disabled.end());
   std::erase_if(rules, [&](const GivenRule& one) { return unwanted.contains(one.rule.name); });
+}
+
+/// A step of a certificate names its rule: one that is added cannot have the name of another.
+void check_names(const RuleSet& set, std::size_t usual) {
+  std::unordered_map<std::string_view, const GivenRule*> known;
+  for (const GivenRule& one : set.rules) {
+    const auto [other, is_new] = known.emplace(one.rule.name, &one);
+    if (!is_new && one.file >= usual)
+      throw InputError(fmt::format("{}: there is another rule '{}', in {}", place_of(one, set.files), one.rule.name,
+                                   place_of(*other->second, set.files)));
+  }
 }
 
 }  // namespace
@@ -57,15 +68,20 @@ std::string hash_of_rules(const std::vector<Rule>& rules) {
   return hash_of_text(text);
 }
 
-RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled) {
+RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled,
+                      const std::vector<std::filesystem::path>& extra) {
   RuleSet set;
   for (const auto& file : files.empty() ? shipped_rules() : files) set.files.push_back(read_rules(file));
   if (set.files.empty()) throw EnvironmentError("the rules that come with taso are not found; --rules names others");
+  const std::size_t usual = set.files.size();
+  for (const auto& file : extra) set.files.push_back(read_rules(file));
+  set.extra = extra.size();
   set.rules = rules_of(set.files);
   for (const GivenRule& one : set.rules)
     if (one.rule.kind == Rule::Kind::axiom)
       throw InputError(
           fmt::format("{}: '{}' is a property; a search takes rules", place_of(one, set.files), one.rule.name));
+  if (!extra.empty()) check_names(set, usual);
   const auto record = shipped_record();
   std::vector<std::string> hashes;
   for (const GivenFile& file : set.files) {
@@ -100,6 +116,7 @@ SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_un
   std::vector<GivenRule> open;
   for (const GivenRule& one : set.rules) {
     result.rules.push_back(one.rule);
+    if (one.file + set.extra >= set.files.size()) ++result.extra;
     if (anew || !set.proved[one.file]) open.push_back(one);
   }
   if (open.empty()) return result;

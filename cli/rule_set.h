@@ -16,13 +16,16 @@ struct RuleSet {
   std::vector<bool> proved;      ///< by file
   std::vector<GivenRule> rules;  ///< without those that are disabled
   std::string hash;              ///< of all rules of the files
+  std::size_t extra = 0;         ///< how many of the files, the last, were added to the others
 
   bool is_proved() const;  ///< whether all files are
 };
 
-/// Without files, those that come with taso. Throws UsageError if a rule is disabled that is not there, EnvironmentError
-/// if nothing comes with taso, InputError for files that hold anything but rules.
-RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled);
+/// Without files, those that come with taso; those of `extra` in any case, behind them. Throws UsageError if a rule is disabled
+/// that is not there, EnvironmentError if nothing comes with taso, InputError for files that hold anything but rules, or rules
+/// of one name.
+RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled,
+                      const std::vector<std::filesystem::path>& extra = {});
 
 /// Of what they say, in this order; names do not count.
 std::string hash_of_rules(const std::vector<Rule>& rules);
@@ -33,6 +36,7 @@ std::string print(const RuleSet& set);
 
 struct SearchRules {
   std::vector<Rule> rules;
+  std::size_t extra = 0;  ///< how many of them, the last, were added to the others
   std::string hash;
   std::vector<std::string> failures;  ///< a line for each that is not proved
   bool interrupted = false;           ///< before all were decided

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/ending.h"
+#include "cli/streams.h"
 #include "cli/table.h"
 #include "ops/onnx/external_data.h"
 #include "ops/onnx/model_tensors.h"
@@ -219,6 +220,7 @@ std::string table_of(const Summary& summary) {
   for (const CleanupCount& pass : summary.passes)
     if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
+  if (summary.coverage) text += text_of(*summary.coverage) + "\n";
   if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
   text += sizes_text(summary.assumed);
   if (summary.after.figures && !summary.after.figures->no_lanes.empty())
@@ -237,6 +239,7 @@ std::string table_of(const Summary& summary) {
   if (summary.written) {
     text += fmt::format("written: {}", on_one_line(summary.output.string()));
     if (summary.certificate) text += fmt::format(", certificate {}", on_one_line(summary.certificate->string()));
+    if (is_standard_stream(summary.output)) text += " (without a certificate, which needs an output with a name)";
   } else {
     text += "nothing written";
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/bench/figures.h"
+#include "cli/coverage.h"
 #include "cli/figures.h"
 #include "cli/opt_search.h"
 #include "ops/onnx/cleanup.h"
@@ -32,6 +33,7 @@ struct Summary {
   bool written = false;
   ModelCounts before, after;
   std::vector<CleanupCount> passes;
+  std::optional<Coverage> coverage;     ///< of what was searched; nothing if it cannot be imported
   std::string prices;                   ///< where they come from
   std::size_t measured = 0;             ///< kernels of which the GPU told the price just now
   double measuring = 0;                 ///< seconds that this took

@@ -171,7 +171,7 @@ class Maker {
     const Opaque* const opaque = view_.node(view_.producer(value)).as_opaque();
     if (const std::string obstacle = opaque && opaque->body ? opaque->body->obstacle() : ""; !obstacle.empty())
       throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
-    throw InputError(fmt::format("a result of {}{} has no size that is known ahead, so that no plan can be run",
+    throw InputError(fmt::format("cannot run: the size of a result of {}{} is not known before run time",
                                  producer_name(value), operands_text(value)));
   }
 

@@ -129,7 +129,7 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
       prices = &database.prices_[std::string(line.substr(machine_word.size()))];
       continue;
     }
-    if (prices == nullptr) refuse("no line has said yet of which machine prices are");
+    if (prices == nullptr) refuse("a price appears before any 'machine' line");
     const auto fields = fields_of(line);
     if (!fields) refuse("a price is nanoseconds, spread, choice and call, with tabs between");
     auto price = price_of(*fields);

@@ -22,7 +22,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
-  constexpr std::size_t longest = 64;  // nobody misspells more than that, and the distance takes quadratic time
+  constexpr std::size_t longest = 200;  // longer than any name, and the distance takes quadratic time
   // A third of the letters wrong still reads as the same word; more is another one.
   std::size_t closest = std::min<std::size_t>(name.size() / 3 + 1, 4);
   const std::string* best = nullptr;

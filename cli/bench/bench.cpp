@@ -14,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/places.h"
 #include "cli/pricing.h"
+#include "cli/rule_input.h"
 #include "cli/table.h"
 #include "ops/error.h"
 #include "ops/interpreter.h"
@@ -142,7 +143,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
   priced.with_own = true;  // to be exported, and added to
   Pricing pricing(priced, std::move(gpu), console);
   if (settings.imported) {
-    const Source source = Source::read(settings.imported->string());
+    const Source source = read_source(*settings.imported);
     const PriceDatabase taken = PriceDatabase::parse(source.text(), source.name());
     pricing.store().add(taken);
     pricing.save();
@@ -154,7 +155,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
   bool agree = true;
   if (settings.record) {
     if (const Ending ending = record(settings, pricing.release_gpu(), console); ending != Ending::done) return ending;
-    if (settings.exported) write_file(*settings.exported, PriceStore(settings.prices).all().text());
+    if (settings.exported) write_output(*settings.exported, PriceStore(settings.prices).all().text());
     return Ending::done;
   }
   if (!settings.models.empty()) {
@@ -179,11 +180,11 @@ Ending bench(const BenchSettings& settings, Console& console) {
         if (!one.profile.empty())
           console.say(Level::result, fmt::format("{}\n{}", on_one_line(one.model.string()), profile_of(one)));
       console.say(Level::result, table_of(report));
-      if (settings.json) write_file(*settings.json, json_of(report));
+      if (settings.json) write_output(*settings.json, json_of(report));
       for (const BenchFigures& one : report.models) agree = agree && (!one.check || one.check->agrees);
     }
   }
-  if (settings.exported) write_file(*settings.exported, pricing.store().all().text());
+  if (settings.exported) write_output(*settings.exported, pricing.store().all().text());
   if (!agree) {
     console.error("an output on the GPU is not what the reference computes");
     return Ending::check_failed;

@@ -77,8 +77,8 @@ LoadedModel load(const std::filesystem::path& file, const BenchSettings& setting
       throw InputError(fmt::format("{}: the input '{}' has no known shape: give it by --test-input-shape",
                                    file.string(), on_one_line(input.node->as_input()->name)));
     if (size_of(input.type().element) == 0)
-      throw InputError(fmt::format("{}: the input '{}' is of a type that cannot be made up", file.string(),
-                                   on_one_line(input.node->as_input()->name)));
+      throw InputError(fmt::format("{}: cannot generate random data for the input '{}', whose type is not known",
+                                   file.string(), on_one_line(input.node->as_input()->name)));
     loaded.inputs.push_back(random_input(random, input.type().element, *extents));
   }
   return loaded;

@@ -25,58 +25,60 @@ struct Raw {
 void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
                        const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
-  app.add_option("models", raw.models, "The models; each is compared with the first")->type_name("FILE");
+  app.add_option("models", raw.models, "The models; each is compared with the first; - is the standard input")
+      ->type_name("FILE");
   const std::string running = "Options";
-  one("--device", raw.device, "cuda, cpu, or auto: a GPU if there is one", "NAME", running);
-  one("--precision", raw.precision, "tf32, fp32, fp16 or bf16: how float32 is computed on a GPU (tf32)", "NAME",
+  one("--device", raw.device, "cuda, cpu, or auto: a GPU if there is one (default auto)", "NAME", running);
+  one("--precision", raw.precision, "How float32 is computed on a GPU: tf32, fp32, fp16 or bf16 (default tf32)", "NAME",
       running);
   one("--batch", raw.batch,
-      "The first dimension of every input of which no --test-input-shape speaks, if it is open or may be changed", "N",
+      "First dimension of every input that has no --test-input-shape, where it is open or can be changed", "N",
       running);
-  app.add_option("--test-input-shape", raw.shapes, "Shape of an input, for what the model leaves open; may be repeated")
+  app.add_option("--test-input-shape", raw.shapes, "Shape of an input, where the model leaves it open; may be repeated")
       ->type_name("NAME:1,3,224,224")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   one("--runs", raw.runs,
       fmt::format(
-          "How often each model runs ({}; {} on a CPU); rounded up, on a GPU to a multiple of {}, on a CPU where "
-          "there are several models to a multiple of two",
+          "Runs of each model (default {}, {} on a CPU); rounded up to a multiple of {} on a GPU, of two on a CPU with "
+          "several models",
           runs_on_gpu, runs_on_cpu, 2 * gpu_rounds),
       "N", running);
   one("--lanes", raw.lanes,
-      fmt::format("At most so many kernels run side by side on a GPU ({}); 1: one after the other", settings.lanes),
+      fmt::format("Kernels that run concurrently on a GPU, at most; 1: one at a time (default {})", settings.lanes),
       "N", running);
-  one("--seed", raw.seed, "Of the random inputs (0)", "N", running);
-  one("--jobs", raw.jobs, "Threads of the CPU; 0, the default, means one for each processor", "N", running);
+  one("--seed", raw.seed, "Seed for the random inputs (default 0)", "N", running);
+  one("--jobs", raw.jobs, "CPU threads; 0: one for each processor (default 0)", "N", running);
   app.add_flag("--no-check", raw.no_check, "Do not compare the GPU's outputs with those of the CPU");
 
   const std::string pricing = "Prices of kernels";
-  one("--prices", raw.prices, "Where measured prices are kept ($XDG_CACHE_HOME/taso/measured.prices)", "FILE", pricing);
+  one("--prices", raw.prices, "File of measured prices (default $XDG_CACHE_HOME/taso/measured.prices)", "FILE",
+      pricing);
   app.add_flag("--record", settings.record,
-               "Only measure the kernels of the models and of what a search makes of them, the longest first, and keep "
-               "their prices; --precision and --batch may be lists, as tf32,fp16 and 1,16")
+               "Only measure kernels, of the models and of what the search makes of them, and keep their prices; "
+               "--precision and --batch may be lists, such as tf32,fp16 and 1,16")
       ->group(pricing);
   one("--time-budget", raw.time_budget, "With --record: seconds after which to stop; another run goes on", "SECONDS",
       pricing);
-  app.add_flag("--no-search", raw.no_search, "With --record: the kernels of the models as they are only")
+  app.add_flag("--no-search", raw.no_search, "With --record: only the kernels of the models as they are")
       ->group(pricing);
-  app.add_flag("--anew", settings.anew, "With --record: measure again what only the prices that come with taso know")
+  app.add_flag("--anew", settings.anew, "With --record: measure again what only the shipped prices know")
       ->group(pricing);
   app.add_flag("--no-measuring", raw.no_measuring,
-               "Measure no kernel first: what nobody has measured yet runs in the way that is expected to be the best")
+               "Do not measure kernels first: unmeasured ones run in the variant that is predicted to be best")
       ->group(pricing);
-  one("--export", raw.exported, "Write all prices that are known", "FILE", pricing);
-  one("--import", raw.imported, "Take over prices that were exported", "FILE", pricing);
+  one("--export", raw.exported, "Write all known prices; - is the standard output", "FILE", pricing);
+  one("--import", raw.imported, "Add prices that were exported", "FILE", pricing);
 
-  const std::string saying = "What it says";
+  const std::string saying = "Output";
   app.add_flag("--profile", settings.profile, "Show every kernel, with predicted and measured time")->group(saying);
-  one("--json", raw.json, "Write all figures, as JSON", "FILE", saying);
+  one("--json", raw.json, "Write all figures, as JSON; - is the standard output", "FILE", saying);
   app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
-  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
-  one("--color", raw.color, "auto, always or never", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+  one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
+  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
 }
 
 /// Of a list with commas; a part that is empty is one too.
@@ -126,15 +128,17 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   const auto file = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
   };
-  settings.prices = file(raw.prices);
+  settings.prices = named_file("--prices", raw.prices);
   settings.exported = file(raw.exported);
   settings.imported = file(raw.imported);
   settings.json = file(raw.json);
-  settings.console.log_file = file(raw.log_file);
+  settings.console.log_file = named_file("--log-file", raw.log_file);
   if (settings.models.empty() && !settings.exported && !settings.imported) throw UsageError("no model is given");
   if (settings.record && settings.models.empty()) throw UsageError("--record: no model is given");
   if (settings.record && settings.device == BenchSettings::Device::cpu)
     throw UsageError("--record: prices are measured on a GPU, not on the CPU");
+  if (std::count(raw.models.begin(), raw.models.end(), "-") + (raw.imported == "-" ? 1 : 0) > 1)
+    throw UsageError("the standard input can be read only once");
   std::vector<Place> read;
   for (const auto& model : settings.models) read.push_back({"the model", model});
   if (settings.imported) read.push_back({"the file of --import", *settings.imported});
@@ -156,7 +160,11 @@ BenchCommand parse_bench_command(int argc, const char* const* argv) {
   BenchCommand command;
   Raw raw;
   CLI::App app("Runs ONNX models, tells how long they take, and compares them.", "taso-bench");
-  app.set_help_flag("-h,--help", "Print this and end");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.footer(
+      "Examples:\n"
+      "  taso-bench model.onnx fast.onnx\n"
+      "  taso-bench model.onnx fast.onnx --device cuda --precision fp16 --json figures.json");
   declare(app, raw, command.settings);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = BenchCommand::Kind::help;

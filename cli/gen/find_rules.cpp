@@ -22,6 +22,7 @@
 #include "cli/memory.h"
 #include "cli/property_file.h"
 #include "cli/rule_input.h"
+#include "cli/streams.h"
 #include "cli/table.h"
 #include "cli/version.h"
 #include "ops/error.h"
@@ -38,7 +39,7 @@ using Level = Console::Level;
 void check_writable(const GenSettings& settings) {
   const AtomicFile trial(settings.output);
   for (const auto& file : {settings.report, settings.rejected})
-    if (file) const AtomicFile another(*file);
+    if (file) taso::check_writable(*file);
 }
 
 double processor_seconds() {
@@ -138,7 +139,7 @@ Findings prepare(const GenSettings& settings, std::vector<Rule>& properties) {
 void say_what_is_apart(const Combinations& combinations, Console& console) {
   constexpr std::size_t most_pairs = 6;
   if (!combinations.unusable.empty())
-    console.warning(fmt::format("never used, for nothing beside them makes what they take: {}",
+    console.warning(fmt::format("these operators are never used: no other chosen operator produces their operands: {}",
                                 fmt::join(combinations.unusable, ", ")));
   if (combinations.apart.empty()) return;
   std::vector<std::string> pairs;
@@ -201,9 +202,9 @@ void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
     findings.written = place;
   }
   if (settings.rejected && findings.disagreement.empty())
-    write_file(findings.report.complete ? *settings.rejected : place_of_part(*settings.rejected),
-               rejected_file_of(findings));
-  if (settings.report) write_file(*settings.report, report_of(findings));
+    write_output(findings.report.complete ? *settings.rejected : place_of_part(*settings.rejected),
+                 rejected_file_of(findings));
+  if (settings.report) write_output(*settings.report, report_of(findings));
   if (findings.report.complete && findings.disagreement.empty()) checkpoint.remove();
 
   console.say(Level::result, table_of(findings));

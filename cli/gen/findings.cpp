@@ -216,6 +216,7 @@ std::string table_of(const Findings& findings) {
 }
 
 std::filesystem::path place_of_part(const std::filesystem::path& complete) {
+  if (complete == "-") return complete;
   std::error_code unknown;
   return std::filesystem::exists(complete, unknown) ? part_of(complete) : complete;
 }

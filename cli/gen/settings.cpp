@@ -40,45 +40,45 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   };
   one("-o,--output", raw.output, "The rule file to write", "FILE", "Options");
-  one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", "Options");
-  one("--memory-limit", raw.memory_limit, "What it may use, such as 512M (4G)", "SIZE", "Options");
+  one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", "Options");
+  one("--memory-limit", raw.memory_limit, "Memory to use, such as 512M (default 4G)", "SIZE", "Options");
 
-  const std::string programs = "The programs that are compared";
+  const std::string programs = "Programs to compare";
   one("--operators", raw.operators,
-      fmt::format("Sets and operators, with commas between them ({}); --list-operators names them", settings.operators),
+      fmt::format("Sets and operators, separated by commas; --list-operators names them (default {})",
+                  settings.operators),
       "NAMES", programs);
   one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of those that come with taso", "FILE",
       programs);
-  app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and end")->group(programs);
-  one("--max-ops", raw.max_operators, fmt::format("Operators a program may have ({})", settings.max_operators), "N",
-      programs);
-  one("--seed", raw.seed, fmt::format("Of the contents that fingerprints are taken of ({})", settings.seed), "N",
+  app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and exit")->group(programs);
+  one("--max-ops", raw.max_operators,
+      fmt::format("Operators in a program, at most (default {})", settings.max_operators), "N", programs);
+  one("--seed", raw.seed, fmt::format("Seed for the inputs of fingerprints (default {})", settings.seed), "N",
       programs);
 
-  const std::string proving = "The proofs";
+  const std::string proving = "Proofs";
   one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
       proving);
   one("--time-limit", raw.time_limit,
       fmt::format(
-          "Seconds for one proof, behind the limit that is counted in steps ({:g}, above four operators {:g}); 0 for "
-          "none",
+          "Seconds for one proof, in addition to its limit of steps; 0: none (default {:g}, {:g} above four operators)",
           limit_of_few, limit_of_many),
       "S", proving);
 
-  const std::string again = "A run that was cut short";
-  one("--checkpoint", raw.checkpoint, "Where decisions are kept until the end (the output's name and .checkpoint)",
-      "FILE", again);
+  const std::string again = "Resuming";
+  one("--checkpoint", raw.checkpoint, "Where decisions are kept until the end (default OUTPUT.checkpoint)", "FILE",
+      again);
   app.add_flag("--resume", raw.resume, "Go on where the run that left the checkpoint ended")->group(again);
 
-  const std::string saying = "What it says";
-  one("--report", raw.report, "Write what was found and what was dropped, as JSON", "FILE", saying);
+  const std::string saying = "Output";
+  one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
   one("--rejected", raw.rejected, "Write the candidates that are refuted or not proved, with the reasons", "FILE",
       saying);
   app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
-  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
-  one("--color", raw.color, "auto, always or never", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+  one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
+  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
 }
 
 std::optional<std::filesystem::path> file_named(const std::string& text) {
@@ -94,9 +94,9 @@ void resolve(const Raw& raw, GenSettings& settings) {
   settings.properties = file_named(raw.properties);
   settings.report = file_named(raw.report);
   settings.rejected = file_named(raw.rejected);
-  settings.checkpoint = raw.checkpoint.empty() ? raw.output + ".checkpoint" : raw.checkpoint;
+  settings.checkpoint = named_file("--checkpoint", raw.checkpoint).value_or(raw.output + ".checkpoint");
   settings.resume = raw.resume;
-  settings.console.log_file = file_named(raw.log_file);
+  settings.console.log_file = named_file("--log-file", raw.log_file);
   if (!raw.max_operators.empty())
     settings.max_operators = whole_number("--max-ops", raw.max_operators, most_operators, 1);
   if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint32_t>::max());
@@ -120,7 +120,11 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   CLI::App app(
       "Finds rewrite rules: enumerates small tensor programs, pairs those that compute the same, and proves it.",
       "taso-gen");
-  app.set_help_flag("-h,--help", "Print this and end");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.footer(
+      "Examples:\n"
+      "  taso-gen -o my.rules --operators taso --max-ops 3\n"
+      "  taso-gen -o my.rules --resume --report report.json");
   declare(app, raw, command.settings);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = GenCommand::Kind::help;
@@ -160,7 +164,8 @@ void check_places(const GenSettings& settings) {
   if (settings.report) written.push_back({"the report", *settings.report});
   if (settings.rejected) {
     written.push_back({"the file of rejected candidates", *settings.rejected});
-    written.push_back({"the rejected candidates of an interrupted run", part_of(*settings.rejected)});
+    if (!is_standard_stream(*settings.rejected))
+      written.push_back({"the rejected candidates of an interrupted run", part_of(*settings.rejected)});
   }
   if (settings.console.log_file) written.push_back({"the log", *settings.console.log_file});
   check_apart(read, written);

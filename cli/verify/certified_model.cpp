@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/input_shape.h"
 #include "cli/interrupt.h"
 #include "cli/rule_input.h"
 #include "cli/rule_set.h"
+#include "cli/streams.h"
+#include "cli/version.h"
 #include "ops/error.h"
 #include "ops/onnx/model_hash.h"
 #include "verifier/replay_certificate.h"
@@ -63,10 +66,11 @@ std::string new_shapes(const RewriteCertificate& certificate) {
 std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const VerifySettings& settings,
                                Console& console) {
   if (certificate.steps.empty()) return {};
-  RuleSet set = read_rule_set(settings.rules, {});
+  RuleSet set = read_rule_set(settings.rules, {}, settings.extra_rules);
   if (set.hash != certificate.rules)
-    throw Rejection{fmt::format("it was made with other rules ({}, and these are {}); --rules names the files",
-                                certificate.rules, set.hash)};
+    throw Rejection{
+        fmt::format("it was made with other rules ({}, and these are {}); --rules or --extra-rules names the files",
+                    certificate.rules, set.hash)};
   std::set<std::string> used;
   for (const RewriteStep& step : certificate.steps) used.insert(step.rule);
   std::erase_if(set.rules, [&](const GivenRule& one) { return !used.contains(one.rule.name); });
@@ -77,7 +81,33 @@ std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const Veri
 
 }  // namespace
 
+namespace {
+
+std::string report_of(const VerifySettings& settings, const RewriteCertificate& certificate, std::string_view verdict,
+                      const std::string& reason) {
+  using Json = nlohmann::ordered_json;
+  Json rules = Json::object();
+  for (const RewriteStep& step : certificate.steps) rules[step.rule] = rules.value(step.rule, 0) + 1;
+  const Json report = {
+      {"schema_version", 1},
+      {"program", {{"name", "taso-verify"}, {"version", program_version()}}},
+      {"certificate", settings.certificate->string()},
+      {"input", settings.files[0].string()},
+      {"output", settings.files[1].string()},
+      {"verdict", verdict},
+      {"reason", reason.empty() ? Json(nullptr) : Json(reason)},
+      {"clean_ups", certificate.before.size() + certificate.after.size()},
+      {"steps", certificate.steps.size()},
+      {"rules", rules},
+  };
+  // File names may be of any bytes.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
 Ending check_certificate(const VerifySettings& settings, Console& console) {
+  if (settings.report) check_writable(*settings.report);
   const RewriteCertificate certificate = read_certificate(*settings.certificate);
   console.begin_log();
   std::string reason;
@@ -87,6 +117,7 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
     overwrite_shapes(certificate, before);
     const std::vector<Rule> rules = proved_rules(certificate, settings, console);
     if (interrupted()) {
+      if (settings.report) write_output(*settings.report, report_of(settings, certificate, "INTERRUPTED", ""));
       console.error(fmt::format("{}: interrupted before it was followed", on_one_line(settings.certificate->string())));
       return Ending::interrupted;
     }
@@ -101,6 +132,8 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
     reason = rejection.reason;
   }
   const std::string file = on_one_line(settings.certificate->string());
+  if (settings.report)
+    write_output(*settings.report, report_of(settings, certificate, reason.empty() ? "ACCEPTED" : "REJECTED", reason));
   if (!reason.empty()) {
     console.verdict(false, "REJECTED");
     console.error(fmt::format("{}: {}", file, on_one_line(reason)));

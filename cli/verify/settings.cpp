@@ -17,7 +17,7 @@ namespace {
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
-  std::vector<std::string> files, rules;
+  std::vector<std::string> files, rules, extra_rules;
   std::string properties, time_limit, jobs, seed, second_prover;
   std::string certificate, report, junit, certificates, record, cache, log_file, color;
   bool no_cache = false, print = false, version = false;
@@ -28,55 +28,61 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
                        const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
   app.add_option("files", raw.files,
-                 "Rule files, as text or of TASO (.pb); - is the standard input. With --certificate: two models")
+                 "Rule files, as text or of TASO (.pb); - is the standard input. With --certificate: the two models")
       ->type_name("FILE");
   one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
       "Options");
-  one("--jobs", raw.jobs, "Threads; 0, the default, means one for each processor", "N", "Options");
-  app.add_flag("--print", raw.print, "Print the rules as text and end");
+  one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", "Options");
+  app.add_flag("--print", raw.print, "Print the rules as text and exit");
 
-  const std::string proving = "The proofs";
+  const std::string proving = "Proofs";
   one("--time-limit", raw.time_limit,
-      fmt::format("Seconds for one rule, behind the limit that is counted in steps ({:g}); 0 for none",
+      fmt::format("Seconds for one rule, in addition to its limit of steps; 0: none (default {:g})",
                   settings.proving.time_limit),
       "S", proving);
-  one("--seed", raw.seed, fmt::format("Of the shapes and values that are tried ({})", settings.proving.seed), "N",
+  one("--seed", raw.seed, fmt::format("Seed for the shapes and values to try (default {})", settings.proving.seed), "N",
       proving);
-  one("--second-prover", raw.second_prover, "Have every proof checked by cvc5 too: its name, or where it is", "cvc5",
-      proving);
+  one("--second-prover", raw.second_prover, "Let cvc5 check every proof too: its name or path", "cvc5", proving);
   one("--dump-smt", raw.certificates, "Write every proof to a folder, as SMT-LIB", "DIR", proving);
-  one("--cache", raw.cache, "Where known proofs are kept ($XDG_CACHE_HOME/taso/proofs)", "DIR", proving);
+  one("--cache", raw.cache, "Folder of known proofs (default $XDG_CACHE_HOME/taso/proofs)", "DIR", proving);
   app.add_flag("--no-cache", raw.no_cache,
-               "Prove everything anew and keep nothing; with --certificate, the rules of its steps")
+               "Prove everything again and keep nothing; with --certificate, the rules of its steps")
       ->group(proving);
 
-  const std::string replaying = "A rewritten model";
+  const std::string replaying = "Certificates";
   one("--certificate", raw.certificate,
-      "Follow the certificate that taso-opt wrote, from one model to the other; the files are these models", "FILE",
-      replaying);
+      "Replay the certificate that taso-opt wrote; the files are its input and its output", "FILE", replaying);
   app.add_option("--rules", raw.rules,
-                 "With it: the rules that were used, if not those that come with taso; may be repeated")
+                 "With --certificate: the rules that were used, if not those that come with taso; may be repeated")
       ->type_name("FILE")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group(replaying);
 
-  const std::string properties = "The properties themselves";
+  app.add_option("--extra-rules", raw.extra_rules, "With --certificate: the rules that were added; may be repeated")
+      ->type_name("FILE")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->group(replaying);
+
+  const std::string properties = "Properties";
   app.add_flag("--properties-only", settings.properties_only, "Validate the properties, and no rules")
       ->group(properties);
-  app.add_flag("--redundant", settings.redundant, "With it: say also which follow from the others")->group(properties);
+  app.add_flag("--redundant", settings.redundant, "With --properties-only: say also which follow from the others")
+      ->group(properties);
 
-  const std::string saying = "What it says";
-  one("--report", raw.report, "Write all verdicts, as JSON", "FILE", saying);
-  one("--record", raw.record, "If all is proved: write which files these are, for programs that trust the record",
-      "FILE", saying);
+  const std::string saying = "Output";
+  one("--report", raw.report, "Write all verdicts, as JSON; - is the standard output", "FILE", saying);
+  one("--record", raw.record, "If all rules are proved: record the files, for programs that trust the record", "FILE",
+      saying);
   one("--junit", raw.junit, "Write all verdicts as a JUnit report, for build servers", "FILE", saying);
   app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
   app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
-  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
-  one("--color", raw.color, "auto, always or never", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+  one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
+  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
 }
 
 void resolve_files(const Raw& raw, VerifySettings& settings) {
@@ -87,23 +93,30 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
   settings.properties = file(raw.properties);
   settings.report = file(raw.report);
   settings.junit = file(raw.junit);
-  settings.certificates = file(raw.certificates);
+  settings.certificates = named_file("--dump-smt", raw.certificates);
   settings.record = file(raw.record);
-  settings.cache = file(raw.cache);
-  settings.console.log_file = file(raw.log_file);
+  settings.cache = named_file("--cache", raw.cache);
+  settings.console.log_file = named_file("--log-file", raw.log_file);
   settings.certificate = file(raw.certificate);
   settings.rules.assign(raw.rules.begin(), raw.rules.end());
+  settings.extra_rules.assign(raw.extra_rules.begin(), raw.extra_rules.end());
   if (settings.certificate) {
     if (settings.files.size() != 2) throw UsageError("--certificate needs two models: the input and the output");
-    const bool about_proofs = settings.properties || settings.report || settings.junit || settings.certificates ||
-                              settings.record || settings.cache || settings.properties_only || settings.redundant ||
-                              raw.print || !raw.second_prover.empty() || !raw.time_limit.empty() || !raw.seed.empty();
-    if (about_proofs) throw UsageError("with --certificate, only --rules, --no-cache and --jobs can be said");
-    return;
+    const bool about_proofs = settings.properties || settings.junit || settings.certificates || settings.record ||
+                              settings.cache || settings.properties_only || settings.redundant || raw.print ||
+                              !raw.second_prover.empty() || !raw.time_limit.empty() || !raw.seed.empty();
+    if (about_proofs)
+      throw UsageError(
+          "--certificate can only be combined with --rules, --extra-rules, --no-cache, --jobs and --report");
   }
-  if (!settings.rules.empty()) throw UsageError("--rules goes with --certificate; rule files are named by themselves");
-  if (std::count(settings.files.begin(), settings.files.end(), "-") > 1)
-    throw UsageError("the standard input can be read only once");
+  const std::vector<const std::vector<std::filesystem::path>*> lists{&settings.files, &settings.rules,
+                                                                     &settings.extra_rules};
+  std::ptrdiff_t standard = settings.certificate == "-" ? 1 : 0;
+  for (const auto* list : lists) standard += std::count(list->begin(), list->end(), "-");
+  if (standard + (settings.properties == "-" ? 1 : 0) > 1) throw UsageError("the standard input can be read only once");
+  if (settings.certificate) return;
+  if (!settings.rules.empty() || !settings.extra_rules.empty())
+    throw UsageError("--rules and --extra-rules go with --certificate; rule files are named by themselves");
   if (settings.properties_only && !settings.files.empty())
     throw UsageError("--properties-only takes no rules: --properties names the file");
   if (!settings.properties_only && settings.files.empty()) throw UsageError("no rule file is given");
@@ -131,7 +144,11 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
   VerifyCommand command;
   Raw raw;
   CLI::App app("Proves or refutes rewrite rules of tensor programs, for all shapes.", "taso-verify");
-  app.set_help_flag("-h,--help", "Print this and end");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.footer(
+      "Examples:\n"
+      "  taso-verify my.rules --report report.json\n"
+      "  taso-verify --certificate fast.onnx.cert model.onnx fast.onnx");
   declare(app, raw, command.settings);
   if (auto help = take_apart(app, argc, argv)) {
     command.kind = VerifyCommand::Kind::help;
@@ -154,9 +171,9 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv) {
 void check_places(const VerifySettings& settings) {
   std::vector<Place> read, written;
   if (settings.certificate) read.push_back({"the certificate", *settings.certificate});
-  for (const auto& file : settings.rules) read.push_back({"the rule file", file});
-  for (const auto& file : settings.files)
-    if (file != "-") read.push_back({settings.certificate ? "the model" : "the rule file", file});
+  for (const auto* list : {&settings.rules, &settings.extra_rules})
+    for (const auto& file : *list) read.push_back({"the rule file", file});
+  for (const auto& file : settings.files) read.push_back({settings.certificate ? "the model" : "the rule file", file});
   if (settings.properties) read.push_back({"the properties", *settings.properties});
   if (settings.report) written.push_back({"the report", *settings.report});
   if (settings.junit) written.push_back({"the JUnit report", *settings.junit});

@@ -15,6 +15,7 @@ struct VerifySettings {
   std::vector<std::filesystem::path> files;          ///< "-" is the standard input; with a certificate, the two models
   std::optional<std::filesystem::path> certificate;  ///< of a rewritten model, to be replayed
   std::vector<std::filesystem::path> rules;          ///< of the certificate; none: those that come with taso
+  std::vector<std::filesystem::path> extra_rules;    ///< in addition
   std::optional<std::filesystem::path> properties;   ///< nothing: those that the program ships with
   bool properties_only = false;
   bool redundant = false;  ///< also which properties follow from the others

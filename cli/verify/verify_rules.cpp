@@ -13,6 +13,7 @@
 #include "cli/proved_record.h"
 #include "cli/rule_input.h"
 #include "cli/rule_set.h"
+#include "cli/streams.h"
 #include "cli/verify/proof_cache.h"
 #include "cli/verify/results.h"
 #include "cli/verify/second_prover.h"
@@ -35,7 +36,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Trouble that would only show after the work: better now. Leaves nothing behind but the folder.
 void check_writable(const VerifySettings& settings) {
   for (const auto& file : {settings.report, settings.junit, settings.record})
-    if (file) const AtomicFile trial(*file);
+    if (file) taso::check_writable(*file);
   if (!settings.certificates) return;
   std::error_code error;
   std::filesystem::create_directories(*settings.certificates, error);
@@ -219,9 +220,10 @@ ProvedRecord record_of(const VerifyResults& results) {
 
 void conclude(const VerifySettings& settings, const VerifyResults& results, Console& console) {
   if (settings.certificates) write_certificates(*settings.certificates, results);
-  if (settings.report) write_file(*settings.report, report_of(results));
-  if (settings.junit) write_file(*settings.junit, junit_of(results));
-  if (settings.record && ending_of(results) == Ending::done) write_file(*settings.record, text_of(record_of(results)));
+  if (settings.report) write_output(*settings.report, report_of(results));
+  if (settings.junit) write_output(*settings.junit, junit_of(results));
+  if (settings.record && ending_of(results) == Ending::done)
+    write_output(*settings.record, text_of(record_of(results)));
   const bool everything = settings.console.verbosity > 0;
   console.say(Level::result,
               results.validates_properties ? property_table_of(results, everything) : table_of(results, everything));

@@ -8,7 +8,8 @@
 
 namespace taso {
 
-/// The bytes of a file, mapped; those of a pipe and its like are refused. Throws InputError, EnvironmentError.
+/// The bytes of a file, mapped; those of a pipe and its like are refused. "-" is the standard input, which is read once and
+/// kept. Throws InputError, EnvironmentError.
 class MappedFile {
  public:
   /// Where a protobuf message ends.
@@ -23,6 +24,7 @@ class MappedFile {
  private:
   const char* data_ = nullptr;
   std::size_t size_ = 0;
+  bool mapped_ = false;
 };
 
 }  // namespace taso

@@ -263,7 +263,7 @@ def test_what_cannot_be_run_is_named(taso_bench, tmp_path, home):
     words = model_of([helper.make_node("Identity", ["x"], ["y"])],
                      *([helper.make_tensor_value_info(name, TensorProto.STRING, [2])] for name in "xy"))
     done = run(taso_bench, "--device", "cpu", save(words, tmp_path / "words.onnx"), **home)
-    assert done.code == 3 and "cannot be made up" in done.err, done
+    assert done.code == 3 and "cannot generate random data for the input" in done.err, done
 
 
 @pytest.mark.parametrize("flag", ["--json", "--export"])

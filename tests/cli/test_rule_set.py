@@ -92,7 +92,7 @@ def test_one_byte_more_and_they_are_proved_again(small, model):
     small.spoil("taso.rules", "header", "Header")
     assert small.described().endswith("(2" + UNKNOWN)
     done = small.run(model, "--dry-run")
-    assert done.code == 0 and "taso.rules is not as it was when it was proved" in done.err and small.proves(), done
+    assert done.code == 0 and "taso.rules has changed since it was proved" in done.err and small.proves(), done
     small.spoil("taso.rules", "=> relu(x)", "=> x")
     done = small.run(model, "--dry-run")
     assert done.code == 5 and "'relu-twice' is refuted" in done.err
@@ -162,9 +162,38 @@ def test_a_rule_that_is_not_there_cannot_be_disabled(data, model, tmp_path):
     for arguments in (["--list-rules"], [model, "--dry-run"]):
         done = data.run(*arguments, "--rules", tmp_path / "my.rules", "--disable-rule", "relu-twcie")
         assert done.code == 2 and done.out == "", done
-        assert "there is no rule 'relu-twcie'; is 'relu-twice' meant?" in done.err
+        assert "there is no rule 'relu-twcie'; did you mean 'relu-twice'?" in done.err
     done = data.run("--list-rules", "--disable-rule", "something")
     assert done.code == 2 and "--list-rules prints those that there are" in done.err
     (data.rules / "taso.rules").unlink()
     (data.rules / "taso.rules").mkdir()
     assert data.run("--list-rules").code == 3
+
+
+def test_extra_rules_are_added_to_the_others(data, model, taso_verify, tmp_path):
+    extra = tmp_path / "extra.rules"
+    extra.write_text("taso rules 1\n\nrule my-own-relu\n  relu(relu(relu(x))) => relu(x)\n")
+    shipped = re.findall(r"^rule (\S+)$", data.run("--list-rules").out, re.MULTILINE)
+    done = data.run("--list-rules", "--extra-rules", extra)
+    assert re.findall(r"^rule (\S+)$", done.out, re.MULTILINE) == [*shipped, "my-own-relu"]
+    (tmp_path / "my.rules").write_text(SMALL)
+    done = data.run("--list-rules", "--rules", tmp_path / "my.rules", "--extra-rules", extra, "--disable-rule", "relu-twice")
+    assert re.findall(r"^rule (\S+)$", done.out, re.MULTILINE) == ["shared-left-factor", "my-own-relu"]
+    assert not data.proves()
+    done = data.run(model, "-o", tmp_path / "out.onnx", "--extra-rules", extra, "--report", tmp_path / "r.json")
+    assert done.code == 0 and "has changed since" not in done.err, done
+    assert json.loads((tmp_path / "r.json").read_text())["search"]["rules"] == len(shipped) + 1
+    assert data.proves()
+    arguments = ("--certificate", tmp_path / "out.onnx.cert", model, tmp_path / "out.onnx")
+    assert data.run(*arguments, "--extra-rules", extra, program=taso_verify).code == 0
+
+
+def test_an_extra_rule_is_proved_and_has_a_name_of_its_own(data, model, taso_verify, tmp_path):
+    extra = tmp_path / "extra.rules"
+    extra.write_text("taso rules 1\n\nrule wrong\n  sub(x, y) => sub(y, x)\n")
+    done = data.run(model, "-o", tmp_path / "out.onnx", "--extra-rules", extra)
+    assert done.code == 5 and "'wrong'" in done.err and not (tmp_path / "out.onnx").exists(), done
+    name = re.search(r"^rule (\S+)$", (data.rules / "networks.rules").read_text(), re.MULTILINE).group(1)
+    extra.write_text(f"taso rules 1\n\nrule {name}\n  relu(relu(x)) => relu(x)\n")
+    done = data.run(model, "-o", tmp_path / "out.onnx", "--extra-rules", extra)
+    assert done.code == 3 and f"there is another rule '{name}', in " in done.err, done

@@ -131,3 +131,14 @@ def test_the_number_of_jobs_changes_nothing(search, tmp_path):
 
 def test_there_is_nothing_to_explain_without_a_search(search):
     assert search("--explain", "--budget", "0")[0].code == 2
+
+
+def test_extra_rules_are_searched_with_beside_those_that_paid(search, taso_verify, tmp_path):
+    """Also those that are called as if taso had found them, and not paid."""
+    extra = tmp_path / "extra.rules"
+    extra.write_text("taso rules 1\n\nrule relu-relu-to-relu-0123456789\n  relu(relu(relu(x))) => relu(x)\n")
+    usual = search()[1]
+    done, with_extra = search("--extra-rules", extra, "--explain")
+    assert done.code == 0, done
+    assert usual["all_rules_because"] is None and with_extra["all_rules_because"] is None
+    assert with_extra["chosen_rules"] == usual["chosen_rules"] + 1 and "  relu-relu-to-relu-0123456789\n" in done.err

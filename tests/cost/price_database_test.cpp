@@ -114,7 +114,7 @@ TEST_CASE("what is no file of prices is refused, with the line") {
     CHECK(refusal(std::string(line) + "\n") == "p:1: a file of prices begins with 'taso prices 4'");
   CHECK(refusal("taso prices 5\nmachine M\nanything\n") ==
         "p:1: a newer taso has written this file: it has version 5, and versions 1 to 4 are read here");
-  CHECK(refusal("taso prices 1\n1.0\t1.0\tx\ty\n") == "p:2: no line has said yet of which machine prices are");
+  CHECK(refusal("taso prices 1\n1.0\t1.0\tx\ty\n") == "p:2: a price appears before any 'machine' line");
   CHECK(refusal("taso prices 1\nmachine M\n1.0\t1.0\ty\n") ==
         "p:3: a price is nanoseconds, spread, choice and call, with tabs between");
   CHECK(refusal("taso prices 2\nmachine M\n1.0\t1.0\tx\tconvolu") ==
