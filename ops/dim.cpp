@@ -10,15 +10,17 @@
 #include <fmt/format.h>
 
 #include "ops/error.h"
+#include "ops/minimum.h"
 
 namespace taso {
 namespace {
 
-// An unknown, or the quotient of two polynomials rounded down; identified by its text.
+// An unknown, the quotient of two polynomials rounded down, or the smaller of two; identified by its text.
 struct Atom {
   std::string text;
   bool is_quotient = false;
-  Dim numerator, denominator;
+  Dim numerator, denominator;  // of a minimum: the two
+  bool is_minimum = false;
 };
 
 const Atom* intern(Atom atom) {
@@ -133,6 +135,14 @@ struct DimArithmetic {
 
 Dim Dim::symbol(std::string_view name) { return DimArithmetic::atom({quoted(name), false, Dim(), Dim()}); }
 
+Dim minimum(Dim a, Dim b) {
+  if (surely_at_least(a, b)) return b;
+  if (surely_at_least(b, a)) return a;
+  // One form for both orders. A name of the model's never looks like this: it would be in quotes.
+  if (b.text() < a.text()) std::swap(a, b);
+  return DimArithmetic::atom({fmt::format("min({}, {})", a.text(), b.text()), false, a, b, true});
+}
+
 std::int64_t Dim::value() const {
   check(is_static(), "a symbolic dimension has no value");
   return value_;
@@ -164,7 +174,7 @@ std::string unquoted(const std::string& text) {
 void collect_symbols(const Dim& dim, std::set<std::string>& names) {
   for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim))
     for (const Atom* atom : monomial) {
-      if (atom->is_quotient) {
+      if (atom->is_quotient || atom->is_minimum) {
         collect_symbols(atom->numerator, names);
         collect_symbols(atom->denominator, names);
       } else {
@@ -187,6 +197,11 @@ std::int64_t Dim::evaluate(const std::function<std::int64_t(std::string_view)>& 
   for (const auto& [monomial, coefficient] : expression_->terms) {
     std::int64_t product = coefficient;
     for (const Atom* atom : monomial) {
+      if (atom->is_minimum) {
+        product =
+            checked_mul(product, std::min(atom->numerator.evaluate(binding), atom->denominator.evaluate(binding)));
+        continue;
+      }
       if (!atom->is_quotient) {
         product = checked_mul(product, binding(unquoted(atom->text)));
         continue;
@@ -227,11 +242,30 @@ Dim operator*(Dim a, Dim b) {
 
 namespace {
 
+bool is_monotone(const Dim& dim);
+
+/// The value with all unknowns 1, of a dimension that is monotone.
 std::int64_t least_value(const Dim& dim) {
-  return dim.evaluate([](std::string_view) { return 1; });
+  if (dim.is_static()) return dim.value();
+  std::int64_t sum = 0;
+  for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
+    std::int64_t product = coefficient;
+    for (const Atom* atom : monomial) {
+      if (atom->is_quotient) {
+        const std::int64_t divisor = atom->denominator.value();
+        if (divisor <= 0) throw ShapeError("dimension divides by a number that is not positive");
+        product = checked_mul(product, floor_quotient(least_value(atom->numerator), divisor));
+      } else if (atom->is_minimum && is_monotone(atom->numerator) && is_monotone(atom->denominator)) {
+        const std::int64_t smaller = std::min(least_value(atom->numerator), least_value(atom->denominator));
+        product = checked_mul(product, std::max<std::int64_t>(smaller, 1));
+      }
+    }
+    sum = checked_add(sum, product);
+  }
+  return sum;
 }
 
-/// Whether it never falls when an unknown grows, so that its least value is the one with all of them 1.
+/// Whether it never falls below its least value when an unknown grows, so that this is the one with all of them 1.
 bool is_monotone(const Dim& dim) {
   for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
     if (coefficient < 0 && !monomial.empty()) return false;
@@ -244,15 +278,45 @@ bool is_monotone(const Dim& dim) {
   return true;
 }
 
+/// `bounds`: how often a minimum that is taken away may be replaced by one of the two, which are no smaller.
+bool surely_non_negative(const Dim& dim, int bounds) {
+  if (dim.is_static()) return dim.value() >= 0;
+  if (is_monotone(dim) && least_value(dim) >= 0) return true;
+  if (bounds == 0) return false;
+  for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
+    if (coefficient >= 0) continue;
+    if (std::any_of(monomial.begin(), monomial.end(), [](const Atom* atom) { return atom->is_quotient; })) continue;
+    const auto found = std::find_if(monomial.begin(), monomial.end(), [](const Atom* atom) { return atom->is_minimum; });
+    if (found == monomial.end()) continue;
+    Monomial others = monomial;
+    others.erase(others.begin() + (found - monomial.begin()));
+    const Dim factor = DimArithmetic::make(Terms{{others, coefficient}});
+    const Dim rest = dim - DimArithmetic::make(Terms{{monomial, coefficient}});
+    for (const Dim& bound : {(*found)->numerator, (*found)->denominator})
+      if (surely_non_negative(rest + factor * bound, bounds - 1)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool surely_non_negative(Dim dim) {
-  if (dim.is_static()) return dim.value() >= 0;
+  constexpr int most_bounds = 3;
   try {
-    return is_monotone(dim) && least_value(dim) >= 0;
+    return surely_non_negative(dim, most_bounds);
   } catch (const ShapeError&) {
     return false;  // beyond the numbers that we have
   }
+}
+
+bool has_minimum_that_may_vanish(Dim dim) {
+  for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim))
+    for (const Atom* atom : monomial) {
+      if (!atom->is_minimum && !atom->is_quotient) continue;
+      for (const Dim& part : {atom->numerator, atom->denominator})
+        if ((atom->is_minimum && !surely_at_least(part, 1)) || has_minimum_that_may_vanish(part)) return true;
+    }
+  return false;
 }
 
 std::optional<Dim> exact_div(Dim a, Dim b) {
@@ -330,14 +394,18 @@ Dim substitute(Dim dim, const std::function<std::optional<Dim>(std::string_view)
   if (std::none_of(names.begin(), names.end(), [&](const std::string& name) { return replacement(name).has_value(); }))
     return dim;
   Dim sum = 0;
-  for (const DimTerm& term : terms_of(dim)) {
-    Dim product = term.coefficient;
-    for (const DimFactor& factor : term.factors) {
-      if (factor.name.empty())
-        product =
-            product * floor_div(substitute(factor.numerator, replacement), substitute(factor.denominator, replacement));
-      else
-        product = product * replacement(factor.name).value_or(Dim::symbol(factor.name));
+  for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
+    Dim product = coefficient;
+    for (const Atom* atom : monomial) {
+      const auto part = [&](const Dim& inner) { return substitute(inner, replacement); };
+      if (atom->is_quotient) {
+        product = product * floor_div(part(atom->numerator), part(atom->denominator));
+      } else if (atom->is_minimum) {
+        product = product * minimum(part(atom->numerator), part(atom->denominator));
+      } else {
+        const std::string name = unquoted(atom->text);
+        product = product * replacement(name).value_or(Dim::symbol(name));
+      }
     }
     sum = sum + product;
   }

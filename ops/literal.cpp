@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ops/error.h"
+#include "ops/minimum.h"
 #include "ops/spelling.h"
 
 namespace taso {
@@ -97,6 +98,9 @@ class DimParser {
     } else if (token.is_word("floor")) {
       lexer_.next();
       value = quotient(token);
+    } else if (token.is_word("min")) {
+      lexer_.next();
+      value = lexer_.peek().is("(") ? smaller(token) : Dim::symbol("min");
     } else {
       value = Dim::symbol(lexer_.expect_name("a dimension"));
     }
@@ -115,6 +119,17 @@ class DimParser {
     lexer_.expect(")", "after the denominator");
     --depth_;
     return guarded(word.offset, [&] { return floor_div(numerator, denominator); });
+  }
+
+  Dim smaller(const Token& word) {
+    lexer_.expect("(", "after 'min'");
+    const Dim first = sum();
+    lexer_.expect(",", "after the first of two dimensions");
+    const Dim second = sum();
+    lexer_.expect(")", "after the second of two dimensions");
+    if (!surely_at_least(first, 1) && !surely_at_least(second, 1))
+      lexer_.fail({word.offset, lexer_.last_end()}, "one of the two has to be 1 or more always");
+    return guarded(word.offset, [&] { return minimum(first, second); });
   }
 
   // In a balanced tree, because each intermediate form stays in memory.

@@ -40,6 +40,33 @@ std::optional<Dim> Inference::only(std::size_t operand) const {
   return dims && dims->size() == 1 ? std::optional(dims->front()) : std::nullopt;
 }
 
+std::optional<std::vector<std::optional<Dim>>> Inference::elements(std::size_t operand) const {
+  if (const auto known = content(operand)) return partial(*known);
+  if (!has(operand)) return std::nullopt;
+  if (const auto& part = call.inputs[operand]->known_part) return part;
+  const Shape* const own = shape(operand);
+  if (own == nullptr || own->size() != 1 || !own->front().is_static()) return std::nullopt;
+  const std::int64_t length = own->front().value();
+  if (length < 0 || length > static_cast<std::int64_t>(longest_content)) return std::nullopt;
+  return untold(static_cast<std::size_t>(length));
+}
+
+void Inference::set_shape(std::size_t index, const std::optional<PartialShape>& shape) {
+  Fact* const fact = result(index);
+  if (fact == nullptr) return;
+  fact->type.shape.reset();
+  if (!shape) return;
+  Shape told;
+  for (std::size_t axis = 0; axis < shape->size(); ++axis) {
+    if (!(*shape)[axis] && !call.unknown) return;
+    told.push_back((*shape)[axis] ? *(*shape)[axis] : call.unknown(index, axis));
+  }
+  fact->type.shape = std::move(told);
+}
+
+PartialShape partial(const Shape& shape) { return PartialShape(shape.begin(), shape.end()); }
+PartialShape untold(std::size_t rank) { return PartialShape(rank, std::nullopt); }
+
 std::optional<Array> Inference::constant(std::size_t operand) const {
   if (!has(operand)) return std::nullopt;
   const Fact& fact = *call.inputs[operand];
@@ -86,18 +113,35 @@ std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b) {
-  const Shape& longer = a.size() >= b.size() ? a : b;
-  const Shape& shorter = a.size() >= b.size() ? b : a;
-  Shape result = longer;
+namespace {
+
+/// The extent that two combine to: equal ones, or one of them is 1.
+std::optional<Dim> combined(const std::optional<Dim>& a, const std::optional<Dim>& b) {
+  if (!a || !b) {
+    // Beside a number other than 1 it is that number, or 1.
+    const std::optional<Dim>& told = a ? a : b;
+    return told && told->is_static() && *told != Dim(1) ? told : std::nullopt;
+  }
+  if (*a == *b || *b == Dim(1)) return a;
+  if (*a == Dim(1) || (b->is_static() && !a->is_static())) return b;
+  if (a->is_static()) return a;
+  // They are equal, or the smaller one is 1: an extent is 1 or more.
+  if (surely_at_least(*a, *b)) return a;
+  return surely_at_least(*b, *a) ? b : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<PartialShape> broadcast_shapes(const PartialShape& a, const PartialShape& b) {
+  const PartialShape& longer = a.size() >= b.size() ? a : b;
+  const PartialShape& shorter = a.size() >= b.size() ? b : a;
+  PartialShape result = longer;
   for (std::size_t i = 0; i < shorter.size(); ++i) {
-    Dim& dim = result[longer.size() - shorter.size() + i];
-    const Dim other = shorter[i];
-    if (dim == other || other == Dim(1)) continue;
-    if (dim == Dim(1) || (other.is_static() && !dim.is_static()))
-      dim = other;  // an unknown beside a number other than 1 is that number, or 1
-    else if (!dim.is_static() || other.is_static())
-      return std::nullopt;
+    std::optional<Dim>& dim = result[longer.size() - shorter.size() + i];
+    const std::optional<Dim>& other = shorter[i];
+    const bool numbers = dim && other && dim->is_static() && other->is_static();
+    if (numbers && *dim != *other && *dim != Dim(1) && *other != Dim(1)) return std::nullopt;
+    dim = combined(dim, other);
   }
   return result;
 }
@@ -147,6 +191,9 @@ void tidy(Fact& fact) {
     const auto values = fact.constant->integers();
     fact.content = std::vector<Dim>(values.begin(), values.end());
   }
+  if (fact.known_part && (!shape_type || !fact.type.shape || fact.type.shape->size() != 1 ||
+                          fact.type.shape->front() != dim(fact.known_part->size())))
+    fact.known_part.reset();
   if (!fact.content) return;
   const bool fits =
       shape_type && fact.type.shape && fact.type.shape->size() <= 1 &&

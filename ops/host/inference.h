@@ -13,6 +13,8 @@ struct Fact {
   std::optional<std::vector<Dim>> content;
   /// The whole tensor, if it is a constant that is at hand.
   std::optional<Array> constant;
+  /// Where not all of the elements are known: those that are. Of a tensor of rank 1 without `content`.
+  std::optional<std::vector<std::optional<Dim>>> known_part = std::nullopt;
 };
 
 struct InferenceCall {
@@ -21,6 +23,9 @@ struct InferenceCall {
   const Attributes& attributes;
   std::vector<const Fact*> inputs;  ///< null for an operand that is left out
   std::size_t outputs = 1;
+  /// Names an extent that depends on more than the shapes: the dimension of that output along that axis. It stands for any
+  /// number from 1 on, like every unknown. Where this is not given, such a result has no known shape at all.
+  std::function<Dim(std::size_t output, std::size_t axis)> unknown = {};
 };
 
 /// One fact per output, as much as can be told for every value of the unknowns; never throws, never guesses.

@@ -7,31 +7,50 @@
 namespace taso::inference {
 namespace {
 
+Dim sum_of(std::vector<Dim> parts) {
+  if (parts.empty()) return 0;
+  while (parts.size() > 1) {
+    for (std::size_t i = 0; 2 * i < parts.size(); ++i)
+      parts[i] = 2 * i + 1 < parts.size() ? parts[2 * i] + parts[2 * i + 1] : parts[2 * i];
+    parts.resize((parts.size() + 1) / 2);
+  }
+  return parts.front();
+}
+
 void concat(Inference& node) {
   node.set_type(0, node.type(0));
-  std::optional<Shape> result;
+  std::optional<PartialShape> result;
   std::size_t along = 0;
+  bool all_told = true;
+  // Sums of many unknowns are worked out once, at the end: a sum for each operand would be quadratic.
+  std::vector<Dim> lengths;
   for (std::size_t i = 0; i < node.call.inputs.size(); ++i) {
     const Shape* const shape = node.shape(i);
-    if (shape == nullptr) return;
+    if (shape == nullptr) {
+      all_told = false;
+      continue;
+    }
     if (!result) {
       const auto axis = axis_of(node.integer("axis", 0), shape->size());
       if (!axis) return;
       along = *axis;
-      result = *shape;
+      result = partial(*shape);
+      lengths.push_back((*shape)[along]);
       continue;
     }
     if (shape->size() != result->size()) return;
     for (std::size_t d = 0; d < shape->size(); ++d) {
-      Dim& dim = (*result)[d];
+      std::optional<Dim>& dim = (*result)[d];
       if (d == along)
-        dim = dim + (*shape)[d];
-      else if (!dim.is_static())
+        lengths.push_back((*shape)[d]);
+      else if (!dim->is_static())
         dim = (*shape)[d];  // they must be equal, so the one that is a number tells more
-      else if ((*shape)[d].is_static() && (*shape)[d] != dim)
+      else if ((*shape)[d].is_static() && (*shape)[d] != *dim)
         return;
     }
   }
+  if (!result) return;
+  (*result)[along] = all_told ? std::optional(sum_of(std::move(lengths))) : std::nullopt;
   node.set_shape(0, result);
 }
 
@@ -40,13 +59,15 @@ void split(Inference& node) {
   for (std::size_t i = 0; i < parts; ++i) node.set_type(i, node.type(0));
   const Shape* const shape = node.shape(0);
   const auto sizes = node.list("split", 1, 13);
-  if (shape == nullptr || parts == 0 || (sizes.given && !sizes.values)) return;
+  if (shape == nullptr || parts == 0) return;
   const auto axis = axis_of(node.integer("axis", 0), shape->size());
   if (!axis) return;
   const Dim extent = (*shape)[*axis];
   const auto number = static_cast<std::int64_t>(parts);
-  std::vector<Dim> lengths;
-  if (sizes.given && !sizes.values->empty()) {
+  PartialShape lengths;
+  if (sizes.given && !sizes.values) {
+    lengths = untold(parts);
+  } else if (sizes.given && !sizes.values->empty()) {
     if (sizes.values->size() != parts) return;
     lengths.assign(sizes.values->begin(), sizes.values->end());
   } else if (const auto equal = exact_div(extent, number)) {
@@ -58,29 +79,40 @@ void split(Inference& node) {
       lengths.emplace_back(std::min(chunk, extent.value() - i * chunk));
     }
   } else {
-    return;
+    lengths = untold(parts);
   }
   for (std::size_t i = 0; i < parts; ++i) {
-    Shape part = *shape;
+    PartialShape part = partial(*shape);
     part[*axis] = lengths[i];
     node.set_shape(i, part);
   }
 }
 
+/// The elements as extents: what may be less than 1 says nothing.
+std::optional<PartialShape> extents_of(const Inference& node, std::size_t operand, std::int64_t least) {
+  auto told = node.elements(operand);
+  if (!told) return std::nullopt;
+  for (std::optional<Dim>& dim : *told)
+    if (dim && !surely_at_least(*dim, least)) dim.reset();
+  return told;
+}
+
 void expand(Inference& node) {
   node.set_type(0, node.type(0));
   const Shape* const shape = node.shape(0);
-  const auto target = node.content(1);
-  if (shape != nullptr && target) node.set_shape(0, broadcast_shapes(*shape, *target));
+  const auto target = extents_of(node, 1, 0);
+  if (shape != nullptr && target) node.set_shape(0, broadcast_shapes(partial(*shape), *target));
 }
 
 void tile(Inference& node) {
   node.set_type(0, node.type(0));
   const Shape* const shape = node.shape(0);
-  const auto repeats = node.content(1);
-  if (shape == nullptr || !repeats || repeats->size() != shape->size()) return;
-  Shape result = *shape;
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = result[i] * (*repeats)[i];
+  if (shape == nullptr || node.call.opset < 6) return;
+  const auto repeats = node.elements(1);
+  PartialShape result = untold(shape->size());
+  if (repeats && repeats->size() != shape->size()) return;
+  for (std::size_t i = 0; repeats && i < result.size(); ++i)
+    if ((*repeats)[i]) result[i] = (*shape)[i] * *(*repeats)[i];
   node.set_shape(0, result);
 }
 
@@ -88,30 +120,28 @@ void pad(Inference& node) {
   node.set_type(0, node.type(0));
   const Shape* const shape = node.shape(0);
   if (shape == nullptr) return;
-  std::vector<Dim> pads;
-  if (node.call.opset < 11) {
-    const auto given = node.call.attributes.integers("pads");
-    pads.assign(given.begin(), given.end());
-  } else if (const auto given = node.content(1)) {
-    pads = *given;
-  } else {
-    return;
-  }
   std::vector<std::int64_t> axes;
   if (node.call.opset >= 18 && node.has(3)) {
     const auto given = node.integers(3);
-    if (!given) return;
+    if (!given) return node.set_shape(0, untold(shape->size()));
     axes = *given;
   } else {
     for (std::size_t i = 0; i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   }
+  PartialShape pads = untold(2 * axes.size());
+  if (node.call.opset < 11)
+    pads = partial(shape_of(node.call.attributes.integers("pads")));
+  else if (auto given = node.elements(1))
+    pads = *std::move(given);
   if (pads.size() != 2 * axes.size()) return;
-  Shape result = *shape;
+  PartialShape result = partial(*shape);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = axis_of(axes[i], shape->size());
     if (!axis) return;
-    result[*axis] = result[*axis] + pads[i] + pads[i + axes.size()];
-    if (!surely_non_negative(result[*axis])) return;
+    std::optional<Dim>& dim = result[*axis];
+    const std::optional<Dim>&before = pads[i], &after = pads[i + axes.size()];
+    dim = before && after && dim ? std::optional(*dim + *before + *after) : std::nullopt;
+    if (dim && !surely_non_negative(*dim)) dim.reset();
   }
   node.set_shape(0, result);
 }
@@ -126,42 +156,40 @@ std::optional<Dim> scaled(Dim extent, float scale) {
   return exact == rough ? std::optional(Dim(static_cast<std::int64_t>(exact))) : std::nullopt;
 }
 
-std::optional<Shape> resized(const Inference& node) {
+std::optional<PartialShape> resized(const Inference& node) {
   const Shape* const shape = node.shape(0);
   if (shape == nullptr) return std::nullopt;
   const bool is_upsample = node.call.op_type == "Upsample" || node.call.opset < 11;
-  if (node.call.attributes.text("keep_aspect_ratio_policy", "stretch") != "stretch") return std::nullopt;
   std::vector<std::int64_t> axes = node.call.attributes.integers("axes");
   if (axes.empty())
     for (std::size_t i = 0; i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  Shape result = *shape;
+  PartialShape result = partial(*shape);
+  for (const std::int64_t given : axes) {  // what it resizes; told below
+    const auto axis = axis_of(given, shape->size());
+    if (!axis) return std::nullopt;
+    result[*axis].reset();
+  }
+  const auto place = [&](std::size_t i) -> std::optional<Dim>& { return result[*axis_of(axes[i], shape->size())]; };
+  if (node.call.attributes.text("keep_aspect_ratio_policy", "stretch") != "stretch") return result;
   if (!is_upsample && node.has(3)) {
-    const auto sizes = node.content(3);
-    if (!sizes) return std::nullopt;
+    const auto sizes = extents_of(node, 3, 0);
+    if (!sizes) return result;
     if (!sizes->empty()) {
       if (sizes->size() != axes.size()) return std::nullopt;
-      for (std::size_t i = 0; i < axes.size(); ++i) {
-        const auto axis = axis_of(axes[i], shape->size());
-        if (!axis) return std::nullopt;
-        result[*axis] = (*sizes)[i];
-      }
+      for (std::size_t i = 0; i < axes.size(); ++i) place(i) = (*sizes)[i];
       return result;
     }
   }
-  if (node.call.attributes.text("coordinate_transformation_mode", "") == "tf_crop_and_resize") return std::nullopt;
+  if (node.call.attributes.text("coordinate_transformation_mode", "") == "tf_crop_and_resize") return result;
   std::vector<double> scales = node.call.attributes.numbers("scales");
   if (scales.empty()) {
     const auto given = node.constant(is_upsample ? 1 : 2);
-    if (!given || !is_floating(given->type())) return std::nullopt;
+    if (!given || !is_floating(given->type())) return result;
     scales = given->doubles();
   }
   if (scales.size() != axes.size()) return std::nullopt;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = axis_of(axes[i], shape->size());
-    const auto extent = axis ? scaled((*shape)[*axis], static_cast<float>(scales[i])) : std::nullopt;
-    if (!extent) return std::nullopt;
-    result[*axis] = *extent;
-  }
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    place(i) = scaled((*shape)[*axis_of(axes[i], shape->size())], static_cast<float>(scales[i]));
   return result;
 }
 
@@ -173,13 +201,13 @@ void resize(Inference& node) {
 void center_crop_pad(Inference& node) {
   node.set_type(0, node.type(0));
   const Shape* const shape = node.shape(0);
-  const auto target = node.content(1);
+  const auto target = extents_of(node, 1, 0);
   if (shape == nullptr || !target) return;
   std::vector<std::int64_t> axes = node.call.attributes.integers("axes");
   if (!node.call.attributes.has("axes"))
     for (std::size_t i = 0; i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   if (axes.size() != target->size()) return;
-  Shape result = *shape;
+  PartialShape result = partial(*shape);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = axis_of(axes[i], shape->size());
     if (!axis) return;
@@ -199,8 +227,11 @@ void range(Inference& node) {
       node.set_shape(0, Shape{ceil_div(distance, step)});
     else if (surely_non_negative(Dim(0) - distance))
       node.set_shape(0, Shape{Dim(0)});
+    else
+      node.set_shape(0, untold(1));
     return;
   }
+  node.set_shape(0, untold(1));
   const auto first = node.constant(0), last = node.constant(1), step = node.constant(2);
   if (!first || !last || !step || first->size() != 1 || last->size() != 1 || step->size() != 1) return;
   const double number = std::ceil((last->doubles()[0] - first->doubles()[0]) / step->doubles()[0]);
@@ -214,8 +245,8 @@ void constant_of_shape(Inference& node) {
   const auto value = node.call.attributes.array("value");
   node.set_type(0, value ? value->type() : ElementType::float32);
   const auto target = node.content(0);
+  node.set_shape(0, extents_of(node, 0, 0));
   if (!target) return;
-  node.set_shape(0, *target);
   if (target->size() > 1 || (target->size() == 1 && !target->front().is_static())) return;
   const std::int64_t number = target->empty() ? 1 : target->front().value();
   if (!value || !is_integer(value->type()) || value->size() != 1) return;
@@ -242,11 +273,11 @@ void one_hot(Inference& node) {
   if (!depth)  // it may be of any numeric type
     if (const auto number = node.constant(1); number && number->size() == 1)
       depth = Dim(number->cast(ElementType::int64).integers().front());
-  if (indices == nullptr || !depth) return;
+  if (indices == nullptr) return;
   const auto axis = axis_of(node.integer("axis", -1), indices->size() + 1);
   if (!axis) return;
-  Shape result = *indices;
-  result.insert(result.begin() + static_cast<std::ptrdiff_t>(*axis), *depth);
+  PartialShape result = partial(*indices);
+  result.insert(result.begin() + static_cast<std::ptrdiff_t>(*axis), depth);
   node.set_shape(0, result);
 }
 
@@ -257,7 +288,7 @@ void random(Inference& node) {
 
 void window(Inference& node) {
   node.set_type(0, node.type_attribute("output_datatype", ElementType::float32));
-  if (const auto size = node.only(0)) node.set_shape(0, Shape{*size});
+  node.set_shape(0, PartialShape{node.only(0)});
 }
 
 }  // namespace

@@ -159,13 +159,19 @@ void slice(Inference& node) {
 }
 
 void concat(Inference& node) {
-  Content result;
+  PartialShape parts;
   for (std::size_t i = 0; i < node.call.inputs.size(); ++i) {
-    const auto part = node.content(i);
-    if (!part) return;
-    result.insert(result.end(), part->begin(), part->end());
+    const auto part = node.elements(i);
+    if (!part || parts.size() + part->size() > longest_content) return;
+    parts.insert(parts.end(), part->begin(), part->end());
   }
-  node.set_content(0, result);
+  Content result;
+  for (const auto& element : parts)
+    if (element) result.push_back(*element);
+  if (result.size() == parts.size())
+    node.set_content(0, result);
+  else if (Fact* const fact = node.result(0); fact != nullptr && !result.empty())
+    fact->known_part = std::move(parts);
 }
 
 void split(Inference& node) {

@@ -15,14 +15,14 @@ void boolean_same(Inference& node) {
   node.set_type(0, ElementType::boolean);
 }
 
-std::optional<Shape> broadcast_all(const Inference& node) {
-  Shape result;
+std::optional<PartialShape> broadcast_all(const Inference& node) {
+  PartialShape result;
   for (std::size_t i = 0; i < node.call.inputs.size(); ++i) {
     const Shape* const shape = node.shape(i);
     if (shape == nullptr) return std::nullopt;
-    const auto both = broadcast_shapes(result, *shape);
+    auto both = broadcast_shapes(result, partial(*shape));
     if (!both) return std::nullopt;
-    result = *both;
+    result = *std::move(both);
   }
   return result;
 }

@@ -2,9 +2,18 @@
 #include <algorithm>
 
 #include "ops/host/inference_rules.h"
+#include "ops/minimum.h"
 
 namespace taso::inference {
 namespace {
+
+/// Of an extent that a model computes nobody knows that it is not 0, and models ask for that: what they compute from shapes is
+/// folded, and may only rest on extents of which the contract says so.
+bool may_be_empty(const Dim& extent) {
+  const std::vector<std::string> names = extent.symbols();
+  return has_minimum_that_may_vanish(extent) ||
+         std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.ends_with(computed_mark); });
+}
 
 void shape_of_operand(Inference& node) {
   node.set_type(0, ElementType::int64);
@@ -17,57 +26,60 @@ void shape_of_operand(Inference& node) {
   };
   const std::int64_t start = bound("start", 0), end = std::max(start, bound("end", rank));
   node.set_shape(0, Shape{Dim(end - start)});
-  node.set_content(0, std::vector<Dim>(shape->begin() + start, shape->begin() + end));
+  const Shape part(shape->begin() + start, shape->begin() + end);
+  if (std::none_of(part.begin(), part.end(), may_be_empty)) return node.set_content(0, part);
+  Fact* const fact = node.result(0);
+  if (fact == nullptr || part.size() > longest_content) return;
+  fact->known_part = partial(part);
+  for (std::optional<Dim>& dim : *fact->known_part)
+    if (may_be_empty(*dim)) dim.reset();
 }
 
 void size_of_operand(Inference& node) {
   node.set(0, ElementType::int64, Shape{});
-  if (const Shape* shape = node.shape(0)) node.set_content(0, {count(*shape)});
+  const Shape* const shape = node.shape(0);
+  if (shape != nullptr && std::none_of(shape->begin(), shape->end(), may_be_empty)) node.set_content(0, {count(*shape)});
 }
 
-std::optional<Shape> reshaped(const Inference& node) {
-  const auto target = node.content(1);
+std::optional<PartialShape> reshaped(const Inference& node) {
+  const auto target = node.elements(1);
   if (!target) return std::nullopt;
   const Shape* const from = node.shape(0);
   const bool zero_is_zero = node.call.opset >= 14 && node.integer("allowzero", 0) != 0;
-  Shape result;
+  PartialShape result;
   std::optional<std::size_t> open;
   for (std::size_t i = 0; i < target->size(); ++i) {
-    const Dim wanted = (*target)[i];
-    if (wanted == Dim(-1)) {
+    const std::optional<Dim>& wanted = (*target)[i];
+    if (wanted && *wanted == Dim(-1)) {
       if (open) return std::nullopt;
       open = i;
-      result.emplace_back(1);
-    } else if (wanted == Dim(0) && !zero_is_zero) {
-      if (from == nullptr || i >= from->size()) return std::nullopt;
-      result.push_back((*from)[i]);
+      result.emplace_back();
+    } else if (wanted && *wanted == Dim(0) && !zero_is_zero) {
+      if (from != nullptr && i >= from->size()) return std::nullopt;
+      result.push_back(from == nullptr ? std::nullopt : std::optional((*from)[i]));
     } else {
-      if (!surely_at_least(wanted, zero_is_zero ? 0 : 1)) return std::nullopt;  // it might turn out to be 0 or -1
-      result.push_back(wanted);
+      const bool is_extent = wanted && surely_at_least(*wanted, zero_is_zero ? 0 : 1);  // else it might be 0 or -1
+      result.push_back(is_extent ? wanted : std::nullopt);
     }
   }
-  if (!open) return result;
-  if (from == nullptr) return std::nullopt;
+  if (!open || from == nullptr) return result;
   // Dimensions that stand on both sides cancel before the division: they may be 0.
-  Shape above = *from, below = result;
-  below.erase(below.begin() + static_cast<std::ptrdiff_t>(*open));
-  for (auto factor = below.begin(); factor != below.end();) {
-    const auto twin = std::find(above.begin(), above.end(), *factor);
-    if (twin == above.end() || *factor == Dim(0)) {
-      ++factor;
-      continue;
-    }
-    above.erase(twin);
-    factor = below.erase(factor);
+  Shape above = *from, below;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (i == *open) continue;
+    if (!result[i]) return result;
+    const auto twin = std::find(above.begin(), above.end(), *result[i]);
+    if (twin == above.end() || *result[i] == Dim(0))
+      below.push_back(*result[i]);
+    else
+      above.erase(twin);
   }
   const Dim divisor = count(below);
-  if (!surely_at_least(divisor, 1)) return std::nullopt;
+  if (!surely_at_least(divisor, 1)) return result;
   if (const auto quotient = exact_div(count(above), divisor))
     result[*open] = *quotient;
   else if (divisor.is_static() && !count(above).is_static())
     result[*open] = floor_div(count(above), divisor);  // exact wherever the node can run at all
-  else
-    return std::nullopt;
   return result;
 }
 
@@ -149,21 +161,24 @@ void unsqueeze(Inference& node) {
 std::optional<Dim> slice_length(Dim extent, Dim start, Dim end, std::int64_t step) {
   constexpr std::int64_t far = std::int64_t{1} << 31;
   const auto place = [&](Dim bound) -> std::optional<Dim> {  // for a positive step: between 0 and extent
-    if (bound.is_static()) {
-      if (bound.value() >= far - 1) return extent;
-      if (bound.value() <= -far + 1) return Dim(0);
-      if (bound.value() >= 0) return smaller_of(bound, extent);
-      const Dim from_back = extent + bound;
-      if (surely_non_negative(from_back)) return from_back;
-      return surely_at_least(0, from_back) ? std::optional(Dim(0)) : std::nullopt;
-    }
-    return surely_non_negative(bound) ? smaller_of(bound, extent) : std::nullopt;
+    if (bound.is_static() && bound.value() >= far - 1) return extent;
+    if (bound.is_static() && bound.value() <= -far + 1) return Dim(0);
+    if (surely_at_least(bound, 1)) return minimum(bound, extent);
+    if (surely_non_negative(bound)) return smaller_of(bound, extent);
+    if (!surely_at_least(-1, bound)) return std::nullopt;
+    const Dim from_back = extent + bound;
+    if (surely_non_negative(from_back)) return from_back;
+    return surely_at_least(0, from_back) ? std::optional(Dim(0)) : std::nullopt;
   };
   if (step > 0) {
     const auto first = place(start), last = place(end);
     if (!first || !last) return std::nullopt;
     if (surely_at_least(*first, *last)) return Dim(0);
-    return surely_at_least(*last, *first) ? std::optional(ceil_div(*last - *first, step)) : std::nullopt;
+    if (surely_at_least(*last, *first)) return ceil_div(*last - *first, step);
+    // So many, if there are that many behind the start.
+    const Dim wanted = end - start;
+    if (step != 1 || !surely_non_negative(start) || !surely_at_least(wanted, 1)) return std::nullopt;
+    return minimum(wanted, extent - *first);
   }
   // Backwards: only over the whole axis, or with everything known.
   if (step == 0 || step < -far || !start.is_static() || !end.is_static()) return std::nullopt;
@@ -182,34 +197,35 @@ void slice(Inference& node) {
   node.set_type(0, node.type(0));
   const Shape* const shape = node.shape(0);
   if (shape == nullptr) return;
-  std::vector<Dim> starts, ends;
-  std::vector<std::int64_t> axes, steps;
-  const auto dims_of = [](const std::vector<std::int64_t>& values) {
-    return std::vector<Dim>(values.begin(), values.end());
-  };
+  PartialShape starts, ends;
+  std::optional<std::vector<std::int64_t>> axes, steps;
   if (node.call.opset < 10) {
-    starts = dims_of(node.call.attributes.integers("starts"));
-    ends = dims_of(node.call.attributes.integers("ends"));
-    axes = node.call.attributes.integers("axes");
+    starts = partial(shape_of(node.call.attributes.integers("starts")));
+    ends = partial(shape_of(node.call.attributes.integers("ends")));
+    if (node.call.attributes.has("axes")) axes = node.call.attributes.integers("axes");
   } else {
-    const auto from = node.content(1), to = node.content(2);
-    if (!from || !to || (node.has(3) && !node.integers(3)) || (node.has(4) && !node.integers(4))) return;
-    starts = *from;
-    ends = *to;
-    if (node.has(3)) axes = *node.integers(3);
-    if (node.has(4)) steps = *node.integers(4);
+    const auto from = node.elements(1), to = node.elements(2);
+    if (node.has(3)) axes = node.integers(3);
+    if (node.has(4)) steps = node.integers(4);
+    const std::size_t length = from ? from->size() : to ? to->size() : axes ? axes->size() : 0;
+    // Whichever axes it cuts, there are as many as before.
+    if (length == 0 || (node.has(3) && !axes)) return node.set_shape(0, untold(shape->size()));
+    starts = from ? *from : untold(length);
+    ends = to ? *to : untold(length);
   }
-  if (axes.empty())
-    for (std::size_t i = 0; i < starts.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  if (steps.empty()) steps.assign(starts.size(), 1);
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) return;
-  Shape result = *shape;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = axis_of(axes[i], shape->size());
+  if (!axes || (axes->empty() && node.call.opset < 10)) {
+    axes.emplace();
+    for (std::size_t i = 0; i < starts.size(); ++i) axes->push_back(static_cast<std::int64_t>(i));
+  }
+  const bool unknown_steps = node.call.opset >= 10 && node.has(4) && !steps;
+  if (!steps) steps.emplace(starts.size(), 1);
+  if (ends.size() != starts.size() || axes->size() != starts.size() || steps->size() != starts.size()) return;
+  PartialShape result = partial(*shape);
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const auto axis = axis_of((*axes)[i], shape->size());
     if (!axis) return;
-    const auto length = slice_length((*shape)[*axis], starts[i], ends[i], steps[i]);
-    if (!length) return;
-    result[*axis] = *length;
+    const bool told = starts[i] && ends[i] && !unknown_steps;
+    result[*axis] = told ? slice_length((*shape)[*axis], *starts[i], *ends[i], (*steps)[i]) : std::nullopt;
   }
   node.set_shape(0, result);
 }

@@ -11,7 +11,13 @@ void reduce(Inference& node) {
   node.set_type(0, node.type(0));
   const Shape* const shape = node.shape(0);
   const auto axes = node.list("axes", 1, node.call.op_type == "ReduceSum" ? 13 : 18);
-  if (shape == nullptr || (axes.given && !axes.values)) return;
+  const std::int64_t keeps = node.integer("keepdims", 1);
+  // Runtimes do not agree on what else than 0 and 1 means.
+  if (shape == nullptr || (keeps != 0 && keeps != 1)) return;
+  if (axes.given && !axes.values) {
+    if (keeps == 1) node.set_shape(0, untold(shape->size()));
+    return;
+  }
   const bool none = !axes.given || axes.values->empty();
   std::vector<bool> reduced(shape->size(), none && node.integer("noop_with_empty_axes", 0) == 0);
   if (!none)
@@ -24,7 +30,7 @@ void reduce(Inference& node) {
   for (std::size_t i = 0; i < shape->size(); ++i) {
     if (!reduced[i])
       result.push_back((*shape)[i]);
-    else if (node.integer("keepdims", 1) != 0)
+    else if (keeps == 1)
       result.emplace_back(1);
   }
   node.set_shape(0, result);
@@ -33,12 +39,13 @@ void reduce(Inference& node) {
 void position(Inference& node) {
   node.set_type(0, ElementType::int64);
   const Shape* const shape = node.shape(0);
-  if (shape == nullptr) return;
+  const std::int64_t keeps = node.integer("keepdims", 1);
+  if (shape == nullptr || (keeps != 0 && keeps != 1)) return;
   const auto axis = axis_of(node.integer("axis", 0), shape->size());
   if (!axis) return;
   Shape result = *shape;
   result[*axis] = Dim(1);
-  if (node.integer("keepdims", 1) == 0) result.erase(result.begin() + static_cast<std::ptrdiff_t>(*axis));
+  if (keeps == 0) result.erase(result.begin() + static_cast<std::ptrdiff_t>(*axis));
   node.set_shape(0, result);
 }
 
@@ -47,24 +54,24 @@ void top(Inference& node) {
   node.set_type(1, ElementType::int64);
   const Shape* const shape = node.shape(0);
   const auto number = node.call.opset < 10 ? std::optional(Dim(node.integer("k", -1))) : node.only(1);
-  if (shape == nullptr || !number || !surely_non_negative(*number)) return;
+  if (shape == nullptr) return;
   const auto axis = axis_of(node.integer("axis", -1), shape->size());
   if (!axis) return;
-  Shape result = *shape;
-  result[*axis] = *number;
+  PartialShape result = partial(*shape);
+  result[*axis] = number && surely_non_negative(*number) ? number : std::nullopt;
   node.set_shape(0, result);
   node.set_shape(1, result);
 }
 
-std::optional<Shape> product(const Shape* a, const Shape* b) {
+std::optional<PartialShape> product(const Shape* a, const Shape* b) {
   if (a == nullptr || b == nullptr || a->empty() || b->empty()) return std::nullopt;
   Shape left = *a, right = *b;
   if (a->size() == 1) left.insert(left.begin(), Dim(1));
   if (b->size() == 1) right.emplace_back(1);
-  auto result = broadcast_shapes(Shape(left.begin(), left.end() - 2), Shape(right.begin(), right.end() - 2));
+  auto result = broadcast_shapes(PartialShape(left.begin(), left.end() - 2), PartialShape(right.begin(), right.end() - 2));
   if (!result) return std::nullopt;
-  if (a->size() > 1) result->push_back(left[left.size() - 2]);
-  if (b->size() > 1) result->push_back(right.back());
+  if (a->size() > 1) result->emplace_back(left[left.size() - 2]);
+  if (b->size() > 1) result->emplace_back(right.back());
   return result;
 }
 

@@ -10,6 +10,9 @@ namespace taso::inference {
 /// The smaller of two dimensions, if it is the same one always.
 std::optional<Dim> smaller_of(Dim a, Dim b);
 
+/// The end of the names of extents that a model computes, which InferenceCall::unknown gives.
+inline constexpr std::string_view computed_mark = "~";
+
 /// Contents beyond this are no shapes, and not worth the time.
 inline constexpr std::size_t longest_content = 64;
 
@@ -30,6 +33,8 @@ class Inference {
   /// The same if they are all numbers.
   std::optional<std::vector<std::int64_t>> integers(std::size_t operand) const;
   std::optional<Dim> only(std::size_t operand) const;
+  /// The elements of an operand of rank 1 whose length is known, as far as they are known themselves.
+  std::optional<std::vector<std::optional<Dim>>> elements(std::size_t operand) const;
   /// The whole operand, if its values are known.
   std::optional<Array> constant(std::size_t operand) const;
   /// A list that is an attribute before `opset` and the given operand from then on; nothing if it is there but unknown.
@@ -53,6 +58,15 @@ class Inference {
   void set_shape(std::size_t index, std::optional<Shape> shape) {
     if (Fact* fact = result(index)) fact->type.shape = std::move(shape);
   }
+  /// A shape of which not every dimension is told: the others are unknowns of this result's own, if there can be such.
+  using PartialShape = std::vector<std::optional<Dim>>;
+  void set_shape(std::size_t index, const std::optional<PartialShape>& shape);
+  void set_shape(std::size_t index, const PartialShape& shape) { set_shape(index, std::optional(shape)); }
+  void set_shape(std::size_t index, const Shape& shape) { set_shape(index, std::optional(shape)); }
+  void set(std::size_t index, ElementType type, const std::optional<PartialShape>& shape) {
+    set_type(index, type);
+    set_shape(index, shape);
+  }
   void set(std::size_t index, ElementType type, std::optional<Shape> shape) {
     set_type(index, type);
     set_shape(index, std::move(shape));
@@ -67,8 +81,13 @@ class Inference {
 
 /// An axis counted from the front; nothing if it is out of range.
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
-/// The shape of operands combined element by element; nothing if it depends on the unknowns.
-std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
+using PartialShape = Inference::PartialShape;
+/// Every dimension told, or none.
+PartialShape partial(const Shape& shape);
+PartialShape untold(std::size_t rank);
+/// The shape of operands combined element by element, of which a dimension may depend on the unknowns; nothing if they do not
+/// fit together.
+std::optional<PartialShape> broadcast_shapes(const PartialShape& a, const PartialShape& b);
 inline Dim dim(std::size_t number) { return Dim(static_cast<std::int64_t>(number)); }
 
 using Rule = void (*)(Inference&);

@@ -42,6 +42,8 @@ std::optional<Dim> windows_along(Dim extent, const Window& window, std::size_t i
   const Dim before = padded ? window.pads[i] : 0, after = padded ? window.pads[i + dimensions] : 0;
   const Dim reach = Dim(window.dilations[i]) * Dim(window.kernel[i] - 1) + 1;
   const Dim room = extent + before + after - reach;
+  // A window that is larger than what it slides over: there are runtimes that give a result all the same.
+  if (room.is_static() && room.value() < 0) return std::nullopt;
   const Dim down = floor_div(room, stride) + 1;
   if (!rounds_up || stride == Dim(1)) return down;
   // Opsets differ on a last window that lies wholly in the padding: nothing is said of those.
@@ -51,16 +53,16 @@ std::optional<Dim> windows_along(Dim extent, const Window& window, std::size_t i
   return up;
 }
 
-std::optional<Shape> windows(const Inference& node, const Shape* in, const Shape* weight, std::optional<Dim> channels) {
-  if (in == nullptr || in->size() < 3 || !channels) return std::nullopt;
+std::optional<PartialShape> windows(const Inference& node, const Shape* in, const Shape* weight,
+                                    const std::optional<Dim>& channels) {
+  if (in == nullptr || in->size() < 3) return std::nullopt;
   const std::size_t dimensions = in->size() - 2;
   const auto window = window_of(node, dimensions, weight);
   if (!window) return std::nullopt;
-  Shape result{in->front(), *channels};
+  PartialShape result{in->front(), channels};
   for (std::size_t i = 0; i < dimensions; ++i) {
     const auto extent = windows_along((*in)[i + 2], *window, i, node.integer("ceil_mode", 0) != 0);
-    if (!extent || (extent->is_static() && extent->value() < 0)) return std::nullopt;
-    result.push_back(*extent);
+    result.push_back(extent && extent->is_static() && extent->value() < 0 ? std::nullopt : extent);
   }
   return result;
 }

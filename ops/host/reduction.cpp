@@ -21,6 +21,12 @@ std::optional<std::vector<std::int64_t>> axes_of(const HostCall& call) {
   return call.attributes.has("axes") ? std::optional(call.attributes.integers("axes")) : std::nullopt;
 }
 
+bool keeps_dimensions(const HostCall& call) {
+  const std::int64_t keeps = call.attributes.integer("keepdims", 1);
+  require(call, keeps == 0 || keeps == 1, "has a keepdims other than 0 and 1, on which runtimes do not agree");
+  return keeps == 1;
+}
+
 Plan plan_of(const HostCall& call) {
   const Extents& extents = call.input(0).extents();
   const auto axes = axes_of(call);
@@ -29,7 +35,7 @@ Plan plan_of(const HostCall& call) {
   std::vector<bool> reduced(extents.size(), none_given && !nothing);
   if (!none_given)
     for (const std::int64_t axis : *axes) reduced[axis_in(call, axis, extents.size())] = true;
-  const bool keeps = call.attributes.integer("keepdims", 1) != 0;
+  const bool keeps = keeps_dimensions(call);
   Plan plan;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     plan.kept.push_back(reduced[i] ? 1 : extents[i]);
@@ -205,7 +211,7 @@ std::vector<Array> position(const HostCall& call) {
     require(wide, extents[axis] > 0, "has no element along its axis");
     const AxisView view(in.extents(), axis);
     extents[axis] = 1;
-    if (wide.attributes.integer("keepdims", 1) == 0) extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(axis));
+    if (!keeps_dimensions(wide)) extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(axis));
     Array result(ElementType::int64, extents);
     if (in.size() == 0) return std::vector<Array>{std::move(result)};
     const auto to = result.mutable_values<std::int64_t>();

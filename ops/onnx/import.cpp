@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/host/inference_rules.h"
 #include "ops/onnx/attributes.h"
 #include "ops/onnx/branches.h"
 #include "ops/onnx/lowering.h"
@@ -63,8 +64,32 @@ class ForeignConstant final : public OpaqueBody {
 };
 
 /// How far a declared type is believed. The declared dimensions of the model's inputs are a contract; those of values
-/// inside were written by some exporter, and only their rank and element type are taken over.
+/// inside were written by some exporter, and only their rank and element type are taken over, where inference does not
+/// tell them. A number there may be that of the one run in which the model was traced, and a name may be given to two
+/// dimensions that differ: a rewrite that rests on either would be wrong for other sizes, and runtimes only warn.
 enum class Trust { contract, hint };
+
+/// The unknown that stands for a dimension without a name. A name of the model's own never looks like this.
+Dim unnamed(const std::string& value, std::size_t axis) { return Dim::symbol(fmt::format("{}#{}", value, axis)); }
+
+/// The same for an extent that the model computes.
+Dim computed(const std::string& value, std::size_t axis) {
+  return Dim::symbol(fmt::format("{}#{}{}", value, axis, inference::computed_mark));
+}
+
+/// The unknown that a model's name for a dimension stands for.
+Dim named(const std::string& name) {
+  const std::size_t digits = name.find_last_not_of("0123456789");
+  const bool looks_unnamed = name.ends_with(inference::computed_mark) || (digits != std::string::npos && name[digits] == '#');
+  return Dim::symbol(looks_unnamed ? name + "#" : name);
+}
+
+/// What a constant of the model is called in the graph: never as the numbers that lowering makes up are.
+std::string constant_name(const std::string& name, const Type& type) {
+  const bool looks_made_up = type.shape && type.shape->empty() && name.ends_with(")") &&
+                             name.starts_with(std::string(name_of(type.element)) + "(");
+  return looks_made_up ? name + "()" : name;
+}
 
 Type read_type(const onnx::TypeProto& proto, const std::string& name, Trust trust) {
   if (!proto.has_tensor_type()) return {};
@@ -76,9 +101,9 @@ Type read_type(const onnx::TypeProto& proto, const std::string& name, Trust trus
     if (trust == Trust::contract && dim.has_dim_value() && dim.dim_value() >= 0)
       type.shape->push_back(Dim(dim.dim_value()));
     else if (trust == Trust::contract && dim.has_dim_param() && !dim.dim_param().empty())
-      type.shape->push_back(Dim::symbol(dim.dim_param()));
+      type.shape->push_back(named(dim.dim_param()));
     else
-      type.shape->push_back(Dim::symbol(fmt::format("{}#{}", name, type.shape->size())));
+      type.shape->push_back(unnamed(name, type.shape->size()));
   }
   return type;
 }
@@ -171,7 +196,8 @@ class Importer {
     if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
     Fact fact = fact_of(tensor, view_.folder);
     // Constants are told apart by name; in a pool with two models, also by where their data is.
-    const std::string key = shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : name;
+    const std::string key = shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor))
+                                    : constant_name(name, fact.type);
     const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
     set(name, value, std::move(fact));
   }
@@ -197,7 +223,13 @@ class Importer {
     std::vector<Fact> inferred(outputs);
     Lowered lowered;
     if (is_default_domain(node.domain())) {
-      inferred = infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs});
+      // Of two models in one pool, a name does not say which value is meant.
+      const auto unknown = [&](std::size_t output, std::size_t axis) {
+        const std::string& name = node.output(static_cast<int>(output));
+        const bool is_unique = shared_ == nullptr && !name.empty();
+        return computed(is_unique ? name : fmt::format("{}@{}.{}", name, pool().size(), output), axis);
+      };
+      inferred = infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs, unknown});
       inferred.resize(outputs);
       lowered = lower({pool(), node.op_type(), opset, attributes, operands, facts, outputs});
     }

@@ -56,6 +56,8 @@ template <class Op>
 Lowered reduce(const LoweringCall& call) {
   if (!call.has(0) || call.element(0) == ElementType::boolean) return std::nullopt;
   if (std::is_same_v<Op, op::ReduceMean> && !is_floating(call.element(0))) return std::nullopt;
+  const std::int64_t keeps = call.attributes.integer("keepdims", 1);
+  if (keeps != 0 && keeps != 1) return std::nullopt;  // runtimes do not agree on what that means
   // ReduceSum takes its axes as an operand from opset 13 on, the others from 18.
   const bool as_operand = call.opset >= (std::is_same_v<Op, op::ReduceSum> ? 13 : 18);
   std::vector<std::int64_t> listed;
@@ -75,7 +77,7 @@ Lowered reduce(const LoweringCall& call) {
   if (axes.empty()) return one(call.inputs[0]);
   Op op;
   op.axes.assign(axes.begin(), axes.end());
-  op.keep = call.attributes.integer("keepdims", 1) != 0;
+  op.keep = keeps == 1;
   return one(call.apply(op, {call.inputs[0]}));
 }
 

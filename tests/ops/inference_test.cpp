@@ -1,5 +1,6 @@
 // What is known of results before they run: chains of shape arithmetic with unknowns, and silence where nothing is sure.
 #include "ops/host/inference.h"
+#include "ops/minimum.h"
 #include "tests/catch.h"
 
 namespace taso {
@@ -120,7 +121,7 @@ TEST_CASE("slices with unknown extents") {
   CHECK(slice(0, far, 0) == "float32[N + 4, 10]");
   CHECK(slice(2, far, 0) == "float32[N + 2, 10]");
   CHECK(slice(0, 5, 0) == "float32[5, 10]");
-  CHECK(slice(0, 6, 0) == "float32[?]");
+  CHECK(slice(0, 6, 0) == "float32[min(6, N + 4), 10]");
   CHECK(slice(0, -1, 0) == "float32[N + 3, 10]");
   CHECK(slice(-1, std::numeric_limits<std::int64_t>::min(), 1, -2) == "float32[N + 4, 5]");
   CHECK(slice(8, 2, 1) == "float32[N + 4, 0]");
@@ -140,6 +141,103 @@ TEST_CASE("windows, products and cells") {
   CHECK(text(lstm[2]) == "float32[1, N, 16]");
   const auto top = infer_all("TopK", {tensor({n, 100}), integers({5})}, {}, 2);
   CHECK(text(top[1]) == "int64[N, 5]");
+}
+
+/// Where an extent that is not known gets a name.
+std::vector<Fact> infer_naming(std::string_view op_type, const std::vector<Fact>& inputs,
+                               const Attributes& attributes = {}, std::size_t outputs = 1, std::int64_t opset = 20) {
+  InferenceCall call{"", op_type, opset, attributes, {}, outputs};
+  for (const Fact& fact : inputs) call.inputs.push_back(&fact);
+  call.unknown = [](std::size_t output, std::size_t axis) {
+    return Dim::symbol("u" + std::to_string(output) + std::to_string(axis));
+  };
+  return infer_facts(call);
+}
+
+std::string naming(std::string_view op_type, const std::vector<Fact>& inputs, const Attributes& attributes = {},
+                   std::int64_t opset = 20) {
+  return text(infer_naming(op_type, inputs, attributes, 1, opset).front());
+}
+
+Fact list_of(std::int64_t length) { return tensor({length}, ElementType::int64); }
+
+TEST_CASE("ranks and known axes survive bounds that are computed") {
+  const Fact x = tensor({n, t, 768}), one = list_of(1), two = list_of(2), three = list_of(3);
+  const Fact scalar = tensor({}, ElementType::int64);
+  CHECK(naming("Slice", {x, integers({0}), one, integers({1})}) == "float32[N, u01, 768]");
+  CHECK(naming("Slice", {x, one, integers({5}), integers({-1})}) == "float32[N, T, u02]");
+  CHECK(naming("Slice", {x, one, one, one}) == "float32[u00, u01, u02]");
+  CHECK(naming("Slice", {x, integers({0}), integers({9}), integers({1}), one}) == "float32[N, u01, 768]");
+  CHECK(naming("Expand", {tensor({1, 1, t, 7}), list_of(4)}) == "float32[u00, u01, u02, 7]");
+  CHECK(naming("Reshape", {x, three}) == "float32[u00, u01, u02]");
+  CHECK(naming("Tile", {x, three}) == "float32[u00, u01, u02]");
+  CHECK(naming("Pad", {x, two, Fact{}, integers({1})}) == "float32[N, u01, 768]");
+  CHECK(naming("Pad", {x, list_of(6)}) == "float32[u00, u01, u02]");
+  CHECK(naming("Range", {scalar, scalar, scalar}) == "int64[u00]");
+  CHECK(naming("ConstantOfShape", {two}) == "float32[u00, u01]");
+  CHECK(naming("Concat", {x, Fact{}}, with("axis", std::int64_t{1})) == "float32[N, u01, 768]");
+  CHECK(naming("Where", {tensor({t, 1}, ElementType::boolean), tensor({n, 1}), tensor({1, 5})}) == "float32[u00, 5]");
+  CHECK(naming("MatMul", {tensor({n, 2, 3}), tensor({t, 3, 4})}) == "float32[u00, 2, 4]");
+  CHECK(naming("TopK", {x, one}) == "float32[N, T, u02]");
+  CHECK(naming("ReduceSum", {x, one}) == "float32[u00, u01, u02]");
+  CHECK(naming("ReduceSum", {x, one}, with("keepdims", std::int64_t{0})) == "float32[?]");
+  CHECK(naming("OneHot", {tensor({n}), scalar, tensor({2})}) == "float32[N, u01]");
+  CHECK(naming("Resize", {tensor({n, 3, 4, 4}), Fact{}, Fact{}, list_of(4)}) == "float32[u00, u01, u02, u03]");
+  CHECK(text(infer_naming("Split", {x, two}, with("axis", std::int64_t{1}), 2)[1]) == "float32[N, u11, 768]");
+  CHECK(text(infer_naming("Split", {x}, with("axis", std::int64_t{1}), 2)[0]) == "float32[N, u01, 768]");
+  CHECK(naming("AveragePool", {tensor({n, 3, t, 4})}, with("kernel_shape", std::vector<std::int64_t>{5, 5})) ==
+        "float32[N, 3, T - 4, u03]");
+}
+
+TEST_CASE("what is known of a shape that is computed in part is kept") {
+  const Fact x = tensor({n, t, 768});
+  const Fact shape = infer("Shape", {x});
+  const Fact batch = infer("Unsqueeze", {infer("Gather", {shape, integer(0)}), integers({0})});
+  const Fact target = infer("Concat", {batch, list_of(1), integers({12, -1})}, with("axis", std::int64_t{0}));
+  CHECK(naming("Reshape", {x, target}) == "float32[N, u01, 12, u03]");
+  CHECK(naming("Expand", {tensor({1, 12, 1}), target}) == "float32[N, u01, 12, u03]");
+  CHECK(naming("ConstantOfShape", {target}) == "float32[N, u01, 12, u03]");
+  CHECK(content(target) == "?");
+}
+
+TEST_CASE("a slice of a table to a computed end fits what it was cut for") {
+  const Dim s = Dim::symbol("S"), p = Dim::symbol("P");
+  const auto dims = [](std::vector<Dim> values) {
+    Fact fact = list_of(static_cast<std::int64_t>(values.size()));
+    fact.content = std::move(values);
+    return fact;
+  };
+  // BERT: positions [1, 512][:, :S], then beside [N, S, 768].
+  const Fact positions = infer("Slice", {tensor({1, 512}), integers({0}), dims({s}), integers({1})});
+  CHECK(text(positions) == "float32[1, min(512, S)]");
+  CHECK(text(infer("Add", {tensor({n, s}), positions})) == "float32[N, S]");
+  CHECK(text(infer("Expand", {positions, dims({n, s})})) == "float32[N, S]");
+  // GPT-2: mask [1, 1, 1024, 1024][:, :, P:P+S, :P+S] beside [N, 12, S, P + S].
+  const Fact rows = infer("Slice", {tensor({1, 1, 1024, 1024}), dims({p}), dims({p + s}), integers({2})});
+  const Fact mask = infer("Slice", {rows, integers({0}), dims({p + s}), integers({3})});
+  CHECK(text(infer("Where", {mask, tensor({n, 12, s, p + s}), tensor({})})) == "float32[N, 12, S, P + S]");
+  // Of two such, nothing says which is larger.
+  CHECK(naming("Add", {positions, tensor({1, t})}) == "float32[1, u01]");
+}
+
+TEST_CASE("nothing is folded that an empty extent would change") {
+  const Fact cut = tensor({Dim::symbol("cut#0~"), t});
+  CHECK(content(infer("Shape", {cut})) == "?");
+  CHECK_FALSE(infer("Equal", {infer("Gather", {infer("Shape", {cut}), integer(0)}), integer(0)}).constant);
+  CHECK(content(infer("Shape", {cut}, with("start", std::int64_t{1}))) == "[T]");
+  CHECK(content(infer("Size", {cut})) == "?");
+  CHECK(naming("Reshape", {cut, infer("Shape", {cut})}) == "float32[u00, T]");
+  const Fact vanishing = tensor({minimum(n, Dim(512) - minimum(t, 512))});
+  CHECK(content(infer("Shape", {vanishing})) == "?");
+  CHECK(content(infer("Shape", {tensor({minimum(n, 512)})})) == "[min(512, N)]");
+}
+
+TEST_CASE("on what runtimes do not agree nothing is said") {
+  const Attributes window = with("kernel_shape", std::vector<std::int64_t>{5, 5});
+  CHECK(text(infer("MaxPool", {tensor({1, 1, 3, 8})}, window)) == "float32[?]");
+  CHECK(text(infer("MaxPool", {tensor({1, 1, 5, 8})}, window)) == "float32[1, 1, 1, 4]");
+  CHECK(text(infer("ReduceSum", {tensor({2, 3}), integers({1})}, with("keepdims", std::int64_t{2}))) == "float32[?]");
+  CHECK(text(infer("ArgMax", {tensor({2, 3})}, with("keepdims", std::int64_t{-1}))) == "int64[?]");
 }
 
 TEST_CASE("nonsense is answered with silence") {
