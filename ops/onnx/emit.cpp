@@ -173,7 +173,7 @@ class Emission {
   void operator()(const op::Reshape& op) {
     const Shape& from = *input_types_[0].shape;
     Integers target;
-    bool open = false, zero = false;
+    bool open = false, zero = false, copies = false;
     for (std::size_t i = 0; i < op.shape.size(); ++i) {
       const Dim& dim = op.shape[i];
       if (dim.is_static()) {
@@ -181,6 +181,7 @@ class Emission {
         zero = zero || dim == Dim(0);
       } else if (i < from.size() && from[i] == dim) {
         target.push_back(0);
+        copies = true;
       } else if (!open) {
         target.push_back(-1);
         open = true;
@@ -188,7 +189,8 @@ class Emission {
         throw InputError(fmt::format("Reshape to {} needs its dimensions at run time", text_of(op.shape)));
       }
     }
-    if (zero && (open || std::find(target.begin(), target.end(), 0) == target.end() || opset() < 14))
+    // A 0 is either an empty dimension or one that is copied, for the whole node.
+    if (zero && (open || copies || opset() < 14))
       throw InputError("Reshape to an empty tensor");
     auto& reshape = *node("Reshape", {inputs_[0], list(target)}, {outputs_[0]});
     if (zero) add_integer(reshape, "allowzero", 1);

@@ -148,6 +148,14 @@ TEST_CASE("equal parts are cut without saying how long they are, where nobody kn
   CHECK_THROWS_AS(write_model(different, {.opset = 17}), InputError);
 }
 
+TEST_CASE("an empty dimension is not written beside one that is copied") {
+  const Graph graph = parse_graph(
+      "graph\n  input x: float32[N, 0, 3]\n  y = reshape[shape=[N, 0]](x)\n  output y\n");
+  CHECK_THROWS_AS(write_model(graph, {.opset = 17}), InputError);
+  const Graph known = parse_graph("graph\n  input x: float32[2, 0, 3]\n  y = reshape[shape=[2, 0]](x)\n  output y\n");
+  CHECK(equal(import_model(view_of(write_model(known, {.opset = 17}))).graph, known));
+}
+
 TEST_CASE("below IR 4 new constants are nodes") {
   auto model = two_outputs();
   model.set_ir_version(3);
