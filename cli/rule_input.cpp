@@ -10,7 +10,6 @@
 
 #include "cli/ending.h"
 #include "ops/error.h"
-#include "rules/taso_file.h"
 
 namespace taso {
 namespace {
@@ -60,9 +59,9 @@ Source read_source(const std::filesystem::path& path) {
 }
 
 GivenFile read_rules(const std::filesystem::path& path) {
-  GivenFile file{read_source(path), false, {}};
+  GivenFile file{read_source(path), false, {}, {}};
   file.is_taso = is_taso_file(file.source);
-  file.rules = placed([&] { return file.is_taso ? parse_taso_rules(file.source) : parse_rules(file.source); });
+  file.rules = placed([&] { return file.is_taso ? parse_taso_rules(file.source, file.unstated) : parse_rules(file.source); });
   return file;
 }
 
@@ -83,7 +82,18 @@ std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
     // Places are in the order of the file, so that lines are counted once and not anew for every rule.
     const std::string_view text = files[i].source.text();
     std::size_t line = 1, seen = 0;
+    auto unstated = files[i].unstated.begin();
+    const auto add_unstated = [&](std::size_t before) {
+      for (; unstated != files[i].unstated.end() && unstated->before <= before; ++unstated) {
+        Rule name_only;
+        name_only.name = unstated->name;
+        name_only.kind = Rule::Kind::candidate;
+        rules.push_back({std::move(name_only), i, 0, unstated->reason});
+      }
+    };
+    std::size_t stated = 0;
     for (Rule& rule : files[i].rules.rules()) {
+      add_unstated(stated++);
       const std::size_t place = std::min(rule.place.begin, text.size());
       if (place > seen) {
         line += static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(seen),
@@ -92,6 +102,7 @@ std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
       }
       rules.push_back({std::move(rule), i, files[i].is_taso ? 0 : line});
     }
+    add_unstated(stated);
   }
   return rules;
 }

@@ -7,6 +7,7 @@
 
 #include "ops/source.h"
 #include "rules/rule_text.h"
+#include "rules/taso_file.h"
 
 namespace taso {
 
@@ -14,12 +15,14 @@ struct GivenFile {
   Source source;
   bool is_taso = false;  ///< TASO's binary format, which has no lines
   RuleFile rules;
+  std::vector<UnstatedRule> unstated;  ///< of TASO's files
 };
 
 struct GivenRule {
   Rule rule;
   std::size_t file = 0;  ///< which of the files
   std::size_t line = 0;  ///< 0 in a binary file
+  std::string unstated = {};  ///< why it cannot be stated, a clause: there is a name only. Empty for all others
 };
 
 /// "-" is the standard input. Throws InputError that says why it cannot be read.
@@ -29,7 +32,7 @@ GivenFile read_rules(const std::filesystem::path& path);
 /// The same for a file of properties: every item is an axiom.
 GivenFile read_properties(const std::filesystem::path& path);
 
-/// In the order of the files.
+/// In the order of the files, with those that cannot be stated.
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
 /// "file:line", or the file alone
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);

@@ -91,6 +91,10 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
   }
   set.hash = hashes.size() == 1 ? hashes[0] : hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
   leave_out(set.rules, disabled);
+  for (const GivenRule& one : set.rules)
+    if (!one.unstated.empty())
+      throw InputError(fmt::format("{}: rule '{}' cannot be stated: {}; --disable-rule leaves it out",
+                                   place_of(one, set.files), one.rule.name, one.unstated));
   return set;
 }
 

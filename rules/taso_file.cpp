@@ -32,6 +32,14 @@ PatternPtr pattern_of(std::string op, std::vector<std::pair<std::string, TermPtr
   return result;
 }
 
+/// The rule leaves open what a rule here has to say.
+struct CannotBeStated {
+  std::string reason;
+  std::size_t offset;
+};
+
+std::string name_of_rule(std::size_t number) { return fmt::format("taso-{:03}", number); }
+
 class Translator {
  public:
   Translator(const Source& file, const TasoRule& rule, std::size_t number)
@@ -39,7 +47,7 @@ class Translator {
 
   Rule translate() {
     Rule result;
-    result.name = fmt::format("taso-{:03}", number_);
+    result.name = name_of_rule(number_);
     result.comments = {fmt::format("TASO's rule {}", number_)};
     name_inputs();
     collect_ranks();
@@ -172,7 +180,8 @@ class Translator {
     }
     const auto& results = patterns[static_cast<std::size_t>(value.op)];
     if (results.empty())
-      fail(rule_.offset, fmt::format("nothing says how large the constant is that is operator {}", value.op));
+      throw CannotBeStated{fmt::format("nothing says how large the constant is that is operator {}", value.op),
+                           rule_.offset};
     return results[static_cast<std::size_t>(value.output)];
   }
 
@@ -186,7 +195,8 @@ class Translator {
         settle_constants(operators, op, terms, patterns);
         if (!op.inputs.empty()) add(operators, static_cast<std::int32_t>(i), terms, is_source, patterns);
       } catch (const NoTerm&) {
-        fail(op.offset, fmt::format("a dimension that operator {} needs does not follow from the inputs", i));
+        throw CannotBeStated{fmt::format("a dimension that operator {} needs does not follow from the inputs", i),
+                             op.offset};
       }
     }
     return patterns;
@@ -426,7 +436,8 @@ class Translator {
     given.cut = terms.joint(op.inputs[0], axis);
     if (!given.cut) {
       const std::string name = fmt::format("c{}", axis);
-      if (!is_source && !cuts_.contains(name)) fail(op.offset, "no concat says where the split cuts");
+      if (!is_source && !cuts_.contains(name))
+        throw CannotBeStated{"no concat says where the split cuts", op.offset};
       if (is_source) cuts_.insert(name);
       given.cut = variable_term(name);
     }
@@ -466,11 +477,28 @@ class Translator {
 
 }  // namespace
 
-RuleFile parse_taso_rules(const Source& bytes) {
+RuleFile parse_taso_rules(const Source& bytes, std::vector<UnstatedRule>& unstated) {
   RuleFile file;
   const auto rules = read_taso_messages(bytes);
   if (rules.empty()) fail_at_byte(bytes.name(), 0, "no rules");
-  for (std::size_t i = 0; i < rules.size(); ++i) file.items.emplace_back(Translator(bytes, rules[i], i).translate());
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    try {
+      file.items.emplace_back(Translator(bytes, rules[i], i).translate());
+    } catch (const CannotBeStated& open) {
+      unstated.push_back({name_of_rule(i), open.reason, open.offset, i - unstated.size()});
+      file.items.emplace_back(CommentBlock{{fmt::format("TASO's rule {} cannot be stated: {}", i, open.reason)}});
+    }
+  }
+  return file;
+}
+
+RuleFile parse_taso_rules(const Source& bytes) {
+  std::vector<UnstatedRule> unstated;
+  RuleFile file = parse_taso_rules(bytes, unstated);
+  if (!unstated.empty()) {
+    const UnstatedRule& first = unstated.front();
+    fail_at_byte(bytes.name(), first.offset, fmt::format("rule {}: {}", first.before, first.reason));
+  }
   return file;
 }
 

@@ -15,4 +15,15 @@ namespace taso {
 /// the padding, as TASO's own properties have it.
 RuleFile parse_taso_rules(const Source& bytes);
 
+/// A rule of such a file that is well-formed there, but leaves open what a rule here has to say: how large a constant is,
+/// where a split cuts.
+struct UnstatedRule {
+  std::string name;
+  std::string reason;      ///< a clause
+  std::size_t offset = 0;  ///< of the byte at fault
+  std::size_t before = 0;  ///< how many rules stand before it in the file that it was left out of
+};
+/// The same, but rules that cannot be stated are left out, and a comment says why; they are told in `unstated`.
+RuleFile parse_taso_rules(const Source& bytes, std::vector<UnstatedRule>& unstated);
+
 }  // namespace taso

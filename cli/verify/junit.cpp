@@ -40,6 +40,7 @@ std::string message_of(const RuleResult& result) {
       return text;
     }
     case Outcome::refuted: return result.property ? "false" : result.verdict.reason;
+    case Outcome::unstated: return "cannot be stated: " + result.verdict.reason;
     case Outcome::unknown: return result.property ? "not validated" : result.verdict.reason;
     default: return "";
   }

@@ -134,6 +134,7 @@ std::string closing_lines(const VerifyResults& results) {
 
 Outcome RuleResult::outcome() const {
   if (!decided) return Outcome::undecided;
+  if (unstated) return Outcome::unstated;
   if (property) {
     if (!property->counterexample.empty()) return Outcome::refuted;
     if (property->holds_for_all_shapes()) return Outcome::proved;
@@ -166,6 +167,7 @@ std::string_view text_of(Outcome outcome) {
     case Outcome::conditional: return "conditional";
     case Outcome::refuted: return "refuted";
     case Outcome::unknown: return "unknown";
+    case Outcome::unstated: return "cannot be stated";
   }
   return "";
 }
@@ -200,6 +202,7 @@ std::string totals_of(const VerifyResults& results) {
   part(Outcome::conditional, "true only under a condition that is not stated");
   part(Outcome::refuted, "refuted");
   part(Outcome::unknown, "unknown");
+  part(Outcome::unstated, "cannot be stated");
   part(Outcome::undecided, "undecided");
   const auto nameless = std::count_if(results.results.begin(), results.results.end(),
                                       [](const RuleResult& result) { return !result.unknown_names.empty(); });

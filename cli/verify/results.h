@@ -21,10 +21,12 @@ struct RuleResult {
     conditional,
     refuted,
     unknown,
+    unstated,  ///< a rule of TASO's that cannot be stated
   };
 
   bool decided = false;
   bool from_cache = false;
+  bool unstated = false;                    ///< verdict.reason says why
   RuleVerdict verdict;                      ///< of a candidate or a rule
   std::optional<PropertyVerdict> property;  ///< of an axiom
   std::vector<std::string> unknown_names;   ///< what `by` names that is no property

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 using Outcome = RuleResult::Outcome;
 
 constexpr Outcome all_outcomes[] = {Outcome::proved,  Outcome::valid,   Outcome::conditional,
-                                    Outcome::refuted, Outcome::unknown, Outcome::undecided};
+                                    Outcome::refuted, Outcome::unknown, Outcome::unstated, Outcome::undecided};
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
@@ -49,7 +49,7 @@ Json json_of_rule(const VerifyResults& results, std::size_t index) {
                {"kind", text_of(given.rule.kind)},
                {"file", results.files[given.file].source.name()},
                {"line", given.line == 0 ? Json(nullptr) : Json(given.line)},
-               {"hash", results.hashes[index]},
+               {"hash", text_or_null(results.hashes[index])},
                {"verdict", text_of(result.outcome())},
                {"passed", result.passed()}};
   if (!result.decided) return json;

@@ -62,6 +62,7 @@ class Progress {
       case Outcome::conditional: ++conditional_; break;
       case Outcome::refuted: ++refuted_; break;
       case Outcome::unknown: ++unknown_; break;
+      case Outcome::unstated: ++unstated_; break;
     }
   }
   void show() {
@@ -70,7 +71,7 @@ class Progress {
 
  private:
   std::string line() const {
-    const std::size_t done = proved_ + conditional_ + refuted_ + unknown_;
+    const std::size_t done = proved_ + conditional_ + refuted_ + unknown_ + unstated_;
     std::string text = fmt::format("{} of {}: {} {}", done, results_.rules.size(), proved_.load(),
                                    results_.validates_properties ? "valid" : "proved");
     const auto part = [&](std::size_t count, std::string_view words) {
@@ -79,12 +80,14 @@ class Progress {
     part(conditional_, "conditional");
     part(refuted_, "refuted");
     part(unknown_, "unknown");
+    part(unstated_, "cannot be stated");
     return text + fmt::format("; {}; {:.0f} s", results_.rules[current_].rule.name, shown_.seconds());
   }
 
   ProgressLine shown_;
   const VerifyResults& results_;
-  std::atomic<std::size_t> current_{0}, proved_{0}, conditional_{0}, refuted_{0}, unknown_{0};
+  std::atomic<std::size_t> current_{0}, proved_{0}, conditional_{0}, refuted_{0}, unknown_{0},
+      unstated_{0};
 };
 
 /// Decides the rules of a run one by one; safe for several threads on different rules.
@@ -108,7 +111,10 @@ class Verifier {
     const Rule& rule = results_.rules[index].rule;
     RuleResult result;
     try {
-      if (rule.kind == Rule::Kind::axiom) {
+      if (!results_.rules[index].unstated.empty()) {
+        result.unstated = true;
+        result.verdict.reason = results_.rules[index].unstated;
+      } else if (rule.kind == Rule::Kind::axiom) {
         validate_axiom(index, result, stop);
       } else {
         prove_rule(index, result, stop);
@@ -250,7 +256,8 @@ VerifyResults read_everything(const VerifySettings& settings, std::vector<Rule>&
     for (const path& given : settings.files) results.files.push_back(read_rules(given));
   }
   results.rules = rules_of(results.files);
-  for (const GivenRule& rule : results.rules) results.hashes.push_back(content_hash(rule.rule));
+  for (const GivenRule& rule : results.rules)
+    results.hashes.push_back(rule.unstated.empty() ? content_hash(rule.rule) : std::string());
   results.results.resize(results.rules.size());
   return results;
 }

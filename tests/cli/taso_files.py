@@ -48,6 +48,12 @@ def associativity():
                 operator(2, ADD, [-2, -3]), operator(2, ADD, [-1, 0]), output(1, 1))
 
 
+def constant_of_no_size():
+    """Ones that only relu sees: nothing says how many."""
+    return rule(operator(1, 24, []), operator(1, RELU, [0]), operator(1, RELU, [-1]),
+                operator(2, 24, []), operator(2, RELU, [0]), operator(2, RELU, [-1]), output(1, 1), output(2, 2))
+
+
 def wrong_order():
     """The product of matrices, turned round."""
     return rule(operator(1, MATMUL, [-1, -2], {9: 0}), operator(2, MATMUL, [-2, -1], {9: 0}), output(0, 0))

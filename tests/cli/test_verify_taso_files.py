@@ -1,7 +1,9 @@
 """Rule files in TASO's binary format: read, or refused with the byte at fault; nothing crashes, nothing hangs."""
 
+import json
 import os
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
@@ -28,6 +30,34 @@ def test_a_binary_file_is_read(taso_verify, tmp_path):
     other = tmp_path / "file"
     other.write_bytes(path.read_bytes())
     assert run(taso_verify, other, "--print").out == printed.out
+
+
+def test_a_rule_that_cannot_be_stated_has_its_own_verdict(taso_verify, tmp_path):
+    path, report, junit = tmp_path / "old.pb", tmp_path / "report.json", tmp_path / "junit.xml"
+    path.write_bytes(taso_files.constant_of_no_size() + taso_files.associativity() + taso_files.constant_of_no_size() +
+                     taso_files.wrong_order() + taso_files.constant_of_no_size())
+    done = run(taso_verify, path, "--no-cache", "--report", report, "--junit", junit)
+    assert done.code == 5, done
+    assert "5 rules: 1 proved, 1 refuted, 3 cannot be stated" in done.err
+    assert "nothing says how large the constant is" in done.err
+    rules = json.loads(report.read_text())["rules"]
+    assert [(rule["name"], rule["verdict"], rule["passed"]) for rule in rules] == [
+        ("taso-000", "cannot be stated", False), ("taso-001", "proved", True), ("taso-002", "cannot be stated", False),
+        ("taso-003", "refuted", False), ("taso-004", "cannot be stated", False)]
+    assert rules[0]["reason"].startswith("nothing says") and rules[0]["hash"] is None
+    assert json.loads(report.read_text())["totals"]["cannot be stated"] == 3
+    cases = xml.etree.ElementTree.parse(junit).getroot().findall(".//testcase")
+    assert [case.get("name") for case in cases] == [f"taso-{i:03}" for i in range(5)]
+    assert cases[0].find("failure").get("message").startswith("cannot be stated: nothing says")
+    printed = run(taso_verify, path, "--print")
+    assert printed.code == 0
+    assert printed.out.count("cannot be stated: nothing says how large the constant is") == 3
+    text = tmp_path / "new.rules"
+    text.write_text(printed.out)
+    assert "2 rules: 1 proved, 1 refuted" in run(taso_verify, text, "--no-cache").err
+    assert not (record := tmp_path / "record.json").exists()
+    path.write_bytes(taso_files.constant_of_no_size() + taso_files.associativity())
+    assert run(taso_verify, path, "--no-cache", "--record", record).code == 5 and not record.exists()
 
 
 def test_a_table_of_verdicts(taso_verify, source_folder, tmp_path):
