@@ -1,0 +1,23 @@
+"""All families of false rules, as one rule file."""
+
+import conditions
+import names
+import thresholds
+
+FAMILIES = [*thresholds.FAMILIES, *names.FAMILIES, *conditions.FAMILIES]
+
+
+def false_rules(every=1):
+    """By name: each `every`-th of every family, the first among them; texts that occur twice are left out."""
+    rules, seen = {}, set()
+    for family in FAMILIES:
+        for number, rule in enumerate(family()):
+            if number % every == 0 and rule.text not in seen:
+                seen.add(rule.text)
+                rules[f"{family.__module__}-{family.__name__}-{number}".replace("_", "-")] = rule
+    return rules
+
+
+def rule_file(rules):
+    texts = (f"# {rule.why}\ncandidate {name}\n{rule.text}\n" for name, rule in rules.items())
+    return "taso rules 1\n\n" + "\n".join(texts)
