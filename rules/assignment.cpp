@@ -130,6 +130,10 @@ bool AssignmentSampler::repair(std::vector<std::int64_t>& values, Random& random
 
 std::optional<Assignment> AssignmentSampler::sample(Random& random, std::int64_t bound) const {
   if (contradictory_) return std::nullopt;
+  // No tensor is that large, and sums of such numbers overflow.
+  constexpr std::int64_t beyond_any_tensor = std::int64_t{1} << 40;
+  if (std::any_of(least_.begin(), least_.end(), [](std::int64_t least) { return least > beyond_any_tensor; }))
+    return std::nullopt;
   constexpr int attempts = 30;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     Assignment assignment;

@@ -27,6 +27,8 @@ bool is_statically_true(const Requirement& r) {
 
 }  // namespace
 
+bool is_made_up(std::string_view unknown) { return unknown.find("..") != std::string_view::npos; }
+
 Dim Equations::add_unknown(const std::string& name, std::int64_t least) {
   if (places_.emplace(name, unknowns_.size()).second) unknowns_.push_back({name, least});
   return reduce(Dim::symbol(name));
@@ -142,7 +144,8 @@ bool Equations::solve_equal(Dim left, Dim right) {
   Dim replacement;
   std::size_t best_terms = 0;
   for (const DimTerm& term : terms) {
-    if (term.factors.size() != 1 || term.factors[0].name.empty() || std::abs(term.coefficient) != 1) continue;
+    if (term.factors.size() != 1 || term.factors[0].name.empty()) continue;
+    if (term.coefficient != 1 && term.coefficient != -1) continue;
     const std::string& name = term.factors[0].name;
     if (!places_.contains(name)) continue;
     const Dim own = Dim(term.coefficient) * Dim::symbol(name);
@@ -176,8 +179,10 @@ bool Equations::solve_divides(Dim divisor, Dim dividend) {
   const std::int64_t constant = has_constant ? terms[1].coefficient : 0;
   const std::int64_t least = unknowns_[places_.at(name)].least;
   std::int64_t quotient_least = least >= 1 && constant == 0 ? 1 : 0;
-  if (divisor.is_static()) quotient_least = ceil_div(least + constant, divisor).value();
-  const Dim quotient = add_unknown(fmt::format("q{}", ++made_up_), quotient_least);
+  if (divisor.is_static()) quotient_least = ceil_div(Dim(least) + constant, divisor).value();
+  const std::string made_up = fmt::format("q..{}", made_up_.size() + 1);
+  made_up_.emplace(made_up, floor_div(dividend, divisor));
+  const Dim quotient = add_unknown(made_up, quotient_least);
   return replace(name, divisor * quotient - constant);
 }
 
@@ -196,7 +201,7 @@ bool Equations::assume(Requirement requirement) {
       const bool one_unknown = terms.size() == 1 || (terms.size() == 2 && terms[1].factors.empty());
       if (one_unknown && terms[0].factors.size() == 1 && !terms[0].factors[0].name.empty() &&
           terms[0].coefficient == 1 && places_.contains(terms[0].factors[0].name)) {
-        determined_.emplace(terms[0].factors[0].name, Dim(terms.size() == 2 ? -terms[1].coefficient : 0));
+        determined_.emplace(terms[0].factors[0].name, terms.size() == 2 ? Dim(-1) * terms[1].coefficient : Dim(0));
       }
     }
     return keep(requirement);
@@ -221,7 +226,7 @@ bool Equations::assume(Requirement requirement) {
         const auto place = places_.find(terms[0].factors[0].name);
         if (place != places_.end()) {
           auto& least = unknowns_[place->second].least;
-          least = std::max(least, terms.size() == 2 ? -terms[1].coefficient : 0);
+          least = std::max(least, terms.size() == 2 ? (Dim(-1) * terms[1].coefficient).value() : 0);
           return true;
         }
       }

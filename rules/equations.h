@@ -11,12 +11,14 @@
 namespace taso {
 
 /// An unknown integer: a dimension of an input ("x.0"), an attribute ("g", or "s.0" for an element of a list), or one
-/// made up to solve a divisibility ("q1").
+/// made up to solve a divisibility ("q..1": no rule can have a name like that).
 struct Unknown {
   std::string name;
   std::int64_t least = 1;  ///< 0 for pads, beginnings of slices and the like
   bool operator==(const Unknown&) const = default;
 };
+
+bool is_made_up(std::string_view unknown);
 
 class Equations {
  public:
@@ -34,6 +36,8 @@ class Equations {
 
   std::vector<Unknown> free_unknowns() const;
   const std::map<std::string, Dim, std::less<>>& determined() const { return determined_; }
+  /// What the unknowns that were made up stand for: quotients of unknowns that were there before.
+  const std::map<std::string, Dim, std::less<>>& made_up() const { return made_up_; }
   /// What could not be solved, reduced, without what is obvious and what is said twice.
   std::vector<Requirement> rest() const;
 
@@ -50,7 +54,7 @@ class Equations {
   std::map<std::string, std::size_t, std::less<>> places_;
   std::map<std::string, Dim, std::less<>> determined_;
   std::vector<Requirement> kept_;
-  std::size_t made_up_ = 0;
+  std::map<std::string, Dim, std::less<>> made_up_;
 };
 
 }  // namespace taso

@@ -55,6 +55,9 @@ class Builder {
     context_.shape = [this](const std::string& input) { return reduced(shape_of_input(input)); };
     context_.variable = [this](const std::string& variable, std::size_t length) { return value_of(variable, length); };
     context_.is_non_negative = [this](const Dim& number) { return decide_sign(number); };
+    context_.differ = [this](const Dim& left, const Dim& right) {
+      return equations_.is_obvious(equations_.reduce({RequirementKind::not_equal, left, right}));
+    };
     context_.require = [this](const Requirement& requirement) { require(requirement); };
     conditions_ = rule.conditions;
     conditions_.insert(conditions_.end(), options.extra.begin(), options.extra.end());
@@ -83,8 +86,10 @@ class Builder {
       return std::nullopt;
     } catch (const Contradiction&) {
       return std::nullopt;
-    } catch (const ShapeError&) {
-      return std::nullopt;  // a dimension that overflows or is too complicated
+    } catch (const ShapeError& error) {  // a dimension that overflows or is too complicated
+      throw Undecided{fmt::format("{} ({})", error.what(), instance_.choice)};
+    } catch (const Undecided& undecided) {
+      throw Undecided{fmt::format("{} ({})", undecided.reason, instance_.choice)};
     }
     return std::move(instance_);
   }
@@ -98,7 +103,10 @@ class Builder {
       for (const auto& [name, term] : pattern.attributes)
         for (const SymbolicFieldName& field : symbolic_fields(*kind))
           if (field.name == name) learn_kinds(*term, field);
-      if (pattern.op == "scalar_mul" && pattern.operands[1]->is_input()) factors_.insert(pattern.operands[1]->input);
+      if (pattern.op == "scalar_mul")
+        visit_patterns({pattern.operands[1]}, [&](const Pattern& part) {
+          if (part.is_input()) factors_.insert(part.input);
+        });
     };
     visit_patterns(rule_.source, learn);
     visit_patterns(rule_.target, learn);
@@ -472,9 +480,6 @@ class Builder {
     } catch (const NoValue&) {
       if (rule_.kind == Rule::Kind::axiom) throw;
       instance_.target_fits = false;
-    } catch (const ShapeError&) {
-      if (rule_.kind == Rule::Kind::axiom) throw;
-      instance_.target_fits = false;
     }
     for (std::size_t i = 0; i < target_.size() && instance_.target_fits; ++i) {
       const Shape &a = shape(source_[i]), &b = shape(target_[i]);
@@ -522,6 +527,7 @@ class Builder {
     for (const auto& [node, output] : target_) instance_.target.emplace_back(places[node], output);
     instance_.unknowns = equations_.free_unknowns();
     for (const auto& [name, dim] : equations_.determined()) instance_.determined.emplace(name, dim);
+    for (const auto& [name, dim] : equations_.made_up()) instance_.made_up.emplace(name, dim);
     instance_.hypotheses = equations_.rest();
     for (const Requirement& obligation : obligations_) {
       const Requirement known = solve_ ? equations_.reduce(obligation) : obligation;
@@ -544,7 +550,7 @@ class Builder {
   TermContext context_;
   std::vector<Condition> conditions_;
   std::map<std::string, VariableKind> kinds_;
-  std::set<std::string> factors_;  // inputs that are factors of scalar_mul: they may have rank 0
+  std::set<std::string> factors_;  // inputs of which factors of scalar_mul are made: they may have rank 0
   std::set<std::string> shaped_;   // inputs whose shape or rank a condition speaks of
   bool broadcasts_ = false;
   std::map<std::string, Shape> shapes_;

@@ -31,6 +31,7 @@ struct Instance {
 
   std::vector<Unknown> unknowns;            ///< free ones only: whatever equations determine is replaced everywhere
   std::map<std::string, Dim> determined;    ///< what replaced each of the others
+  std::map<std::string, Dim> made_up;       ///< what each unknown stands for that solving made up
   std::vector<std::string> real_variables;  ///< real attributes
   /// What may be assumed: well-formedness of the source (of both sides for an axiom), every dimension at least 1, and
   /// the conditions, as far as solving has not made them true by construction.
@@ -58,6 +59,20 @@ struct InstanceOptions {
 /// the rule makes no sense (an attribute's variable of two kinds, an attribute that is missing).
 std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options = {});
 
+/// The same, and what keeps the others from being made, with their choices: a dimension overflows, an axis depends on
+/// one. A rule with any of these is not proved, whatever is known of the rest.
+struct InstanceList {
+  std::vector<Instance> made;
+  std::vector<std::string> undecided;
+};
+InstanceList all_instances(const Rule& rule, const InstanceOptions& options = {});
+
+/// At most `count` instances, chosen at random, with a rank or a length above what is proved (InstanceOptions{}) and at most
+/// options.greatest_rank. Nothing is proved of these, and rules are not used there; but one that is false there was hardly
+/// meant as it stands.
+std::vector<Instance> instances_beyond(const Rule& rule, const InstanceOptions& options, std::size_t count,
+                                       std::uint64_t seed);
+
 /// What is open in a rule before it becomes an instance. `domain` is never empty; the answer is a place in it.
 class Chooser {
  public:
@@ -74,7 +89,7 @@ class Chooser {
   virtual bool is_non_negative(const Dim& number) = 0;
 };
 
-/// The instance for one sequence of choices; nothing if it contradicts itself. With `solve` false, unknowns keep their
+/// The instance for one sequence of choices; nothing if it contradicts itself. Throws Undecided (term_value.h). With `solve` false, unknowns keep their
 /// own names (only those equal to a number are replaced) and `hypotheses` are complete, as matching needs them.
 std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const InstanceOptions& options = {},
                                  bool solve = true);

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/random.h"
 #include "rules/choice_domain.h"
 #include "rules/instance.h"
+#include "rules/term_value.h"
 
 namespace taso {
 namespace {
@@ -42,13 +44,63 @@ class EveryChoice : public Chooser {
 
 }  // namespace
 
-std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options) {
+namespace {
+
+/// Random answers; ranks and lengths are often one and the same.
+class RandomChoice : public Chooser {
+ public:
+  RandomChoice(Random& random, std::size_t proved) : random_(random), proved_(proved) {}
+  std::size_t rank(const std::string&, std::size_t least, std::size_t greatest) override {
+    return size(least, greatest);
+  }
+  std::size_t value(const std::string&, const ChoiceDomain& domain) override { return random_.below(domain.size()); }
+  std::size_t length(const std::string&, std::size_t least, std::size_t greatest) override {
+    return size(least, greatest);
+  }
+  bool is_one(const std::string&, std::size_t) override { return random_.chance(0.2); }
+  bool is_non_negative(const Dim&) override { return random_.chance(0.5); }
+  bool is_beyond() const { return beyond_; }
+
+ private:
+  std::size_t size(std::size_t least, std::size_t greatest) {
+    if (usual_ < least || usual_ > greatest || random_.chance(0.3)) usual_ = least + random_.below(greatest - least + 1);
+    beyond_ = beyond_ || usual_ > proved_;
+    return usual_;
+  }
+  Random& random_;
+  std::size_t proved_, usual_ = 0;
+  bool beyond_ = false;
+};
+
+}  // namespace
+
+std::vector<Instance> instances_beyond(const Rule& rule, const InstanceOptions& options, std::size_t count,
+                                       std::uint64_t seed) {
   std::vector<Instance> result;
+  Random random(seed);
+  for (std::size_t attempt = 0; attempt < 10 * count && result.size() < count; ++attempt) {
+    RandomChoice choice(random, InstanceOptions{}.greatest_rank);
+    try {
+      auto one = instance(rule, choice, options);
+      if (one && one->target_fits && choice.is_beyond()) result.push_back(std::move(*one));
+    } catch (const Undecided&) {
+      continue;
+    }
+  }
+  return result;
+}
+
+InstanceList all_instances(const Rule& rule, const InstanceOptions& options) {
+  InstanceList list;
   EveryChoice choice;
   InstanceOptions each_once = options;
   each_once.each_case_once = true;
   do {
-    if (auto one = instance(rule, choice, each_once)) result.push_back(std::move(*one));
+    try {
+      if (auto one = instance(rule, choice, each_once)) list.made.push_back(std::move(*one));
+    } catch (const Undecided& undecided) {
+      list.undecided.push_back(undecided.reason);
+    }
   } while (choice.next());
   // Ranks at which the target fits for no axis, permutation or switch are not those that the rule speaks of. Where it
   // fits for some of these, the others are counterexamples.
@@ -58,10 +110,14 @@ std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options
     return all;
   };
   std::set<std::vector<std::size_t>> fitting;
-  for (const Instance& one : result)
+  for (const Instance& one : list.made)
     if (one.target_fits) fitting.insert(ranks(one));
-  if (!fitting.empty()) std::erase_if(result, [&](const Instance& one) { return !fitting.contains(ranks(one)); });
-  return result;
+  if (!fitting.empty()) std::erase_if(list.made, [&](const Instance& one) { return !fitting.contains(ranks(one)); });
+  return list;
+}
+
+std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options) {
+  return all_instances(rule, options).made;
 }
 
 }  // namespace taso

@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "ops/error.h"
+#include "rules/coverage.h"
+#include "rules/term_value.h"
 
 namespace taso {
 namespace {
@@ -63,8 +65,10 @@ class Bound : public Chooser {
       if (std::equal(domain[i].begin(), domain[i].end(), code.begin(), code.end())) return i;
     throw Misfit{};
   }
-  std::size_t length(const std::string& variable, std::size_t, std::size_t) override {
-    return choice_.values[place(variables_, variable)].at(0);
+  std::size_t length(const std::string& variable, std::size_t least, std::size_t greatest) override {
+    const std::size_t length = choice_.values[place(variables_, variable)].at(0);
+    if (length < least || length > greatest) throw Misfit{};
+    return length;
   }
   bool is_one(const std::string& input, std::size_t axis) override {
     return choice_.ones[place(inputs_, input)].at(axis);
@@ -86,7 +90,12 @@ class Bound : public Chooser {
 
 }  // namespace
 
-Property::Property(Rule rule) : rule_(std::move(rule)), inputs_(rule_.inputs()) {
+Property::Property(Rule rule) : Property(rule, rule) {}
+
+Property::Property(Rule axiom, Rule proved)
+    : rule_(std::move(axiom)), proved_(std::move(proved)), inputs_(rule_.inputs()) {
+  const auto same = [](const PatternPtr& a, const PatternPtr& b) { return *a == *b; };
+  backwards_ = !std::equal(rule_.source.begin(), rule_.source.end(), proved_.source.begin(), proved_.source.end(), same);
   check(rule_.kind == Rule::Kind::axiom, "a property is an axiom");
   const std::function<void(std::size_t, const std::string&, const Term&)> learn =
       [&](std::size_t kind, const std::string& field, const Term& term) {
@@ -190,13 +199,18 @@ const PropertyInstance* Property::at(const Choice& choice) const {
 
 std::unique_ptr<PropertyInstance> Property::make(const Choice& choice) const {
   Bound chooser(inputs_, variables_, choice);
-  std::optional<Instance> raw;
+  std::optional<Instance> raw, solved;
   try {
     raw = taso::instance(rule_, chooser, {}, false);
+    if (raw) solved = taso::instance(proved_, chooser, {}, true);
   } catch (const Bound::Misfit&) {
     return nullptr;
+  } catch (const Undecided&) {
+    return nullptr;
   }
-  if (!raw) return nullptr;
+  if (!raw || !solved) return nullptr;
+  if (backwards_) std::swap(solved->source, solved->target);
+  if (!is_covered(*raw, *solved)) return nullptr;
   auto result = std::make_unique<PropertyInstance>(PropertyInstance{std::move(*raw), {}, {}, {}, {}});
   const Instance& instance = result->instance;
   Places places;

@@ -35,7 +35,11 @@ struct PropertyInstance {
 
 class Property {
  public:
+  /// An axiom, used as it is validated.
   explicit Property(Rule rule);
+  /// An axiom that was made of a rule, to look at all that this assumes and shows where it is used. What is proved is
+  /// `proved`: a rule, or an axiom that is read from right to left here.
+  Property(Rule axiom, Rule proved);
   Property(const Property&) = delete;
 
   const Rule& rule() const { return rule_; }
@@ -81,7 +85,7 @@ class Property {
   const std::vector<std::vector<std::size_t>>& broadcast_groups() const { return broadcast_groups_; }
   bool holds_numbers(std::size_t variable) const { return holds_numbers_[variable]; }
   bool is_real(std::size_t variable) const { return is_real_[variable]; }
-  /// Null if there is none. Made once for each choice; safe for several threads.
+  /// Null if there is none, or if it says more than what is proved for this choice. Made once for each choice; safe for several threads.
   const PropertyInstance* at(const Choice& choice) const;
 
  private:
@@ -89,7 +93,8 @@ class Property {
   std::size_t add_node(Side& side, const Pattern& pattern) const;
   std::unique_ptr<PropertyInstance> make(const Choice& choice) const;
 
-  Rule rule_;
+  Rule rule_, proved_;
+  bool backwards_ = false;  // the sides of `proved_` are exchanged
   std::vector<std::string> inputs_, variables_;
   std::vector<bool> broadcast_, holds_numbers_, is_real_;
   std::vector<std::vector<std::size_t>> broadcast_groups_;

@@ -1,6 +1,7 @@
 #include "rules/term_value.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -8,6 +9,9 @@
 
 namespace taso {
 namespace {
+
+/// Far beyond any rank.
+constexpr std::int64_t longest_list = 64;
 
 [[noreturn]] void misuse(const std::string& message) { throw InputError(message); }
 
@@ -96,6 +100,22 @@ class Evaluation {
     return begins;
   }
 
+  /// The one place at which it stands. Numbers of different forms may be equal, so that each place is to be decided.
+  Dim position(const std::vector<Dim>& list, const Dim& wanted) const {
+    std::optional<std::size_t> place;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const bool is_there = list[i] == wanted;
+      const bool is_decided = is_there || (list[i].is_static() && wanted.is_static()) ||
+                              (context_.differ && context_.differ(list[i], wanted));
+      if (!is_decided || (is_there && place))
+        throw Undecided{fmt::format("{} stands at more than one place of {}, or may do so", wanted.text(),
+                                    taso::text_of(list))};
+      if (is_there) place = i;
+    }
+    if (!place) throw NoValue{};
+    return static_cast<std::int64_t>(*place);
+  }
+
   const std::string& input(const Term& term) const {
     if (term.kind != Term::Kind::variable) misuse(fmt::format("'{}' is not an input", text_of(term)));
     return term.name;
@@ -119,12 +139,14 @@ class Evaluation {
     if (name == "same") return same_padding(term);
     if (name == "repeat") {
       const std::int64_t times = integer(*operands[1]);
-      if (times < 0 || times > 64) throw NoValue{};
+      if (times < 0) throw NoValue{};
+      if (times > longest_list) throw Undecided{fmt::format("a list of {} elements is too long", times)};
       return std::vector<Dim>(static_cast<std::size_t>(times), number(*operands[0]));
     }
     if (name == "swap_last") {
       const std::int64_t rank = integer(*operands[0]);
-      if (rank < 2 || rank > 64) throw NoValue{};
+      if (rank < 2) throw NoValue{};
+      if (rank > longest_list) throw Undecided{fmt::format("a permutation of {} axes is too long", rank)};
       std::vector<Dim> result;
       for (std::int64_t i = 0; i < rank; ++i)
         result.emplace_back(i < rank - 2 ? i : i == rank - 2 ? rank - 1 : rank - 2);
@@ -166,11 +188,7 @@ class Evaluation {
         result.push_back(first[place_in(place, first.size())]);
       return result;
     }
-    if (name == "position") {
-      const auto found = std::find(first.begin(), first.end(), number(*operands[1]));
-      if (found == first.end()) throw NoValue{};
-      return Dim(found - first.begin());
-    }
+    if (name == "position") return position(first, number(*operands[1]));
     if (name == "without") {
       const TermValue places = (*this)(*operands[1], 0);
       const auto left_out =
@@ -214,7 +232,7 @@ std::vector<Dim> as_list(const TermValue& value) {
 
 std::int64_t as_integer(const TermValue& value) {
   const Dim number = as_number(value);
-  if (!number.is_static()) throw NoValue{};
+  if (!number.is_static()) throw Undecided{fmt::format("an axis or a length depends on {}", number.text())};
   return number.value();
 }
 

@@ -22,6 +22,8 @@ struct TermContext {
   std::function<TermValue(const std::string& variable, std::size_t length)> variable;
   /// Decides whether a number is 0 at least (same() takes the greater of a number and 0).
   std::function<bool(const Dim& number)> is_non_negative;
+  /// Whether two numbers are different for all values of their unknowns.
+  std::function<bool(const Dim& left, const Dim& right)> differ;
   /// Notes what must hold for the term to mean anything (divisors are positive).
   std::function<void(const Requirement& requirement)> require;
 };
@@ -29,12 +31,18 @@ struct TermContext {
 /// The term has no meaning here: an index beyond a list, lists of different lengths. The instance does not exist.
 struct NoValue {};
 
-/// Throws NoValue, and InputError for what can never be right (a list where a number must stand).
+/// What the term means depends on numbers that are not known here, or is beyond the numbers that we have. Such an instance
+/// may exist: it is never proved, and a rule is never used there.
+struct Undecided {
+  std::string reason;
+};
+
+/// Throws NoValue, Undecided, and InputError for what can never be right (a list where a number must stand).
 TermValue evaluate(const Term& term, const TermContext& context, std::size_t length = 0);
 
 Dim as_number(const TermValue& value);
 std::vector<Dim> as_list(const TermValue& value);
-/// Throws NoValue unless it is a number that is known.
+/// Throws Undecided unless it is a number that is known.
 std::int64_t as_integer(const TermValue& value);
 std::vector<std::int64_t> as_integers(const TermValue& value);
 

@@ -162,7 +162,7 @@ bool RewriteRule::find_ways() {
   return true;
 }
 
-std::unique_ptr<RewriteRule> RewriteRule::compile(const Rule& rule) {
+std::unique_ptr<RewriteRule> RewriteRule::compile(const Rule& rule, const Rule& proved) {
   for (const PatternPtr& pattern : rule.source)
     if (pattern->is_input()) return nullptr;
   if (only_exchanges(rule)) return nullptr;
@@ -170,7 +170,7 @@ std::unique_ptr<RewriteRule> RewriteRule::compile(const Rule& rule) {
   compiled->name_ = rule.name;
   Rule axiom = rule;
   axiom.kind = Rule::Kind::axiom;  // what a rule must show and what it may assume are all looked at, where it is used
-  compiled->property_ = std::make_unique<const Property>(std::move(axiom));
+  compiled->property_ = std::make_unique<const Property>(std::move(axiom), proved);
   const auto& inputs = compiled->property_->inputs();
   for (const PatternPtr& pattern : rule.source) compiled->roots_.push_back(compiled->add(*pattern));
   if (!compiled->find_ways()) return nullptr;
@@ -186,19 +186,19 @@ std::unique_ptr<RewriteRule> RewriteRule::compile(const Rule& rule) {
 
 std::vector<std::unique_ptr<RewriteRule>> compile(const std::vector<Rule>& rules) {
   std::vector<std::unique_ptr<RewriteRule>> compiled;
-  const auto take = [&](const Rule& rule) {
-    if (auto one = RewriteRule::compile(rule)) compiled.push_back(std::move(one));
+  const auto take = [&](const Rule& rule, const Rule& proved) {
+    if (auto one = RewriteRule::compile(rule, proved)) compiled.push_back(std::move(one));
   };
   for (const Rule& rule : rules) {
     if (rule.kind != Rule::Kind::axiom) {
-      take(rule);
+      take(rule, rule);
       continue;
     }
     for (const bool backwards : {false, true}) {
       Rule directed = rule;
       directed.kind = Rule::Kind::candidate;
       if (backwards) std::swap(directed.source, directed.target);
-      if (!flaw_of(directed)) take(directed);  // a side that does not bind every name cannot be the source
+      if (!flaw_of(directed)) take(directed, rule);  // a side that does not bind every name cannot be the source
     }
   }
   return compiled;

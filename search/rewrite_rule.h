@@ -46,7 +46,9 @@ class RewriteRule {
   /// Nothing if it cannot be looked for, for a result is an input, or results share none, or if it would change nothing but
   /// the order of what is added or multiplied. An axiom is read from left
   /// to right.
-  static std::unique_ptr<RewriteRule> compile(const Rule& rule);
+  static std::unique_ptr<RewriteRule> compile(const Rule& rule) { return compile(rule, rule); }
+  /// The same for a rule that reads an axiom in one direction; the axiom is what is proved.
+  static std::unique_ptr<RewriteRule> compile(const Rule& rule, const Rule& proved);
 
   const std::string& name() const { return name_; }
   const Rule& rule() const { return property_->rule(); }

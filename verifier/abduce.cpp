@@ -154,8 +154,8 @@ class TermWriter {
     TermPtr sum;
     for (const DimTerm& term : terms_of(dim)) {
       TermPtr part;
-      const std::int64_t size = term.coefficient < 0 ? -term.coefficient : term.coefficient;
-      if (size != 1 || term.factors.empty()) part = integer_term(size);
+      const Dim size = term.coefficient < 0 ? Dim(-1) * term.coefficient : Dim(term.coefficient);
+      if (size != Dim(1) || term.factors.empty()) part = integer_term(size.value());
       for (const DimFactor& factor : term.factors) {
         TermPtr written = write(factor);
         if (!written) return nullptr;
@@ -176,7 +176,8 @@ class TermWriter {
       return above && below ? call_term("/", {above, below}) : nullptr;
     }
     const std::size_t dot = factor.name.rfind('.');
-    if (dot == std::string::npos) return factor.name[0] == 'q' ? nullptr : variable_term(factor.name);
+    if (is_made_up(factor.name)) return nullptr;
+    if (dot == std::string::npos) return variable_term(factor.name);
     const std::string stem = factor.name.substr(0, dot);
     const TermPtr index = integer_term(std::stoll(factor.name.substr(dot + 1)));
     if (inputs_.contains(stem)) return call_term("dim", {variable_term(stem), index});
@@ -251,6 +252,7 @@ struct Point {
     }
     std::map<std::string, std::map<std::size_t, Dim>> lists;
     const auto note = [&](const std::string& name, const Dim& value) {
+      if (is_made_up(name)) return;
       const std::size_t dot = name.rfind('.');
       if (dot == std::string::npos)
         values.insert_or_assign(name, value);
@@ -308,6 +310,8 @@ bool holds_at(const Condition& condition, const Point& point) {
     }
     return true;
   } catch (const NoValue&) {
+    return false;
+  } catch (const Undecided&) {
     return false;
   } catch (const InputError&) {  // ShapeError among them
     return false;

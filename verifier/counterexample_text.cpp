@@ -70,13 +70,6 @@ std::string attributes(const Counterexample& counterexample, const Instance& ins
     if (std::find(instance.inputs.begin(), instance.inputs.end(), list) == instance.inputs.end())
       values[list][std::stoul(name.substr(dot + 1))] = value;
   };
-  const auto is_made_up = [&](const std::string& name) {
-    if (name[0] != 'q' || !is_number(std::string_view(name).substr(1))) return false;
-    return std::any_of(instance.determined.begin(), instance.determined.end(), [&](const auto& entry) {
-      const auto names = entry.second.symbols();
-      return std::find(names.begin(), names.end(), name) != names.end();
-    });
-  };
   const Places places = places_of(instance);
   for (const Unknown& unknown : instance.unknowns)
     if (!is_made_up(unknown.name))

@@ -39,9 +39,10 @@ const std::vector<const Property*>& ReplayRules::named(const std::string& name) 
   if (ready != ready_.end()) return ready->second;
   std::vector<const Property*> made;
   if (const auto found = rules_.find(name); found != rules_.end())
-    for (Rule rule : found->second) {
-      rule.kind = Rule::Kind::axiom;  // what it has to show is then assumed, and all assumptions are looked at
-      owned_.push_back(std::make_unique<const Property>(std::move(rule)));
+    for (const Rule& rule : found->second) {
+      Rule axiom = rule;
+      axiom.kind = Rule::Kind::axiom;  // what it has to show is then assumed, and all assumptions are looked at
+      owned_.push_back(std::make_unique<const Property>(std::move(axiom), rule));
       made.push_back(owned_.back().get());
     }
   return ready_.emplace(name, std::move(made)).first->second;

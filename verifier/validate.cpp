@@ -22,8 +22,10 @@ std::vector<Instance> some_of(const std::vector<Instance>& all, std::size_t most
 
 PropertyVerdict validate(const Rule& property, const ValidateOptions& options, const std::stop_token& stop) {
   PropertyVerdict verdict;
-  const std::vector<Instance> all = instances(property);
-  verdict.instances = all.size();
+  const auto [all, undecided] = all_instances(property);
+  verdict.instances = all.size() + undecided.size();
+  if (!undecided.empty()) verdict.obstacle = undecided.front();
+  if (all.empty() && !undecided.empty()) return verdict;
   if (all.empty() || !all.front().target_fits) {
     verdict.counterexample = "there are no ranks and axes at which both sides are well-formed\n";
     return verdict;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/error.h"
 #include "rules/rule_text.h"
 #include "verifier/abduce.h"
 #include "verifier/deadline.h"
@@ -34,8 +35,7 @@ std::string witness_text(const Instance& instance, const Assignment& assignment)
   }
   const std::set<std::string> inputs(instance.inputs.begin(), instance.inputs.end());
   const auto is_attribute = [&](const std::string& name) {
-    const std::size_t dot = name.rfind('.');
-    return dot == std::string::npos ? name[0] != 'q' : !inputs.contains(name.substr(0, dot));
+    return !is_made_up(name) && !inputs.contains(name.substr(0, name.rfind('.')));
   };
   std::map<std::string, std::string> attributes;
   for (std::size_t i = 0; i < instance.unknowns.size(); ++i)
@@ -58,18 +58,81 @@ bool rounds_up(const std::vector<PatternPtr>& patterns) {
   });
 }
 
+/// Whether it computes with ranks, or with lists that are as long as these.
+bool computes_with_ranks(const Term& term) {
+  static const std::set<std::string_view> of_numbers{"+", "-", "*", "/", "%", "same"};
+  const bool is_plain = term.kind != Term::Kind::call || of_numbers.contains(term.name) ||
+                        (term.name == "dim" && term.operands[1]->kind == Term::Kind::integer);
+  return !is_plain || std::any_of(term.operands.begin(), term.operands.end(),
+                                  [](const TermPtr& operand) { return computes_with_ranks(*operand); });
+}
+bool computes_with_ranks(const std::vector<PatternPtr>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [](const PatternPtr& pattern) {
+    return computes_with_ranks(pattern->operands) ||
+           std::any_of(pattern->attributes.begin(), pattern->attributes.end(),
+                       [](const auto& attribute) { return computes_with_ranks(*attribute.second); });
+  });
+}
+bool computes_with_ranks(const Rule& rule) {
+  // A shape that is compared with another fixes a rank, and computes nothing with it.
+  const auto in_side = [](const TermPtr& side) {
+    return side && !(side->kind == Term::Kind::call && (side->name == "shape" || side->name == "rank")) &&
+           computes_with_ranks(*side);
+  };
+  const auto in_condition = [&](const Condition& condition) {
+    return in_side(condition.left) || in_side(condition.right);
+  };
+  return computes_with_ranks(rule.source) || computes_with_ranks(rule.target) ||
+         std::any_of(rule.conditions.begin(), rule.conditions.end(), in_condition);
+}
+
 class Verification {
  public:
   Verification(const Rule& rule, const Properties& properties, const VerifyOptions& options,
                const std::stop_token& stop)
       : rule_(rule), properties_(properties), options_(options), deadline_(options.time_limit, stop) {}
 
+  /// What is beyond the numbers that we have is not decided.
   RuleVerdict run(const std::vector<Condition>& extra) {
+    try {
+      return decide_all(extra);
+    } catch (const ShapeError& error) {
+      RuleVerdict unknown;
+      unknown.instances = instances_.size();
+      unknown.reason = error.what();
+      return unknown;
+    }
+  }
+
+  std::vector<std::vector<Condition>> conditions() const {
+    try {
+      return conceivable_conditions(rule_, instances_, properties_, options_.seed);
+    } catch (const ShapeError&) {
+      return {};
+    }
+  }
+  bool is_over() const { return deadline_.is_over(); }
+
+ private:
+  static constexpr std::size_t quick_tries = 24, thorough_tries = 2000;
+
+  RuleVerdict decide_all(const std::vector<Condition>& extra) {
     InstanceOptions instance_options;
     instance_options.extra = extra;
-    instances_ = instances(rule_, instance_options);
+    InstanceList all = all_instances(rule_, instance_options);
+    instances_ = std::move(all.made);
+    if (!all.undecided.empty()) open_ = all.undecided.front();
     const auto fits = [](const Instance& instance) { return instance.target_fits; };
     if (std::none_of(instances_.begin(), instances_.end(), fits)) {
+      if (!open_.empty()) {
+        verdict_.reason = open_;
+        return std::move(verdict_);
+      }
+      if (instances_.empty() && !beyond(extra).empty()) {
+        verdict_.reason = fmt::format("it speaks of ranks and lengths above {} only, which are not tried",
+                                      instance_options.greatest_rank);
+        return std::move(verdict_);
+      }
       verdict_.kind = RuleVerdict::Kind::refuted;
       verdict_.reason = instances_.empty() ? "there are no ranks and axes at which its source is well-formed"
                                            : "its target is well-formed nowhere, or never has the source's shape";
@@ -79,13 +142,14 @@ class Verification {
     verdict_.instances = instances_.size();
     if (look_for_counterexample(quick_tries)) return std::move(verdict_);
     if (!check_witnesses()) return std::move(verdict_);
-    if (rounds_up(rule_.source) || rounds_up(rule_.target))
+    if (open_.empty() && (rounds_up(rule_.source) || rounds_up(rule_.target)))
       open_ = "the number of windows is rounded up, of which the verifier knows nothing";
     for (std::size_t i = 0; i < instances_.size() && open_.empty(); ++i)
       if (is_possible_[i]) decide(i);
     // Last, in what time is left: a second opinion must not cost the first.
     for (std::size_t i = 0; i < instances_.size() && open_.empty() && !deadline_.is_over(); ++i)
       if (is_possible_[i]) ask_for_second_opinion(i);
+    if (open_.empty()) look_beyond(extra);
     if (open_.empty()) {
       verdict_.kind = RuleVerdict::Kind::proved;
       verdict_.properties.assign(used_.begin(), used_.end());
@@ -97,13 +161,30 @@ class Verification {
     return std::move(verdict_);
   }
 
-  std::vector<std::vector<Condition>> conditions() const {
-    return conceivable_conditions(rule_, instances_, properties_, options_.seed);
+  std::vector<Instance> beyond(const std::vector<Condition>& extra) const {
+    constexpr std::size_t greatest_rank = 7, count = 24;
+    InstanceOptions instance_options;
+    instance_options.extra = extra;
+    instance_options.greatest_rank = greatest_rank;
+    return computes_with_ranks(rule_) ? instances_beyond(rule_, instance_options, count, options_.seed)
+                                      : std::vector<Instance>();
   }
-  bool is_over() const { return deadline_.is_over(); }
 
- private:
-  static constexpr std::size_t quick_tries = 24, thorough_tries = 2000;
+  /// What is proved is proved for ranks and lengths that were tried, and used there only. A rule that is false beyond
+  /// them, because it computes with them, is not called proved all the same.
+  void look_beyond(const std::vector<Condition>& extra) {
+    const std::vector<Instance> more = beyond(extra);
+    if (more.empty()) return;
+    RefuteOptions refute_options;
+    refute_options.seed = options_.seed;
+    refute_options.tries = 4 * more.size();
+    refute_options.shrink = false;
+    refute_options.stop = deadline_.token();
+    const Refutation refutation = refute(more, refute_options);
+    if (refutation.counterexample)
+      open_ = fmt::format("it is false beyond the ranks and lengths that are tried: {}",
+                          more[refutation.counterexample->instance].choice);
+  }
 
   bool look_for_counterexample(std::size_t tries) {
     RefuteOptions refute_options;
@@ -170,7 +251,7 @@ class Verification {
       Entailment entailment(instances_[i].unknowns, instances_[i].hypotheses, options_.effort / 40);
       if (!entailment.consistent())
         is_possible_[i] = false;
-      else
+      else if (open_.empty())
         open_ = "no shapes and attributes were found that satisfy its hypotheses: " + instances_[i].choice;
     }
     if (possible > 0 || !open_.empty()) return true;
