@@ -89,17 +89,29 @@ class Rewriting {
   std::vector<std::vector<ValueId>> results_;  // of the target's nodes
 };
 
-/// Whether the source is still as it was matched.
+/// Whether the source is still as it was matched. Computations that are there are not enough: a value may have got another
+/// computation, and a computation may have lost the name of a result.
 bool is_there(const Program& program, const Match& match) {
   const auto& nodes = match.rule->nodes();
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (!nodes[i].input && !program.has(match.source[i])) return false;
+  const auto is_given_by = [&](ValueId value, std::size_t node) {
+    const Program::Definition& definition = program.definition(value);
+    return definition.exists && definition.computation == match.source[node] && definition.output == nodes[node].output;
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].input) continue;
+    if (!program.has(match.source[i])) return false;
+    const std::vector<ValueId>& operands = program.store()[match.source[i]].operands;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const std::size_t operand = nodes[i].operands[match.exchanged[i] ? operands.size() - 1 - k : k];
+      const bool same = nodes[operand].input ? operands[k] == match.inputs[*nodes[operand].input]
+                                             : is_given_by(operands[k], operand);
+      if (!same) return false;
+    }
+  }
   for (const ValueId input : match.inputs)
     if (!program.definition(input).exists) return false;
-  for (std::size_t i = 0; i < match.roots.size(); ++i) {
-    const Program::Definition& definition = program.definition(match.roots[i]);
-    if (!definition.exists || definition.computation != match.source[match.rule->roots()[i]]) return false;
-  }
+  for (std::size_t i = 0; i < match.roots.size(); ++i)
+    if (!is_given_by(match.roots[i], match.rule->roots()[i]) || !program.is_used(match.roots[i])) return false;
   return true;
 }
 
