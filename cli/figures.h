@@ -22,7 +22,7 @@ struct Figures {
   double copying = 0;                      ///< the seconds among them of copies of outputs; 0 if sizes are not known
   double seconds_in_lanes = 0;             ///< predicted with kernels side by side; 0 if sizes are not known
   std::uint32_t lanes = 1;                 ///< how many of them, at most
-  std::string no_lanes;                    ///< why that is not known; empty if it is
+  std::string no_lanes = {};               ///< why that is not known; empty if it is
   double measured = 0;                     ///< the seconds among them of kernels that were measured
   std::size_t launches = 0;
   /// Operators that compute weights at run time, which a plan takes to be done ahead.

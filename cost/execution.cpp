@@ -159,7 +159,8 @@ class Maker {
              std::all_of(names.begin(), names.end(), [&](const auto& name) { return told.contains(name); });
     };
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
-      const Type& type = view_.value(PlanValue{i}).type();
+      const Value value = view_.value(PlanValue{i});
+      const Type& type = value.type();
       const bool is_used = view_.users(PlanValue{i}) > 0 || view_.is_output(PlanValue{i});
       if (!is_used) continue;
       const bool is_all_known = type.shape && std::all_of(type.shape->begin(), type.shape->end(), is_known);

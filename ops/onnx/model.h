@@ -31,7 +31,7 @@ struct SaveOptions {
   /// What a protobuf message may have; lower only in tests.
   std::size_t largest_file = 0x7fffffff;
   /// Called after each step in which a file gets a name; only for tests of what a crash leaves.
-  std::function<void()> after_step;
+  std::function<void()> after_step = {};
 };
 
 class Model {
