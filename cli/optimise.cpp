@@ -300,6 +300,7 @@ class Optimiser {
     summary_.search->rules = rules_->rules.size();
     summary_.search->left_out.assign(without.begin(), without.end());
     summary_.search->objection = objection.text;
+    if (!summary_.search->changed() && summary_.search->note.empty()) summary_.search->note = objection.text;
     return compare_edit();
   }
 
