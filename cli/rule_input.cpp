@@ -53,6 +53,9 @@ auto placed(Work&& work) {
 
 Source read_source(const std::filesystem::path& path) {
   if (path == "-") return {"<stdin>", read_all(stdin, "<stdin>")};
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    throw InputError(fmt::format("{}: is a folder, not a file", path.string()));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   if (!file) throw InputError(fmt::format("{}: cannot read: {}", path.string(), std::strerror(errno)));
   return {path.string(), read_all(file.get(), path.string())};

@@ -118,7 +118,7 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   command.settings.proving.effort = 1'000'000;
   Raw raw;
   CLI::App app(
-      "Finds rewrite rules: enumerates small tensor programs, pairs those that compute the same, and proves it.",
+      "Finds rewrite rules: enumerates small tensor programs, pairs equal ones, and proves them equal.",
       "taso-gen");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.footer(

@@ -155,7 +155,7 @@ def test_prices_that_are_only_read_have_to_be_there(taso_bench, taso_opt, source
     for command in ((taso_opt, model, "--dry-run", "--budget", "0"), (taso_bench, model, "--device", "cpu", "--runs", "1"),
                     (taso_bench, "--export", tmp_path / "all.prices")):
         done = run(*command, "--prices", missing, **home)
-        assert done.code == 3 and f"--prices: {missing} is not there" in done.err and not missing.exists(), done
+        assert done.code == 3 and f"--prices: {missing} does not exist" in done.err and not missing.exists(), done
     # Whoever measures makes the file, and whoever has no GPU goes on with a word about it.
     done = run(taso_opt, model, "--dry-run", "--budget", "0", "--device", "cuda", "--prices", missing, **home)
     assert done.code == 0, done
@@ -180,7 +180,7 @@ def test_prices_of_a_newer_version_are_left_alone(taso_bench, taso_opt, source_f
     kept.parent.mkdir()
     kept.write_text(newer)
     (tmp_path / "more.prices").write_text(PRICES.format("Another GPU"))
-    for command in ((taso_opt, model, "-o", tmp_path / "out.onnx"), (taso_bench, model, "--device", "cpu", "--runs", "1"),
+    for command in ((taso_opt, model, "-o", tmp_path / "out.onnx", "--device", "cuda"),
                     (taso_bench, "--import", tmp_path / "more.prices")):
         done = run(*command, **home)
         assert done.code == 3, done
@@ -205,8 +205,9 @@ def test_damaged_prices_of_ones_own_are_told_with_the_remedy(taso_bench, taso_op
     model = save(with_nothing_to_do(), tmp_path / "model.onnx")
     (tmp_path / "cache/taso").mkdir()
     (tmp_path / "cache/taso/measured.prices").write_text("nothing\n")
-    for program, arguments in [(taso_bench, ("--device", "cpu")), (taso_opt, ("--dry-run",))]:
-        done = run(program, model, *arguments, **home)
+    for program, arguments in [(taso_bench, ("--export", tmp_path / "all.prices")),
+                               (taso_opt, (model, "--dry-run", "--device", "cuda"))]:
+        done = run(program, *arguments, **home)
         assert done.code == 3 and "measured.prices:1: " in done.err and "move the file away" in done.err, done
 
 

@@ -185,7 +185,7 @@ def test_operators_that_form_no_program(gen, tmp_path):
         assert done.code == 2 and "there is no program" in done.err and len(done.err.splitlines()) == 1, done
     assert not os.listdir(tmp_path)
     done = gen("-o", tmp_path / "out.rules", "--operators", "relu,split0", "--max-ops", "2")
-    assert done.code == 0 and re.search("^taso-gen: warning: never used, .*: split0$", done.err, re.MULTILINE), done
+    assert done.code == 0 and re.search("^taso-gen: warning: these operators are never used: .*: split0$", done.err, re.MULTILINE), done
 
 
 def test_operators_that_never_meet_are_said(gen, tmp_path):

@@ -172,7 +172,7 @@ def test_the_report(verify, write, tmp_path):
     assert re.fullmatch(r"\d+\.\d+.*", report["versions"]["z3"])
     assert report["properties"]["count"] > 100 and re.fullmatch(r"[0-9a-f]{16,}", report["properties"]["hash"])
     assert report["totals"] == {"rules": 3, "proved": 1, "valid": 0, "conditional": 1, "refuted": 1, "unknown": 0,
-                                "undecided": 0}
+                                "undecided": 0, "cannot be stated": 0}
     proved, refuted, conditional = report["rules"]
     assert (proved["name"], proved["file"], proved["line"]) == ("relu-twice", str(path), 3)
     assert proved["verdict"] == "proved" and proved["properties"] == ["relu-of-relu"] and proved["passed"]
