@@ -1,7 +1,9 @@
 #include "cost/plan.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -36,6 +38,24 @@ std::int64_t offset_of_view(const WholeGraph& view, PlanNode node, PlanValue res
   if (begin == 0) return 0;
   return begin * strides_in_memory(view, operand)[static_cast<std::size_t>(axis)] *
          static_cast<std::int64_t>(size_of(view.element(operand)));
+}
+
+/// The value in whose memory this one lies, and where in it; nothing if it has memory of its own. Operands come before results,
+/// and concats before what is written into them.
+std::optional<Storage> next_storage(const WholeGraph& view, PlanValue value) {
+  const PlanNode producer = view.producer(value);
+  if (view.is_free(producer)) return std::nullopt;
+  if (seen(view, value)) return Storage{view.operand(producer, 0), offset_of_view(view, producer, value)};
+  const PlanNode concat = concat_in_place(view, value);
+  if (concat == no_plan_node) return std::nullopt;
+  Storage next{view.result(concat, 0), 0};
+  if (view.operand(concat, 1) == value) {
+    const auto axis = std::get<op::Concat>(*view.op(concat)).axis;
+    next.offset = extent(view, view.operand(concat, 0), axis) *
+                  strides_in_memory(view, view.result(concat, 0))[static_cast<std::size_t>(axis)] *
+                  static_cast<std::int64_t>(size_of(view.element(value)));
+  }
+  return next;
 }
 
 class Planner {
@@ -105,7 +125,7 @@ class Planner {
     constexpr std::size_t none = static_cast<std::size_t>(-1);
     std::vector<std::size_t> buffer_of(view_.values(), none);
     const auto touch = [&](PlanValue value, std::size_t step) {
-      const Storage storage = storage_of(view_, value);
+      const Storage storage = storage_of(value);
       if (view_.is_free(view_.producer(storage.owner))) return;
       std::size_t& index = buffer_of[place(storage.owner)];
       if (index == none) {
@@ -133,12 +153,13 @@ class Planner {
         touch_copy(kernel.read[0], step);
         continue;
       }
+      std::unordered_map<PlanValue, std::vector<PlanNode>> readers;
+      for (const PlanNode node : kernel.nodes)
+        for (std::size_t i = 0; i < view_.operands(node); ++i)
+          if (view_.operand(node, i) != no_plan_value) readers[view_.operand(node, i)].push_back(node);
       for (const PlanValue value : kernel.read)
-        for (const PlanNode node : kernel.nodes)
-          for (std::size_t i = 0; i < view_.operands(node); ++i) {
-            if (view_.operand(node, i) != value) continue;
-            reads_copy(view_, node, value) ? touch_copy(value, step) : touch(value, step);
-          }
+        for (const PlanNode node : readers[value])
+          reads_copy(view_, node, value) ? touch_copy(value, step) : touch(value, step);
       for (const PlanValue value : kernel.written) touch(value, step);
     }
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
@@ -150,42 +171,51 @@ class Planner {
     plan_.arena_bytes = lay_out(plan_.buffers);
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
       const PlanValue value{i};
-      const Storage storage = storage_of(view_, value);
+      const Storage storage = storage_of(value);
       if (const std::size_t buffer = buffer_of[place(storage.owner)]; buffer != none)
         plan_.places.push_back({value, buffer, storage.offset, strides_in_memory(view_, value)});
       if (copy_of[i] != none) plan_.converted.push_back({value, copy_of[i], 0, other_strides(view_, value)});
     }
   }
 
+  /// Each is worked out once: of views of views in a long row, every one asks for the beginning.
+  Storage storage_of(PlanValue value) {
+    std::vector<PlanValue> row;
+    std::vector<std::int64_t> offsets;
+    while (!storages_[place(value)]) {
+      const auto next = next_storage(view_, value);
+      if (!next) {
+        storages_[place(value)] = Storage{value, 0};
+        break;
+      }
+      row.push_back(value);
+      offsets.push_back(next->offset);
+      value = next->owner;
+    }
+    Storage storage = *storages_[place(value)];
+    for (std::size_t i = row.size(); i-- > 0;) {
+      storage.offset += offsets[i];
+      storages_[place(row[i])] = storage;
+    }
+    return storage;
+  }
+
   const WholeGraph& view_;
   Fusion fusion_;
   const KernelPrices& prices_;
   Plan plan_;
+  std::vector<std::optional<Storage>> storages_ = std::vector<std::optional<Storage>>(view_.values());
 };
 
 }  // namespace
 
-/// Operands come before results, and concats before what is written into them.
 Storage storage_of(const WholeGraph& view, PlanValue value) {
   Storage storage{value, 0};
-  for (;;) {
-    const PlanNode producer = view.producer(storage.owner);
-    if (view.is_free(producer)) return storage;
-    if (seen(view, storage.owner)) {
-      storage.offset += offset_of_view(view, producer, storage.owner);
-      storage.owner = view.operand(producer, 0);
-      continue;
-    }
-    const PlanNode concat = concat_in_place(view, storage.owner);
-    if (concat == no_plan_node) return storage;
-    if (view.operand(concat, 1) == storage.owner) {
-      const auto axis = std::get<op::Concat>(*view.op(concat)).axis;
-      storage.offset += extent(view, view.operand(concat, 0), axis) *
-                        strides_in_memory(view, view.result(concat, 0))[static_cast<std::size_t>(axis)] *
-                        static_cast<std::int64_t>(size_of(view.element(storage.owner)));
-    }
-    storage.owner = view.result(concat, 0);
+  while (const auto next = next_storage(view, storage.owner)) {
+    storage.owner = next->owner;
+    storage.offset += next->offset;
   }
+  return storage;
 }
 
 Plan plan(const WholeGraph& view, const KernelPrices& prices) { return Planner(view, prices).make(); }

@@ -43,3 +43,22 @@ TEST_CASE("a chain needs room for two") {
   for (std::size_t i = 0; i < 10; ++i) buffers.push_back({1024, i, i + 1, 0});
   CHECK(lay_out(buffers) == 2048);
 }
+
+TEST_CASE("many buffers are laid out as few are") {
+  Random random(5);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Buffer> buffers(300 + random.below(300));
+    const std::size_t steps = 10 + random.below(2'000);
+    for (Buffer& buffer : buffers) {
+      buffer.size = random.between(0, 10'000);
+      buffer.begin = random.below(steps);
+      buffer.end = std::min(steps - 1, buffer.begin + random.below(random.below(20) == 0 ? steps : 6));
+    }
+    std::vector<Buffer> others = buffers;
+    const auto overlap = [&](std::size_t a, std::size_t b) {
+      return others[a].begin <= others[b].end && others[b].begin <= others[a].end;
+    };
+    CHECK(lay_out(buffers) == lay_out(others, overlap));
+    for (std::size_t i = 0; i < buffers.size(); ++i) CHECK(buffers[i].offset == others[i].offset);
+  }
+}
