@@ -209,6 +209,8 @@ class ByTheLetter {
                          [&](const Condition& condition) { return meets(condition, terms, numbers); });
     } catch (const NoValue&) {
       return false;
+    } catch (const Undecided&) {
+      return false;
     } catch (const InputError&) {
       return false;
     }
@@ -311,6 +313,8 @@ class ByTheLetter {
     } catch (const IllFormed& ill) {
       reason_ = ill.reason;
     } catch (const NoValue&) {
+      reason_ = "a term has no value";
+    } catch (const Undecided&) {
       reason_ = "a term has no value";
     } catch (const TooLarge&) {
       if (!learning_) throw;

@@ -33,6 +33,16 @@ def test_what_is_unsound_is_not_proved(taso_verify, source_folder, tmp_path):
     assert len(report["rules"]) >= 150
 
 
+def test_what_is_beyond_the_verifier_is_unknown(taso_verify, source_folder, tmp_path):
+    """Whatever overflows, depends on numbers that are not known, or lies beyond the ranks that are tried."""
+    files = sorted((source_folder / "tests/verifier/unknown").glob("*.rules"))
+    code, report = verdicts(taso_verify, tmp_path, *files)
+    others = {rule["name"]: rule["verdict"] for rule in report["rules"] if rule["verdict"] != "unknown"}
+    assert others == {} and code == 5
+    assert all(rule["reason"] for rule in report["rules"])
+    assert len(report["rules"]) >= 6
+
+
 def test_planted_properties_are_caught(taso_verify, source_folder, tmp_path):
     files = sorted((source_folder / "tests/verifier/planted").glob("*.rules"))
     assert files
