@@ -20,7 +20,7 @@ namespace {
 struct Raw {
   std::string model, second;
   std::string output, budget, objective, device, prices, precision, lanes, alpha, time_budget, check, rtol, atol, seed,
-      jobs, fold_limit, report, log_file, color;
+      jobs, fold_limit, report, log_file, color, float_mode;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false;
@@ -65,6 +65,10 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
        "Rules to use in addition to the others; they are proved first; may be repeated", "FILE");
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
   for (const char* flag : {"--rules", "--extra-rules", "--disable-rule"}) app.get_option(flag)->group(searching);
+  one("--float", raw.float_mode,
+      "Which rules to use, by their class in --list-rules: strict (results stay the same to the bit), usual (ordinary "
+      "finite results stay finite) or fast (all) (default usual)",
+      "NAME", searching);
   one("--objective", raw.objective,
       "What to minimise: predicted time, peak activation memory, or kernel launches: time, memory or launches (default "
       "time)",
@@ -167,9 +171,15 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
   if (!raw.lanes.empty())
     options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, usual_lanes, 1));
+  if (!raw.float_mode.empty()) {
+    const auto mode = float_mode_named(raw.float_mode);
+    if (!mode)
+      throw UsageError(fmt::format("--float: strict, usual or fast is needed, not '{}'", on_one_line(raw.float_mode)));
+    options.float_mode = *mode;
+  }
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
                             !raw.time_budget.empty() || !raw.rules.empty() || !raw.extra_rules.empty() ||
-                            !raw.disabled_rules.empty();
+                            !raw.disabled_rules.empty() || !raw.float_mode.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
 }
 

@@ -13,6 +13,7 @@
 #include "cli/objective.h"
 #include "cli/pricing.h"
 #include "ops/onnx/model.h"
+#include "rules/float_class.h"
 
 namespace taso {
 
@@ -42,6 +43,7 @@ struct OptOptions {
   std::vector<std::filesystem::path> rule_files;   ///< instead of those that come with taso
   std::vector<std::filesystem::path> extra_rules;  ///< in addition
   std::vector<std::string> disabled_rules;
+  FloatMode float_mode = FloatMode::usual;
   bool all_rules = false;  ///< also those that did not pay for this kind of network
   bool explain = false;    ///< say which rules were chosen, and why
 

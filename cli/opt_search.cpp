@@ -1,9 +1,11 @@
 #include "cli/opt_search.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 #include <stop_token>
+#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -81,6 +83,43 @@ std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& import
   return {names.begin(), names.end()};
 }
 
+bool has_float16(const Graph& graph) {
+  for (const Node* node : graph.nodes())
+    for (std::size_t i = 0; i < node->outputs().size(); ++i)
+      if (node->outputs()[i].element == ElementType::float16) return true;
+  return false;
+}
+
+/// The rules that may be used on a model.
+struct AdmittedRules {
+  std::vector<Rule> rules;
+  std::size_t extra = 0;  ///< how many of them, the last, were added by the user
+};
+
+/// As --float has it. Each rule is looked at by itself, so that any number of threads gives the same.
+AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const OptOptions& options) {
+  const std::vector<Rule>& rules = given.rules;
+  const bool in_float16 = has_float16(graph);
+  std::vector<char> is_in(rules.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < rules.size(); i = next++)
+      is_in[i] = is_admitted(rules[i], options.float_mode, in_float16) ? 1 : 0;
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < kernels::thread_count(options.jobs); ++i) threads.emplace_back(work);
+    work();
+  }
+  AdmittedRules admitted;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (is_in[i] == 0) continue;
+    admitted.rules.push_back(rules[i]);
+    if (i + given.extra >= rules.size()) ++admitted.extra;
+  }
+  return admitted;
+}
+
 /// What a graph takes as it runs; nothing where that is not known.
 std::function<RunTime(const Graph&, Layout)> time_of_run(const Graph& graph, const DimensionSizes& sizes,
                                                          const OptOptions& options, const Pricing& pricing) {
@@ -119,7 +158,10 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   const Imported imported = import_model(edit.view());
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
-  const RuleSelection selection = select_rules(imported.graph, rules.rules, rules.extra, options, console);
+  const AdmittedRules admitted = admitted_rules(imported.graph, rules, options);
+  summary.float_mode = options.float_mode;
+  summary.not_admitted = rules.rules.size() - admitted.rules.size();
+  const RuleSelection selection = select_rules(imported.graph, admitted.rules, admitted.extra, options, console);
   summary.architecture = selection.architecture;
   summary.all_rules = selection.choice.reason;
   summary.chosen = selection.choice.rules.size();

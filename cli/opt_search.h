@@ -27,6 +27,8 @@ struct SearchSummary {
   Architecture architecture;                      ///< what kind of network it was taken for
   std::string all_rules;                          ///< why no rules were chosen among those given; else empty
   std::size_t rules = 0, chosen = 0, usable = 0;  ///< given; chosen; that can match this model's operators
+  FloatMode float_mode = FloatMode::usual;
+  std::size_t not_admitted = 0;  ///< given, and left out for what they do to floating-point numbers
   std::size_t expanded = 0, matched = 0, kept = 0, tried = 0;  ///< see SearchResult::Counts
   double before = 0, after = 0;                                ///< what the search added up, in units of the objective
   /// With kernels side by side, if that is what was chosen by.

@@ -77,6 +77,7 @@ Json json_of_search(const Summary& summary) {
       {"rules_hash", search.rules_hash},
       {"network", {{"kind", name_of(search.architecture.kind)}, {"reason", search.architecture.reason}}},
       {"rules", search.rules},
+      {"float", {{"mode", name_of(search.float_mode)}, {"rules_left_out", search.not_admitted}}},
       {"chosen_rules", search.chosen},
       {"all_rules_because", search.all_rules.empty() ? Json(nullptr) : Json(search.all_rules)},
       {"usable_rules", search.usable},

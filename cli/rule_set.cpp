@@ -13,6 +13,7 @@
 #include "cli/proved_record.h"
 #include "ops/spelling.h"
 #include "rules/canonical.h"
+#include "rules/float_class.h"
 #ifdef TASO_VERIFIES
 #include "cli/verify/proved_rules.h"
 #endif
@@ -110,7 +111,11 @@ std::string describe_rules() {
 
 std::string print(const RuleSet& set) {
   RuleFile file;
-  for (const GivenRule& one : set.rules) file.items.emplace_back(one.rule);
+  for (const GivenRule& one : set.rules) {
+    Rule rule = one.rule;
+    rule.comments.push_back("float: " + text_of(float_class(rule)));
+    file.items.emplace_back(std::move(rule));
+  }
   return print(file);
 }
 

@@ -72,6 +72,7 @@ TEST_CASE("what prints and ends needs no model") {
                            "--jobs",
                            "--list-passes",
                            "--list-rules",
+                           "--float",
                            "--version",
                            "--dry-run",
                            "--force"})
@@ -132,6 +133,14 @@ TEST_CASE("rules to list need no model") {
   CHECK(command.kind == OptCommand::Kind::list_rules);
   CHECK(command.options.rule_files == std::vector<std::filesystem::path>{"r"});
   CHECK(command.options.disabled_rules == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("rules are chosen by what they do to floating-point numbers") {
+  CHECK(parse({"a", "b"}).options.float_mode == FloatMode::usual);
+  CHECK(parse({"a", "b", "--float", "strict"}).options.float_mode == FloatMode::strict);
+  CHECK(parse({"a", "b", "--float=fast"}).options.float_mode == FloatMode::fast);
+  CHECK_THROWS_WITH(parse({"a", "b", "--float", "slow"}), Catch::Contains("strict, usual or fast"));
+  CHECK_THROWS_WITH(parse({"a", "b", "--budget=0", "--float", "strict"}), Catch::Contains("--budget"));
 }
 
 TEST_CASE("the search ends by its budget, and none is no search") {

@@ -151,9 +151,14 @@ def test_rules_are_listed(data, tmp_path):
     assert done.code == 0 and done.err == ""
     names = re.findall(r"^rule (\S+)$", done.out, re.MULTILINE)
     assert names == re.findall(r"^rule (\S+)$", shipped, re.MULTILINE)
+    classes = {name: what for what, name in re.findall(r"^# float: (.*)\nrule (\S+)$", done.out, re.MULTILINE)}
+    assert len(classes) == len(names)
+    told = set(", ".join(classes.values()).split(", "))
+    assert told == {"exact", "reassociates", "may overflow", "spreads NaN"}
     (tmp_path / "my.rules").write_text(SMALL)
     done = data.run("--list-rules", "--rules", tmp_path / "my.rules", "--disable-rule", "relu-twice")
-    assert done.code == 0 and done.out == "taso rules 1\n\n" + SMALL[SMALL.index("rule shared"):]
+    shared = SMALL[SMALL.index("rule shared"):]
+    assert done.code == 0 and done.out == "taso rules 1\n\n# float: reassociates\n" + shared
     assert not data.proves()
 
 
