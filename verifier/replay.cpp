@@ -306,7 +306,9 @@ std::vector<ValueNumber> Replay::in_order(const std::vector<ValueNumber>& from) 
   return order;
 }
 
-Graph Replay::graph() const {
+Graph Replay::graph(const std::vector<ValueNumber>& more) const {
+  std::vector<ValueNumber> wanted = outputs_;
+  wanted.insert(wanted.end(), more.begin(), more.end());
   std::unordered_map<ValueNumber, Value> made;
   std::vector<std::pair<std::pair<const Node*, std::vector<Value>>, const Node*>> opaque;  // with other operands
   const auto node_of = [&](const Equation& equation, const std::vector<Value>& operands) -> const Node& {
@@ -320,7 +322,7 @@ Graph Replay::graph() const {
     opaque.emplace_back(key, &node);
     return node;
   };
-  for (const ValueNumber number : in_order(outputs_)) {
+  for (const ValueNumber number : in_order(wanted)) {
     const Equation& equation = values_[number].equation;
     std::vector<Value> operands;
     for (const ValueNumber operand : equation.operands)
@@ -330,7 +332,7 @@ Graph Replay::graph() const {
   Graph result;
   result.pool = first_.pool;
   result.inputs = first_.inputs;
-  for (const ValueNumber output : outputs_) result.outputs.push_back(made.at(find(output)));
+  for (const ValueNumber output : wanted) result.outputs.push_back(made.at(find(output)));
   return result;
 }
 

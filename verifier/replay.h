@@ -37,8 +37,8 @@ class Replay {
 
   /// Takes one step; or says why not, and is of no further use.
   std::optional<std::string> take(const RewriteStep& step, ReplayRules& rules);
-  /// The graph that the steps have led to, in the pool of the first.
-  Graph graph() const;
+  /// The graph that the steps have led to, in the pool of the first; with these values as outputs behind its own.
+  Graph graph(const std::vector<ValueNumber>& more = {}) const;
   /// The number of a value of the first graph.
   std::optional<ValueNumber> number_of(const Value& value) const;
 

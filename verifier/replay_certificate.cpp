@@ -8,9 +8,12 @@
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/frame.h"
 #include "ops/onnx/import.h"
+#include "verifier/clean_ups.h"
 #include "verifier/replay.h"
 #include "verifier/same_graph.h"
+#include "verifier/unused_nodes.h"
 #include "verifier/written_nodes.h"
+#include "verifier/written_values.h"
 
 namespace taso {
 namespace {
@@ -33,6 +36,8 @@ class CertificateReplay {
       return refuse(fmt::format("the models differ in {}", part));
     if (std::string trouble = trouble_with_new_nodes(before_, after_); !trouble.empty())
       return refuse(std::move(trouble));
+    if (std::string trouble = trouble_with_weights(before_, after_); !trouble.empty())
+      return refuse(std::move(trouble));
     if (const std::string reason = clean(); !reason.empty()) return refuse(reason);
     const Imported imported = import_model(edit_.view());
     Replay replay(imported.graph);
@@ -47,7 +52,7 @@ class CertificateReplay {
       return refuse("the steps make it dearer");
     for (const CleanupStep& step : certificate_.after)
       if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is no clean-up after the search", step.pass));
-    return compare(replay);
+    return compare(imported, replay);
   }
 
  private:
@@ -55,7 +60,7 @@ class CertificateReplay {
     return {false, std::move(reason), step};
   }
 
-  /// Does the clean-ups again. They are a part of what models mean, and always right; what was left out has to be known.
+  /// Does the clean-ups again, to see what they are, and makes sure by other means that they have kept what is computed.
   std::string clean() {
     CleanupOptions options;
     const auto passes = cleanup_passes();
@@ -74,7 +79,24 @@ class CertificateReplay {
       if (step.pass != actions[i].pass || step.at != text_in_json(actions[i].at))
         return fmt::format("'{}' at '{}' is not the clean-up that is done there", step.pass, step.at);
     }
-    return "";
+    if (actions.empty()) return "";
+    const Imported original = import_model(view_of(before_)), cleaned = import_model(edit_.view());
+    const auto reason = difference(original.graph, cleaned.graph, by_name(cleaned), computed_ahead());
+    return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
+  }
+
+  /// What the values of a model are called in messages.
+  static std::function<std::string(const Value&)> by_name(const Imported& model) {
+    std::unordered_map<Value, std::string, HashValue> names;
+    for (const auto& [name, value] : model.values) {
+      std::string& known = names[value];
+      if (known.empty() || name < known) known = name;
+    }
+    return [names = std::move(names)](const Value& value) {
+      const auto found = names.find(value);
+      return found == names.end() ? std::string("a value of the output")
+                                  : fmt::format("the value '{}' of the output", found->second);
+    };
   }
 
   std::string check_names(const Imported& imported, const Replay& replay) const {
@@ -89,24 +111,31 @@ class CertificateReplay {
     return "";
   }
 
-  CertificateVerdict compare(const Replay& replay) const {
+  CertificateVerdict compare(const Imported& imported, const Replay& replay) const {
+    Imported written = import_model(view_of(after_));
+    if (std::string trouble = trouble_with_declarations(before_, import_model(view_of(before_)), after_, written);
+        !trouble.empty())
+      return refuse(std::move(trouble));
+    const UnusedNodes unused = compare_unused_nodes(edit_.view(), view_of(after_));
+    if (!unused.trouble.empty()) return refuse(unused.trouble);
     Graph graph;
     try {
-      graph = replay.graph();
+      std::vector<ValueNumber> taken;
+      for (const auto& [old_name, new_name] : unused.taken) {
+        const Value& old = imported.values.at(old_name);
+        const Value& now = written.values.at(new_name);
+        if (const auto number = replay.number_of(old)) {
+          taken.push_back(*number);
+          written.graph.outputs.push_back(now);
+        } else if (old_name != new_name) {  // an input or a weight that only such nodes use
+          return refuse(fmt::format("a node that nothing uses takes '{}' and not '{}'", new_name, old_name));
+        }
+      }
+      graph = replay.graph(taken);
     } catch (const Refusal& refusal) {
       return refuse(refusal.reason);
     }
-    const Imported written = import_model(view_of(after_));
-    std::unordered_map<Value, std::string, HashValue> names;
-    for (const auto& [name, value] : written.values) {
-      std::string& known = names[value];
-      if (known.empty() || name < known) known = name;
-    }
-    const auto describe = [&](const Value& value) {
-      const auto found = names.find(value);
-      return found == names.end() ? std::string("a value of the output")
-                                  : fmt::format("the value '{}' of the output", found->second);
-    };
+    const auto describe = by_name(written);
     if (const auto reason = difference(graph, written.graph, describe)) return refuse(*reason);
     return {true, "", std::nullopt};
   }

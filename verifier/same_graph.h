@@ -4,6 +4,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ops/graph.h"
 
@@ -13,7 +15,12 @@ namespace taso {
 /// model by nodes that are the same to the letter, what depends on constants only bit by bit. Forms that ONNX does not tell
 /// apart are one: concats of concats, parts of parts, what changes nothing. Otherwise where they differ first, as `describe`
 /// has it for a value of the second.
+/// `other_way`, if it is given, is asked where two values are not the same: whether they are equal all the same, and which
+/// pairs have to be equal for that.
+using OpenPairs = std::vector<std::pair<Value, Value>>;
+using OtherWay = std::function<bool(const Value& expected, const Value& actual, OpenPairs& open)>;
 std::optional<std::string> difference(const Graph& expected, const Graph& actual,
-                                      const std::function<std::string(const Value&)>& describe);
+                                      const std::function<std::string(const Value&)>& describe,
+                                      const OtherWay& other_way = nullptr);
 
 }  // namespace taso

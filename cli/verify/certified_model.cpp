@@ -14,6 +14,7 @@
 #include "cli/version.h"
 #include "ops/error.h"
 #include "ops/onnx/model_hash.h"
+#include "ops/onnx/proto.h"
 #include "verifier/replay_certificate.h"
 
 namespace taso {
@@ -35,9 +36,27 @@ RewriteCertificate read_certificate(const path& file) {
   }
 }
 
+/// What validation could put right: nodes out of order, and nodes that others override.
+std::string nodes_of(const Model& model) {
+  std::string all;
+  const auto add = [&](const auto& messages) {
+    for (const auto& message : messages) {
+      const std::string bytes = message.SerializeAsString();
+      all += fmt::format("{}:{}", bytes.size(), bytes);
+    }
+  };
+  add(model.proto().graph().node());
+  add(model.proto().functions());
+  return all;
+}
+
 Model load(const path& file, const std::string& hash, std::string_view which) {
   Model model = Model::load(file);
+  const std::string nodes = nodes_of(model);
   model.validate();
+  if (which == "output" && nodes_of(model) != nodes)
+    throw Rejection{
+        fmt::format("{} has nodes out of order, or two of one name, as no rewriting writes them", file.string())};
   if (hash_of_model(file, model) != hash)
     throw Rejection{fmt::format("{} is not the {} that it is about", file.string(), which)};
   return model;

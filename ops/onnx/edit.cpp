@@ -172,6 +172,7 @@ const onnx::TensorProto* GraphEdit::constant(const std::string& name) const {
     return is_graph_input(name) && model().ir_version() >= 4 ? nullptr : tensor;
   const onnx::NodeProto* node = producer(name);
   if (node == nullptr || node->op_type() != "Constant" || !is_default_domain(node->domain())) return nullptr;
+  if (opset_of(model(), *node) == 0) return nullptr;
   for (const auto& attribute : node->attribute())
     if (attribute.name() == "value" && attribute.has_t()) return &attribute.t();
   return nullptr;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ops/array.h"
+#include "ops/onnx/message_bytes.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/tensor_content.h"
@@ -76,6 +77,21 @@ std::string frame_difference(const Model& before, const Model& after) {
   if (content_bytes_of(from.sparse_initializer(), before) != content_bytes_of(to.sparse_initializer(), after))
     return "the sparse weights";
   if (bytes_of(from.output()) != bytes_of(to.output())) return "the outputs";
+
+  // Whatever else there is, now or in schemas to come.
+  using InModel = onnx::ModelProto;
+  using InGraph = onnx::GraphProto;
+  const auto rest_of = [](const onnx::ModelProto& model) {
+    return bytes_without(model, {InModel::kGraphFieldNumber, InModel::kFunctionsFieldNumber,
+                                 InModel::kTrainingInfoFieldNumber, InModel::kMetadataPropsFieldNumber});
+  };
+  const auto rest_of_graph = [](const onnx::GraphProto& graph) {
+    return bytes_without(graph, {InGraph::kNodeFieldNumber, InGraph::kInitializerFieldNumber,
+                                 InGraph::kSparseInitializerFieldNumber, InGraph::kInputFieldNumber,
+                                 InGraph::kOutputFieldNumber, InGraph::kValueInfoFieldNumber});
+  };
+  if (rest_of(a) != rest_of(b) || rest_of_graph(from) != rest_of_graph(to))
+    return "something that the model says beside its nodes";
 
   // Below IR 4 every initializer is listed as an input and is a constant all the same.
   const Initializers old_weights = initializers_of(a), new_weights = initializers_of(b);

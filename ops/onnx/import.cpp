@@ -203,7 +203,8 @@ class Importer {
   }
 
   void read_node(const onnx::NodeProto& node) {
-    if (node.op_type() == "Constant" && is_default_domain(node.domain()) && node.output_size() == 1)
+    if (node.op_type() == "Constant" && is_default_domain(node.domain()) && node.output_size() == 1 &&
+        opset_of(*view_.model, node) > 0)
       for (const auto& attribute : node.attribute())
         if (attribute.name() == "value" && attribute.has_t()) return read_constant(node.output(0), attribute.t());
 

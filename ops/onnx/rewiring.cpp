@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "ops/onnx/attributes.h"
+#include "ops/onnx/message_bytes.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/view.h"
 
@@ -36,6 +37,13 @@ std::string bytes_without_operands(const onnx::NodeProto& node) {
   onnx::NodeProto copy = node;
   forget_operands(copy);
   return attribute_bytes(copy);
+}
+
+/// What a node says beyond its operator, operands, results and attributes: which function of a name it calls, for instance.
+std::string bytes_beside(const onnx::NodeProto& node) {
+  using Node = onnx::NodeProto;
+  return bytes_without(node, {Node::kInputFieldNumber, Node::kOutputFieldNumber, Node::kNameFieldNumber,
+                              Node::kOpTypeFieldNumber, Node::kAttributeFieldNumber});
 }
 
 /// Walks two subgraphs that differ in the names of used values only.
@@ -89,6 +97,7 @@ std::optional<NamePairs> rewiring_of(const onnx::NodeProto& original, const onnx
                       [](const std::string& x, const std::string& y) { return x.empty() == y.empty(); });
   };
   if (!same_places(original.input(), edited.input()) || !same_places(original.output(), edited.output()) ||
+      bytes_beside(original) != bytes_beside(edited) ||
       bytes_without_operands(original) != bytes_without_operands(edited))
     return std::nullopt;
   NamePairs pairs;

@@ -103,6 +103,13 @@ int list_entries(const onnx::TensorProto& tensor) {
   }
 }
 
+/// How many of the fields that hold data are filled.
+int filled_fields(const onnx::TensorProto& tensor) {
+  return (tensor.float_data_size() > 0) + (tensor.int32_data_size() > 0) + (tensor.string_data_size() > 0) +
+         (tensor.int64_data_size() > 0) + (tensor.double_data_size() > 0) + (tensor.uint64_data_size() > 0) +
+         !tensor.raw_data().empty();
+}
+
 /// How many entries of the list field the elements take; nothing if we do not know the type.
 std::optional<std::int64_t> entries_needed(int data_type, std::int64_t elements) {
   const DataType* type = find_type(data_type);
@@ -197,10 +204,14 @@ void check_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& 
   const std::string shown = data_type_name(data_type) + text_of(extents_of(tensor));
   if (is_external(tensor)) {
     if (data_type == string_type) refuse(tensor, "strings cannot be external");
+    if (filled_fields(tensor) > 0) refuse(tensor, "data is given twice");
     open_external(tensor, folder, bytes);
     return;
   }
+  if (filled_fields(tensor) > 1) refuse(tensor, "data is given twice");
   const int entries = list_entries(tensor);
+  if (entries == 0 && !tensor.has_raw_data() && filled_fields(tensor) > 0)
+    refuse(tensor, "data is in the field of another type");
   if (tensor.has_raw_data()) {
     if (data_type == string_type) refuse(tensor, "strings cannot be raw data");
     if (bytes && tensor.raw_data().size() != *bytes)

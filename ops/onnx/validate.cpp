@@ -4,19 +4,23 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "ops/error.h"
+#include "ops/onnx/message_bytes.h"
 #include "ops/onnx/model_names.h"
 #include "ops/onnx/model_tensors.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/tensor_data.h"
+#include "ops/onnx/validate_attributes.h"
 #include "ops/onnx/validate_constants.h"
 #include "ops/onnx/validate_order.h"
 #include "ops/onnx/validate_types.h"
+#include "ops/onnx/view.h"
 
 namespace taso {
 namespace {
@@ -36,7 +40,11 @@ struct Value {
 struct Scope {
   std::unordered_map<std::string_view, Value> values;
   const Scope* outer = nullptr;
+  int inside = by_no_node;  ///< the node of the outer graph whose subgraph this is
 };
+
+/// The operator sets that a model or function imports, by domain.
+using Opsets = std::unordered_map<std::string, std::int64_t>;
 
 /// Names that a graph takes from the graphs around it.
 using Captured = std::unordered_set<std::string_view>;
@@ -58,19 +66,49 @@ class Validator {
     if (model_.ir_version() < 1) throw InputError(fmt::format("ir_version {} does not exist", model_.ir_version()));
     if (model_.opset_import_size() == 0) throw InputError("the model has no opset_import");
     if (!model_.has_graph()) throw InputError("the model has no graph");
+    opsets_ = opsets_of(model_.opset_import());
+    metadata();
     Captured captured;
-    graph(*model_.mutable_graph(), nullptr, 0, captured);
+    graph(*model_.mutable_graph(), nullptr, by_no_node, 0, captured);
     for (auto& body : *model_.mutable_functions()) function(body);
     function_calls();
   }
 
+  /// Those whose data is still to be looked at.
+  const std::vector<const onnx::SparseTensorProto*>& sparse_tensors() const { return sparse_tensors_; }
+
  private:
-  void graph(onnx::GraphProto& graph, const Scope* outer, int depth, Captured& captured) {
+  /// Two versions of one domain leave it to the reader which one counts. "" and "ai.onnx" are one.
+  template <class Imports>
+  static Opsets opsets_of(const Imports& imports) {
+    Opsets opsets;
+    for (const auto& import : imports) {
+      if (import.version() < 0)
+        throw InputError(
+            fmt::format("version {} of the domain {} does not exist", import.version(), in_quotes(import.domain())));
+      const auto [known, is_new] =
+          opsets.emplace(is_default_domain(import.domain()) ? "" : import.domain(), import.version());
+      if (!is_new && known->second != import.version())
+        throw InputError(fmt::format("two versions of the domain {} are imported", in_quotes(import.domain())));
+    }
+    return opsets;
+  }
+
+  void metadata() const {
+    std::unordered_set<std::string_view> keys;
+    for (const auto& entry : model_.metadata_props())
+      if (!keys.insert(entry.key()).second)
+        throw InputError(fmt::format("the metadata has {} twice", in_quotes(entry.key())));
+  }
+
+  void graph(onnx::GraphProto& graph, const Scope* outer, int inside, int depth, Captured& captured) {
     if (depth > deepest_subgraph) throw InputError("subgraphs are nested too deeply");
-    drop_overridden_constants(graph);
     const bool outermost = outer == nullptr;
+    drop_overridden_constants(graph);
+    if (graph.name().empty()) throw InputError(outermost ? "the graph has no name" : "a subgraph has no name");
     Scope scope;
     scope.outer = outer;
+    scope.inside = inside;
     std::unordered_map<std::string_view, const onnx::ValueInfoProto*> inputs;
     for (const auto& input : graph.input()) {
       check_declaration(input, outermost ? "graph input" : "input of a subgraph", outermost);
@@ -81,7 +119,7 @@ class Validator {
     initializers(graph, inputs, scope);
     define_outputs(graph.node(), scope);
     for (const auto& value : graph.value_info()) declare(value, "value", scope);
-    for (const auto& output : graph.output()) declare(output, "graph output", scope);
+    for (const auto& output : graph.output()) declare(output, "graph output", scope, outermost);
     nodes(*graph.mutable_node(), scope, depth, captured);
     for (const auto& output : graph.output()) {
       if (scope.values.contains(output.name())) continue;
@@ -91,35 +129,54 @@ class Validator {
     }
   }
 
-  static void initializers(const onnx::GraphProto& graph,
-                           const std::unordered_map<std::string_view, const onnx::ValueInfoProto*>& inputs,
-                           Scope& scope) {
+  void initializers(const onnx::GraphProto& graph,
+                    const std::unordered_map<std::string_view, const onnx::ValueInfoProto*>& inputs, Scope& scope) {
+    // Some runtimes read the first of two initializers of one name, and some the last.
     std::unordered_set<std::string_view> known;
+    const auto define = [&](const std::string& name) {
+      if (name.empty()) throw InputError("an initializer has no name");
+      if (!known.insert(name).second) throw InputError(fmt::format("two initializers are named {}", in_quotes(name)));
+    };
     for (const auto& tensor : graph.initializer()) {
-      if (tensor.name().empty()) continue;  // useless, but harmless
-      known.insert(tensor.name());
+      define(tensor.name());
+      if (model_.ir_version() == 3 && !inputs.contains(tensor.name()))
+        throw InputError(
+            fmt::format("the initializer {} is no input, as it has to be at IR version 3", in_quotes(tensor.name())));
       if (const auto input = inputs.find(tensor.name()); input != inputs.end()) check_fits(tensor, *input->second);
       scope.values[tensor.name()] = {tensor.data_type(), by_no_node};
     }
     for (const auto& tensor : graph.sparse_initializer()) {
-      check_sparse(tensor);
+      sparse(tensor);
       const std::string& name = tensor.values().name();
-      if (name.empty()) continue;
-      if (!known.insert(name).second) throw InputError(fmt::format("two initializers are named {}", in_quotes(name)));
+      define(name);
       scope.values[name] = {tensor.values().data_type(), by_no_node};
     }
+  }
+
+  void sparse(const onnx::SparseTensorProto& tensor) {
+    check_sparse(tensor);
+    sparse_tensors_.push_back(&tensor);
   }
 
   static void define_outputs(const Nodes& nodes, Scope& scope) {
     for (int i = 0; i < nodes.size(); ++i)
       for (const auto& output : nodes.Get(i).output())
-        if (!output.empty() && !scope.values.emplace(output, Value{0, i}).second)
+        if (!output.empty() && (!scope.values.emplace(output, Value{0, i}).second || is_known_outside(scope, output)))
           throw InputError(
               fmt::format("{} produces {}, which exists already", describe(nodes.Get(i), i), in_quotes(output)));
   }
 
-  static void declare(const onnx::ValueInfoProto& value, std::string_view what, Scope& scope) {
-    check_declaration(value, what, false);
+  /// Whether a graph around this one has the value by the time that this one runs.
+  static bool is_known_outside(const Scope& scope, std::string_view name) {
+    for (const Scope* inner = &scope; inner->outer != nullptr; inner = inner->outer) {
+      const auto found = inner->outer->values.find(name);
+      if (found != inner->outer->values.end() && found->second.producer < inner->inside) return true;
+    }
+    return false;
+  }
+
+  static void declare(const onnx::ValueInfoProto& value, std::string_view what, Scope& scope, bool required = false) {
+    check_declaration(value, what, required);
     const auto found = scope.values.find(value.name());
     if (found != scope.values.end() && found->second.element == 0) found->second.element = declared_element(value);
   }
@@ -130,10 +187,25 @@ class Validator {
     for (const auto& input : body.input())
       if (!input.empty() && !scope.values.emplace(input, Value{}).second)
         throw InputError(fmt::format("function {}: two inputs are named {}", in_quotes(body.name()), in_quotes(input)));
+    const auto no_two = [&](const auto& names, std::string_view what) {
+      std::unordered_set<std::string_view> known;
+      for (const auto& name : names)
+        if (!known.insert(name).second)
+          throw InputError(
+              fmt::format("function {}: two {} are named {}", in_quotes(body.name()), what, in_quotes(name)));
+    };
+    no_two(body.output(), "outputs");
+    no_two(body.attribute(), "attributes");
+    if (model_.ir_version() >= 8 && !body.has_domain())
+      throw InputError(fmt::format("function {} has no domain", in_quotes(body.name())));
     try {
+      const Opsets around = std::exchange(opsets_, opsets_of(body.opset_import()));
+      in_function_ = true;
       define_outputs(body.node(), scope);
       Captured captured;
       nodes(*body.mutable_node(), scope, 0, captured);
+      in_function_ = false;
+      opsets_ = around;
     } catch (const InputError& error) {
       throw InputError(fmt::format("function {}: {}", in_quotes(body.name()), error.what()));
     }
@@ -145,16 +217,24 @@ class Validator {
 
   /// A function that calls itself, be it through others, has no end.
   void function_calls() const {
+    const auto key = [](const std::string& domain, const std::string& name, const std::string& overload) {
+      return fmt::format("{}\n{}\n{}", is_default_domain(domain) ? "" : domain, name, overload);
+    };
+    const auto key_of = [&](const onnx::FunctionProto& body) {
+      return key(body.domain(), body.name(), overload_of(body));
+    };
     std::unordered_map<std::string, std::size_t> number;
-    for (const auto& body : model_.functions()) number.emplace(body.domain() + '\n' + body.name(), number.size());
+    for (const auto& body : model_.functions())
+      if (!number.emplace(key_of(body), number.size()).second)
+        throw InputError(fmt::format("two functions are named {}", in_quotes(body.name())));
     std::vector<std::vector<std::size_t>> calls(number.size());
     for (const auto& body : model_.functions()) {
       std::unordered_set<std::size_t> callees;
       for (const auto& node : body.node())
-        if (const auto callee = number.find(node.domain() + '\n' + node.op_type()); callee != number.end())
+        if (const auto callee = number.find(key(node.domain(), node.op_type(), overload_of(node)));
+            callee != number.end())
           callees.insert(callee->second);
-      auto& list = calls[number.at(body.domain() + '\n' + body.name())];
-      if (list.empty()) list.assign(callees.begin(), callees.end());
+      calls[number.at(key_of(body))].assign(callees.begin(), callees.end());
     }
     if (!stable_order(calls).cycle.empty()) throw InputError("a function calls itself");
   }
@@ -164,6 +244,13 @@ class Validator {
     for (int i = 0; i < nodes.size(); ++i) {
       onnx::NodeProto& node = nodes[i];
       if (node.op_type().empty()) throw InputError(fmt::format("{} has no operator", describe(node, i)));
+      if (node.input().empty() && node.output().empty())
+        throw InputError(fmt::format("{} has neither operands nor results", describe(node, i)));
+      // Functions of models below IR version 8 are an experiment of that time, without operator sets of their own.
+      if (!opsets_.contains(is_default_domain(node.domain()) ? "" : node.domain()) &&
+          (!in_function_ || model_.ir_version() >= 8))
+        throw InputError(
+            fmt::format("{}: no version of its domain {} is imported", describe(node, i), in_quotes(node.domain())));
       Captured used;
       for (const auto& input : node.input()) {
         if (input.empty()) continue;
@@ -195,10 +282,14 @@ class Validator {
       if (!attribute.has_type() && model_.ir_version() >= 2 && attribute.unknown_fields().empty())
         throw InputError(
             fmt::format("{}: attribute {} has no type", describe(node, index), in_quotes(attribute.name())));
-      if (attribute.has_sparse_tensor()) check_sparse(attribute.sparse_tensor());
-      for (const auto& tensor : attribute.sparse_tensors()) check_sparse(tensor);
-      if (attribute.has_g()) graph(*attribute.mutable_g(), &scope, depth + 1, used);
-      for (auto& inner : *attribute.mutable_graphs()) graph(inner, &scope, depth + 1, used);
+      if (const std::string_view trouble = trouble_with(attribute, in_function_ || scope.outer != nullptr);
+          !trouble.empty())
+        throw InputError(
+            fmt::format("{}: attribute {} {}", describe(node, index), in_quotes(attribute.name()), trouble));
+      if (attribute.has_sparse_tensor()) sparse(attribute.sparse_tensor());
+      for (const auto& tensor : attribute.sparse_tensors()) sparse(tensor);
+      if (attribute.has_g()) graph(*attribute.mutable_g(), &scope, index, depth + 1, used);
+      for (auto& inner : *attribute.mutable_graphs()) graph(inner, &scope, index, depth + 1, used);
     }
   }
 
@@ -256,13 +347,18 @@ class Validator {
   }
 
   onnx::ModelProto& model_;
+  Opsets opsets_;  // that count where we are
+  bool in_function_ = false;
+  std::vector<const onnx::SparseTensorProto*> sparse_tensors_;
 };
 
 }  // namespace
 
 void validate(onnx::ModelProto& model, const std::filesystem::path& folder) {
-  Validator(model).model();
+  Validator validator(model);
+  validator.model();
   for_each_tensor(model, [&](onnx::TensorProto& tensor, bool) { check_tensor(tensor, folder); });
+  for (const onnx::SparseTensorProto* tensor : validator.sparse_tensors()) check_indices(*tensor, folder);
 }
 
 }  // namespace taso

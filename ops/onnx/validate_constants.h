@@ -1,4 +1,4 @@
-// Constants that are defined twice: exporters' graph surgery leaves such, and runtimes let the last definition count.
+// Constant nodes that define one name twice: exporters' graph surgery leaves such, and ONNX Runtime lets the last count.
 #pragma once
 
 namespace onnx {
@@ -7,8 +7,7 @@ class GraphProto;
 
 namespace taso {
 
-/// Of initializers and Constant nodes of one name, removes all but the last; a Constant node counts after every
-/// initializer, as in ONNX Runtime. Without them every name has one definition again.
+/// Of Constant nodes of one name, removes all but the last.
 void drop_overridden_constants(onnx::GraphProto& graph);
 
 }  // namespace taso

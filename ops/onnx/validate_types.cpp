@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ops/array.h"
 #include "ops/error.h"
+#include "ops/onnx/model.h"
 #include "ops/onnx/model_names.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/tensor_data.h"
@@ -74,9 +76,22 @@ void check_declaration(const onnx::ValueInfoProto& value, std::string_view what,
       case onnx::TypeProto::kSparseTensorType:
         if (type->sparse_tensor_type().elem_type() <= 0) refuse("is a sparse tensor without an element type");
         break;
-      case onnx::TypeProto::kSequenceType: inner = &type->sequence_type().elem_type(); break;
-      case onnx::TypeProto::kOptionalType: inner = &type->optional_type().elem_type(); break;
-      case onnx::TypeProto::kMapType: inner = &type->map_type().value_type(); break;
+      case onnx::TypeProto::kSequenceType:
+        if (required && !type->sequence_type().has_elem_type()) refuse("is a sequence of nothing");
+        inner = &type->sequence_type().elem_type();
+        break;
+      case onnx::TypeProto::kOptionalType:
+        if (required && !type->optional_type().has_elem_type()) refuse("is an optional of nothing");
+        inner = &type->optional_type().elem_type();
+        break;
+      case onnx::TypeProto::kMapType:
+        if (required && (!type->map_type().has_key_type() || !type->map_type().has_value_type()))
+          refuse("is a map without keys or values");
+        inner = &type->map_type().value_type();
+        break;
+      case onnx::TypeProto::kOpaqueType:
+        if (required && type->opaque_type().name().empty()) refuse("is of a type without a name");
+        break;
       default: break;
     }
     type = inner;
@@ -114,6 +129,7 @@ void check_sparse(const onnx::SparseTensorProto& tensor) {
   };
   onnx::TensorProto whole;
   whole.set_name(tensor.values().name());
+  if (tensor.dims_size() == 0) refuse("it has no dimensions");
   *whole.mutable_dims() = tensor.dims();
   extents_of(whole);
   const auto& values = tensor.values();
@@ -127,6 +143,30 @@ void check_sparse(const onnx::SparseTensorProto& tensor) {
   const bool linear = indices.dims_size() == 1;
   const bool rows = indices.dims_size() == 2 && indices.dims(1) == tensor.dims_size();
   if ((!linear && !rows) || indices.dims(0) != values.dims(0)) refuse("indices and values do not belong together");
+}
+
+void check_indices(const onnx::SparseTensorProto& tensor, const std::filesystem::path& folder) {
+  if (!tensor.has_indices()) return;
+  const auto refuse = [&](std::string_view reason) {
+    throw InputError(fmt::format("sparse tensor {}: {}", in_quotes(tensor.values().name()), reason));
+  };
+  const Array indices = read_tensor(tensor.indices(), folder);
+  const auto numbers = indices.values<std::int64_t>();
+  std::int64_t whole = 1;
+  for (const std::int64_t dim : tensor.dims()) whole *= dim;  // does not overflow: check_sparse() has seen it
+  const auto rank = static_cast<std::size_t>(tensor.dims_size());
+  const std::size_t row = indices.rank() == 1 ? 1 : rank;
+  std::int64_t last = -1;
+  for (std::size_t i = 0; i < numbers.size(); i += row) {
+    std::int64_t place = 0;
+    for (std::size_t j = 0; j < row; ++j) {
+      const std::int64_t extent = indices.rank() == 1 ? whole : tensor.dims(static_cast<int>(j));
+      if (numbers[i + j] < 0 || numbers[i + j] >= extent) refuse("an index is out of range");
+      place = indices.rank() == 1 ? numbers[i] : place * extent + numbers[i + j];
+    }
+    if (place <= last) refuse("the indices do not ascend");
+    last = place;
+  }
 }
 
 bool operands_are_alike(std::string_view op_type) { return std::binary_search(alike.begin(), alike.end(), op_type); }

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "ops/onnx/message_bytes.h"
 #include "ops/onnx/model.h"
 #include "ops/onnx/proto.h"
 
@@ -50,6 +51,9 @@ std::int64_t opset_of(const onnx::ModelProto& model, std::string_view domain) {
 }
 
 std::int64_t opset_of(const onnx::ModelProto& model, const onnx::NodeProto& node) {
+  if (!overload_of(node).empty()) return 0;
+  for (const auto& attribute : node.attribute())
+    if (!attribute.unknown_fields().empty()) return 0;
   for (const auto& function : model.functions()) {
     const bool same_domain = function.domain() == node.domain() ||
                              (is_default_domain(function.domain()) && is_default_domain(node.domain()));

@@ -33,7 +33,7 @@ ModelView view_of(const Model& model);
 /// The version of a domain that the model imports; 0 if it imports none. "" and "ai.onnx" are one.
 std::int64_t opset_of(const onnx::ModelProto& model, std::string_view domain);
 /// The version by which a node's operator is to be read; 0 if no version tells, also because the model defines the operator
-/// itself, as a function, whatever ONNX may mean by that name.
+/// itself, as a function, whatever ONNX may mean by that name; or because the node says what our schema does not know.
 std::int64_t opset_of(const onnx::ModelProto& model, const onnx::NodeProto& node);
 bool is_default_domain(std::string_view domain);
 

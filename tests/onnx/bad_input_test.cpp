@@ -101,7 +101,8 @@ TEST_CASE("subgraphs that are built too deep are refused") {
   onnx::ModelProto proto = small_model();
   onnx::GraphProto* graph = proto.mutable_graph();
   for (int i = 0; i < 200; ++i)
-    graph = add_attribute(add_node(*graph, "Nest", {}, {}), "body", onnx::AttributeProto::GRAPH).mutable_g();
+    (graph = add_attribute(add_node(*graph, "Nest", {}, {""}), "body", onnx::AttributeProto::GRAPH).mutable_g())
+        ->set_name("body");
   Model model(std::move(proto), {});
   CHECK_THROWS_WITH(model.validate(), ContainsSubstring("nested too deeply"));
 }
@@ -153,6 +154,7 @@ TEST_CASE("functions that call themselves") {
   auto& call = *model.mutable_functions(0)->mutable_node(0);
   call.set_op_type("Twice");
   call.set_domain("test.functions");
+  *model.mutable_functions(0)->add_opset_import() = model.opset_import(1);
   CHECK_THAT(refusal(model), ContainsSubstring("calls itself"));
 }
 
@@ -180,6 +182,7 @@ TEST_CASE("wrong types") {
              ContainsSubstring("'x' of int64") && ContainsSubstring("'w' of float32"));
   CHECK(refusal([](auto& m) {
           m.mutable_graph()->mutable_node(0)->set_domain("custom");
+          m.add_opset_import()->set_domain("custom");
           m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(99);
         }).empty());
   // The type of an intermediate value, from value_info, inside a subgraph.

@@ -201,6 +201,7 @@ inline onnx::ModelProto varied_model() {
 
   onnx::NodeProto& odd = add_node(graph, "Odd", {"y", "", "words", "sparse", "tiny"}, {"", "odd"});
   odd.set_domain("test.odd");
+  model.add_opset_import()->set_domain("test.odd");
   add_attribute(odd, "numbers", onnx::AttributeProto::INTS).add_ints(7);
   add_attribute(odd, "ratio", onnx::AttributeProto::FLOAT).set_f(0.5F);
   add_attribute(odd, "text", onnx::AttributeProto::STRING).set_s("text");

@@ -174,18 +174,31 @@ TEST_CASE("a node waits for what its subgraphs read") {
   CHECK(model.proto().graph().node(1).attribute(0).g().node(0).op_type() == "Mul");
 }
 
-TEST_CASE("of constants of one name the last counts") {
+TEST_CASE("of Constant nodes of one name the last counts") {
   onnx::ModelProto proto = small_model();
   onnx::GraphProto& graph = *proto.mutable_graph();
-  add_floats(graph, "w", {2}, {5, 6});
+  graph.clear_initializer();
   for (const float value : {8.0F, 9.0F}) {
     auto& node = add_node(graph, "Constant", {}, {"w"}, value == 8 ? "eight" : "nine");
     add_attribute(node, "value_float", onnx::AttributeProto::FLOAT).set_f(value);
   }
   Model model(proto, {});
   model.validate();
-  CHECK(model.proto().graph().initializer_size() == 0);
   CHECK(node_names(model.proto().graph()) == std::vector<std::string>{"nine", "first", "second"});
+}
+
+TEST_CASE("initializers of one name are refused: readers differ in which one they take") {
+  const auto refuses = [](onnx::ModelProto proto) {
+    Model model(std::move(proto), {});
+    CHECK_THROWS_AS(model.validate(), InputError);
+  };
+  onnx::ModelProto initializers = small_model();
+  add_floats(*initializers.mutable_graph(), "w", {2}, {5, 6});
+  refuses(initializers);
+  onnx::ModelProto nodes = small_model();
+  add_attribute(add_node(*nodes.mutable_graph(), "Constant", {}, {"w"}), "value_float", onnx::AttributeProto::FLOAT)
+      .set_f(8);
+  refuses(nodes);
 }
 
 TEST_CASE("a chain of a hundred thousand nodes in reverse is sorted without deep recursion") {

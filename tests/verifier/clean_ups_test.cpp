@@ -1,0 +1,147 @@
+// Clean-ups are shown to be right by code of its own: what they really do is accepted, and numbers that are a little wrong are not.
+#include "verifier/clean_ups.h"
+
+#include <cstring>
+#include <set>
+
+#include "ops/onnx/cleanup.h"
+#include "ops/onnx/import.h"
+#include "ops/onnx/model_tensors.h"
+#include "ops/onnx/proto.h"
+#include "tests/catch.h"
+#include "tests/onnx/build_model.h"
+
+using namespace taso;
+using namespace taso::test;
+
+namespace {
+
+std::optional<std::string> shown(const Model& before, const Model& after) {
+  const Imported original = import_model(view_of(before)), cleaned = import_model(view_of(after));
+  return difference(
+      original.graph, cleaned.graph, [](const Value&) { return std::string("a value"); }, computed_ahead());
+}
+
+/// Accepts what clean-ups do to the model; refuses it as soon as any number that they made is another. Returns how many
+/// tensors they made.
+std::size_t check_clean_ups(const onnx::ModelProto& proto) {
+  Model before(proto, {});
+  before.validate();
+  std::set<std::string> old;
+  for (const auto& tensor : before.proto().graph().initializer()) old.insert(tensor.name());
+  Model copy = before.copy();
+  auto edit = std::make_unique<GraphEdit>(copy);
+  clean_up(*edit);
+  Model after = GraphEdit::commit(std::move(edit), std::move(copy));
+  CHECK(shown(before, after) == std::nullopt);
+
+  std::size_t made = 0;
+  for_each_tensor(after.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
+    if (old.contains(tensor.name()) || !tensor.has_raw_data()) return;
+    ++made;
+    const std::string raw = tensor.raw_data();
+    std::string wrong = raw;
+    if (tensor.data_type() == onnx::TensorProto::FLOAT) {
+      float value = 0;
+      std::memcpy(&value, wrong.data(), sizeof value);
+      value = value * 1.00001F + 1e-6F;
+      std::memcpy(wrong.data(), &value, sizeof value);
+    } else {
+      wrong[0] = static_cast<char>(wrong[0] + 1);
+    }
+    tensor.set_raw_data(wrong);
+    INFO(tensor.name());
+    CHECK(shown(before, after) != std::nullopt);
+    tensor.set_raw_data(raw);
+  });
+  return made;
+}
+
+std::vector<float> numbers(std::size_t count, float first) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = first + 0.37F * static_cast<float>(i % 11);
+  return values;
+}
+
+void add_norm(onnx::GraphProto& graph, std::string_view input, std::string_view output, std::int64_t channels) {
+  for (const char* name : {"scale", "shift", "mean", "variance"})
+    add_floats(graph, name, {channels},
+               numbers(static_cast<std::size_t>(channels), 0.5F + static_cast<float>(name[0] % 5)));
+  add_node(graph, "BatchNormalization", {input, "scale", "shift", "mean", "variance"}, {output});
+}
+
+}  // namespace
+
+TEST_CASE("batch normalisation that went into weights is computed anew") {
+  for (const bool biased : {false, true}) {
+    onnx::ModelProto model = empty_model();
+    onnx::GraphProto& graph = *model.mutable_graph();
+    declare(*graph.add_input(), "x", {1, 3, 5, 5});
+    add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
+    add_floats(graph, "b", {4}, numbers(4, 2));
+    if (biased)
+      add_node(graph, "Conv", {"x", "w", "b"}, {"c"});
+    else
+      add_node(graph, "Conv", {"x", "w"}, {"c"});
+    add_norm(graph, "c", "y", 4);
+    declare(*graph.add_output(), "y", {1, 4, 3, 3});
+    CHECK(check_clean_ups(model) == 2);
+  }
+}
+
+TEST_CASE("batch normalisation behind a product of matrices") {
+  for (const bool transposed : {false, true}) {
+    onnx::ModelProto model = empty_model();
+    onnx::GraphProto& graph = *model.mutable_graph();
+    declare(*graph.add_input(), "x", {2, 3});
+    add_floats(graph, "w", transposed ? Dims{4, 3} : Dims{3, 4}, numbers(12, -1));
+    add_floats(graph, "b", {4}, numbers(4, 2));
+    auto& gemm = add_node(graph, "Gemm", {"x", "w", "b"}, {"c"});
+    if (transposed) add_attribute(gemm, "transB", onnx::AttributeProto::INT).set_i(1);
+    add_attribute(gemm, "alpha", onnx::AttributeProto::FLOAT).set_f(0.5F);
+    add_norm(graph, "c", "y", 4);
+    declare(*graph.add_output(), "y", {2, 4});
+    CHECK(check_clean_ups(model) == 2);
+  }
+}
+
+TEST_CASE("what depends on constants and sizes is computed anew") {
+  onnx::ModelProto model = empty_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  auto& input = *graph.add_input();
+  declare(input, "x", {7, 3, 4});
+  input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
+  const auto integers = [&](const char* name, std::vector<std::int64_t> values) {
+    auto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.add_dims(static_cast<std::int64_t>(values.size()));
+    for (const std::int64_t value : values) tensor.add_int64_data(value);
+  };
+  integers("second", {1});
+  integers("third", {2});
+  integers("first", {0});
+  add_floats(graph, "one", {3}, {1, 2, 3});
+  add_node(graph, "Shape", {"x"}, {"s"});
+  add_node(graph, "Gather", {"s", "second"}, {"three"});
+  add_node(graph, "Gather", {"s", "third"}, {"four"});
+  add_node(graph, "Gather", {"s", "first"}, {"open"});
+  add_node(graph, "Mul", {"three", "four"}, {"twelve"});
+  add_attribute(add_node(graph, "Concat", {"open", "three", "four"}, {"sizes"}), "axis", onnx::AttributeProto::INT)
+      .set_i(0);
+  add_node(graph, "Add", {"one", "one"}, {"two"});
+  add_attribute(add_node(graph, "Cast", {"twelve"}, {"y"}), "to", onnx::AttributeProto::INT)
+      .set_i(onnx::TensorProto::FLOAT);
+  add_attribute(add_node(graph, "Cast", {"sizes"}, {"z"}), "to", onnx::AttributeProto::INT)
+      .set_i(onnx::TensorProto::FLOAT);
+  add_node(graph, "Neg", {"two"}, {"v"});
+  add_node(graph, "Dropout", {"x"}, {"d", "mask"});
+  add_node(graph, "Neg", {"d"}, {"w"});
+  declare(*graph.add_output(), "y", {1});
+  declare(*graph.add_output(), "z", {3});
+  declare(*graph.add_output(), "v", {3});
+  auto& last = *graph.add_output();
+  last = input;
+  last.set_name("w");
+  CHECK(check_clean_ups(model) >= 3);
+}
