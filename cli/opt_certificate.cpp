@@ -40,10 +40,9 @@ void remove_certificate(const std::filesystem::path& output) {
   if (error) throw EnvironmentError(fmt::format("cannot remove {}: {}", file.string(), error.message()));
 }
 
-RewriteCertificate begin_certificate(const OptOptions& options, const Model& model) {
+RewriteCertificate begin_certificate(const OptOptions& options) {
   RewriteCertificate certificate;
   certificate.version = program_version();
-  certificate.input = hash_of_model(options.input, model);
   certificate.disabled.assign(options.disabled_passes.begin(), options.disabled_passes.end());
   certificate.fold_limit = options.fold_limit;
   for (const InputShape& shape : options.new_shapes)
@@ -69,14 +68,14 @@ void take_back(RewriteCertificate& certificate) {
   certificate.after.clear();
 }
 
-std::filesystem::path write_certificate(RewriteCertificate certificate, const SearchSummary* search,
-                                        const OptOptions& options) {
+void complete(RewriteCertificate& certificate, const SearchSummary* search) {
+  certificate.rules = search != nullptr ? search->rules_hash : "";
+  certificate.steps = search != nullptr ? search->steps : std::vector<RewriteStep>();
+  certificate.names = search != nullptr ? search->names : decltype(certificate.names)();
+}
+
+std::filesystem::path write_certificate(RewriteCertificate certificate, const OptOptions& options) {
   certificate.output = hash_of_model(options.output);
-  if (search != nullptr) {
-    certificate.rules = search->rules_hash;
-    certificate.steps = search->steps;
-    certificate.names = search->names;
-  }
   return write_file(certificate_file_of(options.output), print(certificate));
 }
 

@@ -8,8 +8,8 @@
 
 namespace taso {
 
-/// What can be told of the input, just validated, and of the options.
-RewriteCertificate begin_certificate(const OptOptions& options, const Model& model);
+/// What can be told of the options.
+RewriteCertificate begin_certificate(const OptOptions& options);
 
 /// A file under the name that the certificate will have may be somebody else's. Throws UsageError.
 void check_certificate_place(const std::filesystem::path& output);
@@ -23,8 +23,9 @@ CleanupOptions exact(CleanupOptions options);
 /// That nothing was done, whatever was tried.
 void take_back(RewriteCertificate& certificate);
 
-/// Once the output is there. `search` may be null. Says where it is. Throws EnvironmentError.
-std::filesystem::path write_certificate(RewriteCertificate certificate, const SearchSummary* search,
-                                        const OptOptions& options);
+/// Says what the search did; `search` may be null.
+void complete(RewriteCertificate& certificate, const SearchSummary* search);
+/// Once the output is there. Says where it is. Throws EnvironmentError.
+std::filesystem::path write_certificate(RewriteCertificate certificate, const OptOptions& options);
 
 }  // namespace taso

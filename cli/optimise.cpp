@@ -12,6 +12,7 @@
 #include "cli/coverage.h"
 #include "cli/interrupt.h"
 #include "cli/opt_certificate.h"
+#include "cli/opt_replay.h"
 #include "cli/opt_search.h"
 #include "cli/places.h"
 #include "cli/rule_set.h"
@@ -22,6 +23,7 @@
 #include "ops/onnx/cleanup.h"
 #include "ops/onnx/compare.h"
 #include "ops/onnx/edit.h"
+#include "ops/onnx/model_hash.h"
 #include "ops/onnx/proto.h"
 #include "search/run_time.h"
 
@@ -58,7 +60,12 @@ class Phases {
   void end() {
     if (name_.empty()) return;
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
-    summary_.seconds.emplace_back(std::move(name_), time.count());
+    const auto known = std::find_if(summary_.seconds.begin(), summary_.seconds.end(),
+                                    [&](const auto& phase) { return phase.first == name_; });
+    if (known != summary_.seconds.end())
+      known->second += time.count();
+    else
+      summary_.seconds.emplace_back(std::move(name_), time.count());
     name_.clear();
   }
 
@@ -211,18 +218,38 @@ class Optimiser {
       }
     }
     if (!objection || !objection->is_uncheckable) return;
-    edit_ = std::make_unique<GraphEdit>(model_);
-    if (cleaned_) cleaned_ = graph_now();
-    for (CleanupCount& pass : summary_.passes) pass.count = 0;
-    take_back(certificate_);
-    summary_.check = CheckResult{true, CheckResult::Scope::unchanged, 0, 0,
-                                 fmt::format("no clean-up was kept, for {}", objection->text)};
+    do_nothing(objection->text);
+  }
+
+  /// Goes back to what is left once the certificate of what was done is rejected, with the model as it was: clean-ups only, or
+  /// nothing at all. Says whether anything was taken back.
+  bool fall_back(const std::string& rejection) {
+    const std::string reason = fmt::format("its certificate is rejected: {}", rejection);
+    if (summary_.search && summary_.search->changed()) {
+      summary_.search->give_up(reason);
+      clean_only();
+      check();
+      return true;
+    }
+    if (untouched_) return false;
+    do_nothing(reason);
+    return true;
   }
 
   AssumedSizes assumed() const { return cleaned_ ? assumed_sizes(*cleaned_, shapes_) : AssumedSizes(); }
   std::unique_ptr<GraphEdit> take_edit() { return std::move(edit_); }
 
  private:
+  void do_nothing(const std::string& reason) {
+    edit_ = std::make_unique<GraphEdit>(model_);
+    if (cleaned_) cleaned_ = graph_now();
+    for (CleanupCount& pass : summary_.passes) pass.count = 0;
+    take_back(certificate_);
+    untouched_ = true;
+    summary_.check =
+        CheckResult{true, CheckResult::Scope::unchanged, 0, 0, fmt::format("no clean-up was kept, for {}", reason)};
+  }
+
   /// What the check has against an edit.
   struct Found {
     std::string text;
@@ -371,11 +398,13 @@ class Optimiser {
   std::unique_ptr<GraphEdit> edit_;
   std::optional<Graph> cleaned_;  // as the clean-ups left it
   const SearchRules* rules_ = nullptr;
+  bool untouched_ = false;  // nothing was kept, not even clean-ups
 };
 
 }  // namespace
 
-Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu) {
+Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu,
+                const std::function<void(RewriteCertificate&)>& spoil) {
   // Whatever else goes wrong is told to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
@@ -395,8 +424,8 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
   Model model = Model::load(options.input);
   model.validate();
   check_weights_are_kept(options, model);
-  RewriteCertificate certificate;
-  if (certified) certificate = begin_certificate(options, model);
+  RewriteCertificate certificate = begin_certificate(options);
+  if (certified) certificate.input = hash_of_model(options.input, model);
   console.begin_log();
   summary.input = options.input;
   summary.output = options.output;
@@ -438,10 +467,30 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
     optimiser.check();
   });
+  // Nothing is said to be right that taso-verify would not say so of: a rejected certificate is a fault of ours, somewhere.
+  for (;;) {
+    phases.begin("replay", "following the certificate");
+    summary.before.figures = optimiser.figures_before();  // as long as the nodes are there that it is about
+    summary.assumed = optimiser.assumed();
+    complete(certificate, summary.search ? &*summary.search : nullptr);
+    if (spoil) spoil(certificate);
+    if (!can_replay() || (certificate.steps.empty() && certificate.before.empty() && certificate.after.empty())) {
+      model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
+      break;
+    }
+    Model original = model.copy();
+    model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
+    const std::string rejection = summary.failed() ? "" : rejection_of(certificate, original, model, rules.rules);
+    if (rejection.empty()) break;
+    console.warning(
+        fmt::format("what was done to {} is taken back, for its certificate is rejected ({}); this is a bug of "
+                    "taso, please report it",
+                    on_one_line(options.input.string()), on_one_line(rejection)));
+    model = std::move(original);
+    const bool done = about(options.input, [&] { return optimiser.fall_back(rejection); });
+    if (!done) throw InternalError(fmt::format("the certificate of a model as it came is rejected: {}", rejection));
+  }
   phases.begin("save", options.dry_run ? "finishing" : fmt::format("writing {}", options.output.string()));
-  summary.before.figures = optimiser.figures_before();  // as long as the nodes are there that it is about
-  summary.assumed = optimiser.assumed();
-  model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
   set_metadata(model, "taso.version", std::string(program_version()));
   if (certified)  // beside the model, under its name, which is not part of the model
     set_metadata(model, "taso.certificate", ".cert");
@@ -469,9 +518,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     if (!is_standard_stream(options.output)) remove_certificate(options.output);  // of the model that is replaced now
     summary.after.bytes = save(model, options);
     summary.written = true;
-    if (certified)
-      summary.certificate =
-          write_certificate(std::move(certificate), summary.search ? &*summary.search : nullptr, options);
+    if (certified) summary.certificate = write_certificate(std::move(certificate), options);
   }
   phases.end();
   conclude(options, summary, console);

@@ -1,17 +1,20 @@
 // What taso-opt does: from the options to the written model.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "cli/console.h"
 #include "cli/ending.h"
 #include "cli/opt_options.h"
 #include "cost/accelerator.h"
+#include "rules/rewrite_certificate.h"
 
 namespace taso {
 
 /// Throws what trouble_of() knows; whatever is thrown, no output is written. Where a GPU is asked for and none is given, it is
-/// this machine's.
-Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu = nullptr);
+/// this machine's. `spoil` is for tests: it does to the certificate, before that is followed, what a fault of ours might.
+Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu = nullptr,
+                const std::function<void(RewriteCertificate&)>& spoil = nullptr);
 
 }  // namespace taso

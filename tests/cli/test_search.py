@@ -88,7 +88,7 @@ def test_products_are_merged_checked_and_written(taso_opt, model, rules, tmp_pat
     assert [report[model_is]["predicted"]["kernels"] for model_is in ("before", "after")] == [7, 5]
     assert sum(rule["saved"] for rule in report["search"]["applied"]) == pytest.approx(
         report["search"]["cost"]["before"] - report["search"]["cost"]["after"])
-    assert list(report["seconds"]) == ["load", "rules", "clean-up", "search", "check", "save"]
+    assert list(report["seconds"]) == ["load", "rules", "clean-up", "search", "check", "replay", "save"]
     assert re.search(r"^time: load [\d.]+ s, rules .* save [\d.]+ s$", done.err, re.MULTILINE)
     metadata = {entry.key: entry.value for entry in after.metadata_props}
     assert float(metadata["taso.cost.after"]) < float(metadata["taso.cost.before"]) and metadata["taso.rules"]
