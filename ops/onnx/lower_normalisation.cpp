@@ -11,7 +11,7 @@ double default_epsilon(const LoweringCall& call) {
 }
 
 Lowered batch_norm(const LoweringCall& call) {
-  if (call.inputs.size() != 5 || call.outputs > 1 || !is_floating(call.element(0))) return std::nullopt;
+  if (call.inputs.size() != 5 || call.outputs > 1 || !call.has(0) || !is_floating(call.element(0))) return std::nullopt;
   if (call.opset >= 14 && call.attributes.integer("training_mode", 0) != 0) return std::nullopt;
   if (call.opset < 9 && call.attributes.integer("spatial", 1) != 1) return std::nullopt;
   for (std::size_t i = 0; i < 5; ++i)

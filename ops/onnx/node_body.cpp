@@ -40,7 +40,7 @@ class NodeBody final : public OpaqueBody {
     return run_node(*node_, opset_, folder_, inputs);
   }
   std::optional<PlainMovement> movement() const override {
-    if (!is_default_domain(node_->domain()) || opset_ < 7) return std::nullopt;
+    if (!is_default_domain(node_->domain()) || opset_ < 7 || !has_operands()) return std::nullopt;
     if (node_->op_type() == "Cast") return PlainMovement{PlainMovement::Kind::cast, 0};
     if (node_->op_type() == "Expand") return PlainMovement{PlainMovement::Kind::expand, 0};
     if (node_->op_type() != "Gather") return std::nullopt;
@@ -50,7 +50,7 @@ class NodeBody final : public OpaqueBody {
     return gather;
   }
   std::optional<PlainFunction> function() const override {
-    if (!is_default_domain(node_->domain()) || opset_ < 7) return std::nullopt;
+    if (!is_default_domain(node_->domain()) || opset_ < 7 || !has_operands()) return std::nullopt;
     const auto kind = plain_function_named(node_->op_type());
     if (!kind) return std::nullopt;
     PlainFunction function{*kind};
@@ -85,6 +85,10 @@ class NodeBody final : public OpaqueBody {
   }
 
  private:
+  /// The first two, where it lists as many: a kernel reads what is there.
+  bool has_operands() const {
+    return node_->input_size() > 0 && !node_->input(0).empty() && (node_->input_size() < 2 || !node_->input(1).empty());
+  }
   bool has_attributes_of(const NodeBody& other) const {
     // In one folder, what is called alike is the same.
     if (folder_ == other.folder_) return attribute_bytes(*node_) == attribute_bytes(*other.node_);
