@@ -155,8 +155,9 @@ class Expressions {
 
 }  // namespace
 
-/// Whether a value is computed as it was by the model, from values that have names. Values that have been merged keep the node
-/// as it is: it gets other operands with all who used them.
+/// Whether a value is computed as it was by the model, from values that have names. An operand with a name that has been merged
+/// keeps the node as it is: it gets the other operand with all who used that name. One without a name is a part of the node, as
+/// the inner concats of a Concat of three are: only the node itself could get the other operand, so it is written anew.
 bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named) const {
   const Program::Definition& definition = program_.definition(id);
   if (!definition.exists || definition.output != value.output) return false;
@@ -167,8 +168,8 @@ bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordere
     return false;
   for (std::size_t i = 0; i < computation.operands.size(); ++i) {
     const Value& operand = value.node->inputs()[i];
-    const ValueId now = computation.operands[i];
-    if (merged_.current(program_.value_of(operand)) != now) return false;
+    const ValueId was = program_.value_of(operand), now = computation.operands[i];
+    if ((named.contains(was) ? merged_.current(was) : was) != now) return false;
     if (!named.contains(now) && !is_as_it_was(operand, now, named)) return false;
   }
   return true;
@@ -191,7 +192,9 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
     if (!program_.definition(id).exists) {
       const ValueId now = merged_.current(id);
       if (now == id || !program_.definition(now).exists) continue;  // nobody needs it
-      (expressions.is_named(now) ? result.merged : result.rewritten).emplace_back(value, expressions.of(now));
+      const Value by = expressions.of(now);
+      // It may be the part of a node, without a name, that turned out to be this very value: then that is computed as it was.
+      if (by != value) (expressions.is_named(now) ? result.merged : result.rewritten).emplace_back(value, by);
       continue;
     }
     const Program::Definition& definition = program_.definition(id);

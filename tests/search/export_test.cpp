@@ -1,72 +1,14 @@
 // From a model through the search and back: the values that were rewritten keep their names, and all others their nodes.
-#include <cmath>
-#include <unordered_set>
+#include <map>
 
-#include "cost/roofline.h"
 #include "ops/graph_text.h"
-#include "ops/interpreter.h"
-#include "ops/onnx/edit.h"
 #include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
 #include "ops/onnx/proto.h"
-#include "search/search.h"
 #include "tests/catch.h"
-#include "tests/search/rule_graph.h"
+#include "tests/search/model_search.h"
 
 using namespace taso;
-
-namespace {
-
-struct Optimised {
-  Model model;
-  SearchResult result;
-};
-
-/// Nothing if the result cannot be told in terms of the model's values, or written at its opset.
-std::optional<Optimised> optimise(Model model, const std::vector<Rule>& rules, const SearchOptions& options) {
-  auto edit = std::make_unique<GraphEdit>(model);
-  const Imported imported = import_model(edit->view());
-  std::unordered_set<Value, HashValue> named;
-  for (const auto& [name, value] : imported.values) named.insert(value);
-  SearchOptions with_names = options;
-  with_names.is_named = [&](const Value& value) { return named.contains(value); };
-  SearchResult result = search(imported.graph, rules, Roofline(), with_names);
-  if (!result.replacements.complete) return std::nullopt;
-  try {
-    export_values(imported, {result.replacements.rewritten, result.replacements.merged}, *edit);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-  return Optimised{GraphEdit::commit(std::move(edit), std::move(model)), std::move(result)};
-}
-
-std::vector<Array> run(const Model& model, std::uint64_t seed) {
-  const Imported imported = import_model(view_of(model));
-  Random random(seed);
-  std::vector<Array> inputs;
-  for (const Value& input : imported.graph.inputs)
-    inputs.push_back(whole_array(random, extents_of(input.shape())).cast(input.type().element));
-  return interpret(imported.graph, inputs, {1, true});
-}
-
-std::string difference(const Model& before, const Model& after, std::uint64_t seed) {
-  const auto expected = run(before, seed), given = run(after, seed);
-  if (expected.size() != given.size()) return "another number of outputs";
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].extents() != given[i].extents()) return "another shape";
-    const auto a = expected[i].doubles(), b = given[i].doubles();
-    double scale = 1;
-    for (const double value : a)
-      if (std::isfinite(value)) scale = std::max(scale, std::abs(value));
-    for (std::size_t k = 0; k < a.size(); ++k)
-      if (std::isfinite(a[k]) && std::abs(a[k]) < 1e100 && !(std::abs(a[k] - b[k]) <= 1e-9 * scale))
-        return "output " + std::to_string(i) + " at " + std::to_string(k) + ": " + std::to_string(a[k]) + " became " +
-               std::to_string(b[k]);
-  }
-  return {};
-}
-
-}  // namespace
 
 TEST_CASE("random models compute the same after the search") {
   const auto rules = sound_rules();
