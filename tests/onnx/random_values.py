@@ -5,7 +5,7 @@ from onnx import TensorProto
 
 FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 NUMPY = {FLOAT: numpy.float32, INT64: numpy.int64, BOOL: numpy.bool_, TensorProto.DOUBLE: numpy.float64,
-         TensorProto.INT32: numpy.int32}
+         TensorProto.INT32: numpy.int32, TensorProto.UINT8: numpy.uint8, TensorProto.INT8: numpy.int8}
 SMALL = 4096  # elements that a value may have
 SIZES = {"N": 2, "M": 3}  # what the open dimensions are in the shapes that are noted
 

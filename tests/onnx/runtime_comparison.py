@@ -18,13 +18,15 @@ class Outcome:
     reason: str = ""
 
 
-def open_session(path):
+def open_session(model, threads=2):
+    """`model`: a file, or the bytes of one."""
     options = onnxruntime.SessionOptions()
     # The models as they are: what the runtime's own optimiser would do to them is not the question.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    options.intra_op_num_threads = 2
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    options.intra_op_num_threads = threads
+    source = model if isinstance(model, bytes) else str(model)
+    return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
 def random_inputs(session, seed=0, size=2):
