@@ -97,7 +97,8 @@ class Validator {
   void metadata() const {
     std::unordered_set<std::string_view> keys;
     for (const auto& entry : model_.metadata_props())
-      if (!keys.insert(entry.key()).second)
+      // What an earlier run wrote is replaced, however often it is there.
+      if (!entry.key().starts_with("taso.") && !keys.insert(entry.key()).second)
         throw InputError(fmt::format("the metadata has {} twice", in_quotes(entry.key())));
   }
 

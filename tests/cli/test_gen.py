@@ -174,9 +174,10 @@ def test_a_default_set_that_there_is_not(gen, tmp_path):
 
 
 def test_sets_that_cannot_be_read(gen, tmp_path):
-    for place, why in ((tmp_path, "Is a directory"), (tmp_path / "nowhere", "No such file or directory")):
+    for place, why in ((tmp_path, "is a folder, not a file"),
+                       (tmp_path / "nowhere", "cannot read: No such file or directory")):
         done = gen("-o", tmp_path / "a.rules", "--operator-sets", place)
-        assert done.code == 3 and f"{place}: cannot read: {why}" in done.err and len(done.err.splitlines()) == 1, done
+        assert done.code == 3 and f"{place}: {why}" in done.err and len(done.err.splitlines()) == 1, done
 
 
 def test_operators_that_form_no_program(gen, tmp_path):

@@ -136,9 +136,9 @@ def test_what_is_understood_and_what_is_opaque_is_said(taso_opt, tmp_path):
     model = models.model_of(nodes, [models.floats("x", [2, 3, 3])], [models.floats("y", [2])])
     model.opset_import.add(domain="org.example", version=1)
     done = run(taso_opt, save(model, tmp_path / "model.onnx"), "--dry-run", "--report", tmp_path / "r.json")
-    assert "\nunderstood 1 of 3 operators; opaque: 1 Det (not modelled); 1 org.example.Strange (not of ONNX)\n" in done.err, done
+    assert "\nunderstood 2 of 4 operators; opaque: 1 Det (not modelled); 1 org.example.Strange (not of ONNX)\n" in done.err, done
     coverage = json.loads((tmp_path / "r.json").read_text())["coverage"]
-    assert (coverage["understood"], coverage["operators"]) == (1, 3)
+    assert (coverage["understood"], coverage["operators"]) == (2, 4)
     assert {"operator": "Det", "count": 1, "reason": "not modelled"} in coverage["opaque"]
     done = run(taso_opt, save(models.with_identity(), tmp_path / "all.onnx"), "--dry-run")
     assert "\nunderstood 2 of 2 operators\n" in done.err, done

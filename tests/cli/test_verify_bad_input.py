@@ -68,7 +68,7 @@ def test_enormous_nesting(taso_verify, tmp_path, text):
 def test_files_that_are_none(taso_verify, tmp_path):
     check(taso_verify, tmp_path / "nowhere.rules", ": cannot read: No such file")
     (tmp_path / "folder.rules").mkdir()
-    check(taso_verify, tmp_path / "folder.rules", ": cannot read: Is a directory")
+    check(taso_verify, tmp_path / "folder.rules", ": is a folder, not a file")
     with open(tmp_path / "large.rules", "wb") as file:
         file.truncate(1 << 30)  # a hole
     check(taso_verify, tmp_path / "large.rules", ": larger than")

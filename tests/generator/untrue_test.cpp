@@ -19,11 +19,12 @@ std::vector<Rule> rules_of(const std::filesystem::path& file) {
   return parse_rules(Source::read(file.string())).rules();
 }
 
-/// Ours, and the corpus of the verifier.
+/// Ours, and the corpus of the verifier, without the rules whose sides are equal as total functions: derivations tell
+/// equality only, and that a target is defined is the verifier's to decide.
 std::vector<Rule> untrue_rules() {
   std::vector<std::filesystem::path> files{source_folder() / "tests/generator/untrue.rules"};
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/verifier/unsound"))
-    if (entry.path().extension() == ".rules") files.push_back(entry.path());
+    if (entry.path().extension() == ".rules" && entry.path().stem() != "definedness") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::vector<Rule> rules;
   for (const auto& file : files)
