@@ -100,7 +100,15 @@ std::string frame_difference(const Model& before, const Model& after) {
     return bytes_of(graph.input(), [&](const auto& input) { return !constants || !weights.contains(input.name()); });
   };
   if (inputs_of(from, old_weights) != inputs_of(to, new_weights)) return "the inputs";
-  if (constants) return "";
+  if (constants) {  // some may be gone, and none is declared in another way
+    std::unordered_map<std::string, std::string> declared;
+    for (const auto& input : from.input()) declared.emplace(input.name(), input.SerializeAsString());
+    for (const auto& input : to.input())
+      if (const auto known = declared.find(input.name());
+          known == declared.end() || known->second != input.SerializeAsString())
+        return "the inputs";
+    return "";
+  }
   for (const auto& input : from.input()) {
     const auto old_default = old_weights.find(input.name()), new_default = new_weights.find(input.name());
     if ((old_default == old_weights.end()) != (new_default == new_weights.end()))
