@@ -181,9 +181,29 @@ class Verification {
     refute_options.shrink = false;
     refute_options.stop = deadline_.token();
     const Refutation refutation = refute(more, refute_options);
-    if (refutation.counterexample)
+    if (refutation.counterexample) {
       open_ = fmt::format("it is false beyond the ranks and lengths that are tried: {}",
                           more[refutation.counterexample->instance].choice);
+      return;
+    }
+    const auto found = std::find_if(more.begin(), more.end(), [&](const Instance& one) {
+      return is_too_large_to_try(one, refute_options.most_work);
+    });
+    if (found != more.end())
+      open_ = fmt::format("it grows too large to be tried beyond the ranks and lengths that are proved: {}",
+                          found->choice);
+  }
+
+  /// Even at the smallest sizes, so that looking for a counterexample said nothing.
+  bool is_too_large_to_try(const Instance& instance, double most_work) const {
+    const Concretizer concretizer(instance);
+    const auto assignments = AssignmentSampler(instance).samples(4, options_.seed, 1);
+    return !assignments.empty() &&
+           std::all_of(assignments.begin(), assignments.end(), [&](const Assignment& assignment) {
+             const auto built = concretizer.at(assignment);
+             if (const auto* misfit = std::get_if<Misfit>(&built)) return !misfit->in_target;
+             return std::get<ConcreteInstance>(built).work > most_work;
+           });
   }
 
   bool look_for_counterexample(std::size_t tries) {
