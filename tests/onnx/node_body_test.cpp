@@ -15,8 +15,10 @@ onnx::NodeProto with(onnx::NodeProto node, const char* name, std::int64_t value)
   return node;
 }
 
+/// With operands: a node without them is nothing that a kernel could compute.
 onnx::NodeProto node_named(std::string_view op_type) {
   onnx::NodeProto node;
+  for (const char* operand : {"x", "y"}) node.add_input(operand);
   node.set_op_type(std::string(op_type));
   return node;
 }
@@ -45,6 +47,9 @@ TEST_CASE("a plain function has an axis, and none that is cut into blocks or rou
     CHECK(make_body(with(with(node, "axis", -2), "block_size", 0), 21, {})->function()->axis == -2);
     CHECK(!make_body(with(node, "block_size", 16), 21, {})->function());
     CHECK(!make_body(with(node, "precision", 10), 23, {})->function());
+    onnx::NodeProto without = node;
+    without.set_input(0, "");
+    CHECK(!make_body(without, 21, {})->function());
     onnx::NodeProto foreign = node;
     foreign.set_domain("com.microsoft");
     CHECK(!make_body(foreign, 21, {})->function());
