@@ -64,7 +64,8 @@ Source read_source(const std::filesystem::path& path) {
 GivenFile read_rules(const std::filesystem::path& path) {
   GivenFile file{read_source(path), false, {}, {}};
   file.is_taso = is_taso_file(file.source);
-  file.rules = placed([&] { return file.is_taso ? parse_taso_rules(file.source, file.unstated) : parse_rules(file.source); });
+  file.rules =
+      placed([&] { return file.is_taso ? parse_taso_rules(file.source, file.unstated) : parse_rules(file.source); });
   return file;
 }
 

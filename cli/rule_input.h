@@ -20,8 +20,8 @@ struct GivenFile {
 
 struct GivenRule {
   Rule rule;
-  std::size_t file = 0;  ///< which of the files
-  std::size_t line = 0;  ///< 0 in a binary file
+  std::size_t file = 0;       ///< which of the files
+  std::size_t line = 0;       ///< 0 in a binary file
   std::string unstated = {};  ///< why it cannot be stated, a clause: there is a name only. Empty for all others
 };
 

@@ -286,7 +286,8 @@ bool surely_non_negative(const Dim& dim, int bounds) {
   for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
     if (coefficient >= 0) continue;
     if (std::any_of(monomial.begin(), monomial.end(), [](const Atom* atom) { return atom->is_quotient; })) continue;
-    const auto found = std::find_if(monomial.begin(), monomial.end(), [](const Atom* atom) { return atom->is_minimum; });
+    const auto found =
+        std::find_if(monomial.begin(), monomial.end(), [](const Atom* atom) { return atom->is_minimum; });
     if (found == monomial.end()) continue;
     Monomial others = monomial;
     others.erase(others.begin() + (found - monomial.begin()));

@@ -24,8 +24,8 @@ class Coverage {
   Coverage(const Instance& used, const Instance& proved) : used_(used), proved_(proved) {}
 
   bool holds() {
-    if (!proved_.target_fits || used_.inputs.size() != proved_.inputs.size() || used_.source.size() != proved_.source.size() ||
-        used_.target.size() != proved_.target.size())
+    if (!proved_.target_fits || used_.inputs.size() != proved_.inputs.size() ||
+        used_.source.size() != proved_.source.size() || used_.target.size() != proved_.target.size())
       return false;
     for (const Unknown& unknown : used_.unknowns) known_.add_unknown(unknown.name, unknown.least);
     for (const auto* list : {&used_.hypotheses, &used_.obligations})

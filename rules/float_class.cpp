@@ -289,9 +289,8 @@ class Classification {
     for (std::size_t i = 0; i < one.nodes.size(); ++i) {
       if (!of_target[i] || one.nodes[i].input || !adds_up(one.nodes[i].op)) continue;
       const std::uint64_t hash = operands(i, target);
-      if (std::none_of(known.begin(), known.end(), [&](const auto& other) {
-            return other.second == hash && *other.first == one.nodes[i].op;
-          }))
+      if (std::none_of(known.begin(), known.end(),
+                       [&](const auto& other) { return other.second == hash && *other.first == one.nodes[i].op; }))
         return false;
     }
     return true;
@@ -347,12 +346,40 @@ class Classification {
 /// Whether the pattern has nothing but sums, products, maxima and movement: with operands of ordinary size it stays far
 /// from float32's limit.
 bool is_tame(const Pattern& pattern) {
-  static const std::set<std::string, std::less<>> tame{
-      "add",     "average_pool", "clip",  "concat", "conv",    "enlarge", "global_average_pool",
-      "gelu",    "identity_kernel", "identity_matrix", "leaky_relu", "matmul",  "max",     "max_pool", "min",
-      "mul",     "ones",         "pad",   "pooling_kernel", "reduce_max", "reduce_mean", "reduce_sum", "relu",
-      "reshape", "scalar_mul",   "sigmoid", "slice", "softmax", "split",  "sub",     "tanh",     "transpose", "erf",
-      "hard_swish"};
+  static const std::set<std::string, std::less<>> tame{"add",
+                                                       "average_pool",
+                                                       "clip",
+                                                       "concat",
+                                                       "conv",
+                                                       "enlarge",
+                                                       "global_average_pool",
+                                                       "gelu",
+                                                       "identity_kernel",
+                                                       "identity_matrix",
+                                                       "leaky_relu",
+                                                       "matmul",
+                                                       "max",
+                                                       "max_pool",
+                                                       "min",
+                                                       "mul",
+                                                       "ones",
+                                                       "pad",
+                                                       "pooling_kernel",
+                                                       "reduce_max",
+                                                       "reduce_mean",
+                                                       "reduce_sum",
+                                                       "relu",
+                                                       "reshape",
+                                                       "scalar_mul",
+                                                       "sigmoid",
+                                                       "slice",
+                                                       "softmax",
+                                                       "split",
+                                                       "sub",
+                                                       "tanh",
+                                                       "transpose",
+                                                       "erf",
+                                                       "hard_swish"};
   if (pattern.is_input()) return true;
   return tame.contains(pattern.op) && std::all_of(pattern.operands.begin(), pattern.operands.end(),
                                                   [](const PatternPtr& operand) { return is_tame(*operand); });
@@ -392,8 +419,8 @@ std::optional<FloatMode> float_mode_named(std::string_view name) {
 
 bool is_admitted(const Rule& rule, FloatMode mode, bool in_float16) {
   if (mode == FloatMode::fast) return true;
-  const auto all_tame = std::all_of(rule.target.begin(), rule.target.end(),
-                                    [](const PatternPtr& pattern) { return is_tame(*pattern); });
+  const auto all_tame =
+      std::all_of(rule.target.begin(), rule.target.end(), [](const PatternPtr& pattern) { return is_tame(*pattern); });
   // Most need no look.
   if (mode == FloatMode::usual && !in_float16 && all_tame) return true;
   const FloatClass found = float_class(rule);

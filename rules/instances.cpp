@@ -63,7 +63,8 @@ class RandomChoice : public Chooser {
 
  private:
   std::size_t size(std::size_t least, std::size_t greatest) {
-    if (usual_ < least || usual_ > greatest || random_.chance(0.3)) usual_ = least + random_.below(greatest - least + 1);
+    if (usual_ < least || usual_ > greatest || random_.chance(0.3))
+      usual_ = least + random_.below(greatest - least + 1);
     beyond_ = beyond_ || usual_ > proved_;
     return usual_;
   }

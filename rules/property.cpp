@@ -95,7 +95,8 @@ Property::Property(Rule rule) : Property(rule, rule) {}
 Property::Property(Rule axiom, Rule proved)
     : rule_(std::move(axiom)), proved_(std::move(proved)), inputs_(rule_.inputs()) {
   const auto same = [](const PatternPtr& a, const PatternPtr& b) { return *a == *b; };
-  backwards_ = !std::equal(rule_.source.begin(), rule_.source.end(), proved_.source.begin(), proved_.source.end(), same);
+  backwards_ =
+      !std::equal(rule_.source.begin(), rule_.source.end(), proved_.source.begin(), proved_.source.end(), same);
   check(rule_.kind == Rule::Kind::axiom, "a property is an axiom");
   const std::function<void(std::size_t, const std::string&, const Term&)> learn =
       [&](std::size_t kind, const std::string& field, const Term& term) {

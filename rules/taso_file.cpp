@@ -436,8 +436,7 @@ class Translator {
     given.cut = terms.joint(op.inputs[0], axis);
     if (!given.cut) {
       const std::string name = fmt::format("c{}", axis);
-      if (!is_source && !cuts_.contains(name))
-        throw CannotBeStated{"no concat says where the split cuts", op.offset};
+      if (!is_source && !cuts_.contains(name)) throw CannotBeStated{"no concat says where the split cuts", op.offset};
       if (is_source) cuts_.insert(name);
       given.cut = variable_term(name);
     }

@@ -108,8 +108,8 @@ class Evaluation {
       const bool is_decided = is_there || (list[i].is_static() && wanted.is_static()) ||
                               (context_.differ && context_.differ(list[i], wanted));
       if (!is_decided || (is_there && place))
-        throw Undecided{fmt::format("{} stands at more than one place of {}, or may do so", wanted.text(),
-                                    taso::text_of(list))};
+        throw Undecided{
+            fmt::format("{} stands at more than one place of {}, or may do so", wanted.text(), taso::text_of(list))};
       if (is_there) place = i;
     }
     if (!place) throw NoValue{};

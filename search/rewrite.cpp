@@ -103,8 +103,8 @@ bool is_there(const Program& program, const Match& match) {
     const std::vector<ValueId>& operands = program.store()[match.source[i]].operands;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const std::size_t operand = nodes[i].operands[match.exchanged[i] ? operands.size() - 1 - k : k];
-      const bool same = nodes[operand].input ? operands[k] == match.inputs[*nodes[operand].input]
-                                             : is_given_by(operands[k], operand);
+      const bool same =
+          nodes[operand].input ? operands[k] == match.inputs[*nodes[operand].input] : is_given_by(operands[k], operand);
       if (!same) return false;
     }
   }

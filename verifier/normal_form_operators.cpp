@@ -110,8 +110,9 @@ class Reader {
     Index input{index_[0], group * channels + channel}, weight{index_[1], channel};
     input.insert(input.end(), cells.input.begin(), cells.input.end());
     weight.insert(weight.end(), cells.kernel.begin(), cells.kernel.end());
-    Sum result = iterated(guarded(read_inside(0, input, cells.inside) * read_inside(1, weight, cells.inside), cells.inside),
-                          cells.binders.variables);
+    Sum result =
+        iterated(guarded(read_inside(0, input, cells.inside) * read_inside(1, weight, cells.inside), cells.inside),
+                 cells.binders.variables);
     if (node_.operands.size() == 3) result = result + read(2, {index_[1]});
     return result;
   }

@@ -94,7 +94,7 @@ class Workspace {
   Facts facts;
   Constraints reading;  ///< holds wherever the element that is being read counts
   std::vector<std::string> reals;
-  Constraints path;     ///< holds wherever the element that is being read is read at all
+  Constraints path;  ///< holds wherever the element that is being read is read at all
   /// If not null, applications of partial functions are noted here while `notes` is true.
   std::vector<Application>* applications = nullptr;
   bool notes = false;

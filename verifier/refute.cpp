@@ -118,13 +118,12 @@ class Refuter {
     Concretizer concretizer;
     Random random;
     bool is_partial = false;  // a side may have no value where the other has one
-    bool hopeless = false;  // no assignment could be found
+    bool hopeless = false;    // no assignment could be found
   };
 
   Subject& subject(std::size_t instance) {
     auto& slot = subjects_[instance];
-    if (!slot)
-      slot.emplace(instances_[instance], options_.seed * 0x9e3779b97f4a7c15u + instance, options_.both_ways);
+    if (!slot) slot.emplace(instances_[instance], options_.seed * 0x9e3779b97f4a7c15u + instance, options_.both_ways);
     return *slot;
   }
 
@@ -198,8 +197,7 @@ class Refuter {
       return std::nullopt;
     }
     if (!differ_in_field(concrete, contents)) return std::nullopt;
-    if (auto confirmed = confirm(concrete, s, 8))
-      return Finding{instance, *assignment, {}, std::move(*confirmed)};
+    if (auto confirmed = confirm(concrete, s, 8)) return Finding{instance, *assignment, {}, std::move(*confirmed)};
     ++result_.only_in_field;
     return std::nullopt;
   }
@@ -321,8 +319,7 @@ class Refuter {
     const auto& concrete = std::get<ConcreteInstance>(built);
     int evaluations = 0;
     const auto accept = [&](Contents contents) {
-      if (++evaluations > 1000 || options_.stop.stop_requested() || !fails(concrete, contents))
-        return false;
+      if (++evaluations > 1000 || options_.stop.stop_requested() || !fails(concrete, contents)) return false;
       finding.contents = std::move(contents);
       return true;
     };

@@ -19,8 +19,8 @@ struct Counterexample {
   std::string misfit;
   // The rest only if the results differ:
   std::vector<Tensor<double>> inputs, source, target;
-  std::size_t result = 0;  ///< the first result that differs
-  std::size_t place = 0;   ///< and where, in row-major order
+  std::size_t result = 0;     ///< the first result that differs
+  std::size_t place = 0;      ///< and where, in row-major order
   bool is_undefined = false;  ///< one side has no value there: the target, or either of an axiom
 };
 

@@ -190,8 +190,8 @@ class Verification {
       return is_too_large_to_try(one, refute_options.most_work);
     });
     if (found != more.end())
-      open_ = fmt::format("it grows too large to be tried beyond the ranks and lengths that are proved: {}",
-                          found->choice);
+      open_ =
+          fmt::format("it grows too large to be tried beyond the ranks and lengths that are proved: {}", found->choice);
   }
 
   /// Even at the smallest sizes, so that looking for a counterexample said nothing.
@@ -218,9 +218,9 @@ class Verification {
     const Instance& instance = instances_[found.instance];
     verdict_.kind = RuleVerdict::Kind::refuted;
     verdict_.counterexample = text_of(found, instance);
-    verdict_.reason = !found.misfit.empty()   ? found.misfit
-                      : found.is_undefined ? "the target is undefined where the source has a value"
-                                           : "the two sides compute different values";
+    verdict_.reason = !found.misfit.empty() ? found.misfit
+                      : found.is_undefined  ? "the target is undefined where the source has a value"
+                                            : "the two sides compute different values";
     if (found.is_undefined)
       contradict_definedness(instance);
     else

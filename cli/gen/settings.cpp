@@ -117,9 +117,8 @@ GenCommand parse_gen_command(int argc, const char* const* argv) {
   command.settings.proving.conditions = 4;
   command.settings.proving.effort = 1'000'000;
   Raw raw;
-  CLI::App app(
-      "Finds rewrite rules: enumerates small tensor programs, pairs equal ones, and proves them equal.",
-      "taso-gen");
+  CLI::App app("Finds rewrite rules: enumerates small tensor programs, pairs equal ones, and proves them equal.",
+               "taso-gen");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.footer(
       "Examples:\n"

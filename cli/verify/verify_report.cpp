@@ -12,8 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Outcome = RuleResult::Outcome;
 
-constexpr Outcome all_outcomes[] = {Outcome::proved,  Outcome::valid,   Outcome::conditional,
-                                    Outcome::refuted, Outcome::unknown, Outcome::unstated, Outcome::undecided};
+constexpr Outcome all_outcomes[] = {Outcome::proved,  Outcome::valid,    Outcome::conditional, Outcome::refuted,
+                                    Outcome::unknown, Outcome::unstated, Outcome::undecided};
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 

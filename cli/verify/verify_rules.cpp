@@ -86,8 +86,7 @@ class Progress {
 
   ProgressLine shown_;
   const VerifyResults& results_;
-  std::atomic<std::size_t> current_{0}, proved_{0}, conditional_{0}, refuted_{0}, unknown_{0},
-      unstated_{0};
+  std::atomic<std::size_t> current_{0}, proved_{0}, conditional_{0}, refuted_{0}, unknown_{0}, unstated_{0};
 };
 
 /// Decides the rules of a run one by one; safe for several threads on different rules.

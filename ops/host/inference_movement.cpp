@@ -38,7 +38,8 @@ void shape_of_operand(Inference& node) {
 void size_of_operand(Inference& node) {
   node.set(0, ElementType::int64, Shape{});
   const Shape* const shape = node.shape(0);
-  if (shape != nullptr && std::none_of(shape->begin(), shape->end(), may_be_empty)) node.set_content(0, {count(*shape)});
+  if (shape != nullptr && std::none_of(shape->begin(), shape->end(), may_be_empty))
+    node.set_content(0, {count(*shape)});
 }
 
 std::optional<PartialShape> reshaped(const Inference& node) {

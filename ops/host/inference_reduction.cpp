@@ -68,7 +68,8 @@ std::optional<PartialShape> product(const Shape* a, const Shape* b) {
   Shape left = *a, right = *b;
   if (a->size() == 1) left.insert(left.begin(), Dim(1));
   if (b->size() == 1) right.emplace_back(1);
-  auto result = broadcast_shapes(PartialShape(left.begin(), left.end() - 2), PartialShape(right.begin(), right.end() - 2));
+  auto result =
+      broadcast_shapes(PartialShape(left.begin(), left.end() - 2), PartialShape(right.begin(), right.end() - 2));
   if (!result) return std::nullopt;
   if (a->size() > 1) result->emplace_back(left[left.size() - 2]);
   if (b->size() > 1) result->emplace_back(right.back());

@@ -190,8 +190,7 @@ class Emission {
       }
     }
     // A 0 is either an empty dimension or one that is copied, for the whole node.
-    if (zero && (open || copies || opset() < 14))
-      throw InputError("Reshape to an empty tensor");
+    if (zero && (open || copies || opset() < 14)) throw InputError("Reshape to an empty tensor");
     auto& reshape = *node("Reshape", {inputs_[0], list(target)}, {outputs_[0]});
     if (zero) add_integer(reshape, "allowzero", 1);
   }

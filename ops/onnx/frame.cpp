@@ -86,9 +86,9 @@ std::string frame_difference(const Model& before, const Model& after) {
                                  InModel::kTrainingInfoFieldNumber, InModel::kMetadataPropsFieldNumber});
   };
   const auto rest_of_graph = [](const onnx::GraphProto& graph) {
-    return bytes_without(graph, {InGraph::kNodeFieldNumber, InGraph::kInitializerFieldNumber,
-                                 InGraph::kSparseInitializerFieldNumber, InGraph::kInputFieldNumber,
-                                 InGraph::kOutputFieldNumber, InGraph::kValueInfoFieldNumber});
+    return bytes_without(
+        graph, {InGraph::kNodeFieldNumber, InGraph::kInitializerFieldNumber, InGraph::kSparseInitializerFieldNumber,
+                InGraph::kInputFieldNumber, InGraph::kOutputFieldNumber, InGraph::kValueInfoFieldNumber});
   };
   if (rest_of(a) != rest_of(b) || rest_of_graph(from) != rest_of_graph(to))
     return "something that the model says beside its nodes";

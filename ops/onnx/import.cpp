@@ -80,7 +80,8 @@ Dim computed(const std::string& value, std::size_t axis) {
 /// The unknown that a model's name for a dimension stands for.
 Dim named(const std::string& name) {
   const std::size_t digits = name.find_last_not_of("0123456789");
-  const bool looks_unnamed = name.ends_with(inference::computed_mark) || (digits != std::string::npos && name[digits] == '#');
+  const bool looks_unnamed =
+      name.ends_with(inference::computed_mark) || (digits != std::string::npos && name[digits] == '#');
   return Dim::symbol(looks_unnamed ? name + "#" : name);
 }
 
@@ -196,8 +197,8 @@ class Importer {
     if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
     Fact fact = fact_of(tensor, view_.folder);
     // Constants are told apart by name; in a pool with two models, also by where their data is.
-    const std::string key = shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor))
-                                    : constant_name(name, fact.type);
+    const std::string key =
+        shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : constant_name(name, fact.type);
     const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
     set(name, value, std::move(fact));
   }

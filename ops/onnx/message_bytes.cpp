@@ -27,8 +27,8 @@ std::string with_length(const std::string& bytes) { return fmt::format("{}:{}", 
 std::string value_of(const Message& message, const FieldDescriptor& field, int index) {
   const Reflection& reflection = *message.GetReflection();
   const auto number = [&](auto single, auto repeated) {
-    const auto value = field.is_repeated() ? (reflection.*repeated)(message, &field, index)
-                                           : (reflection.*single)(message, &field);
+    const auto value =
+        field.is_repeated() ? (reflection.*repeated)(message, &field, index) : (reflection.*single)(message, &field);
     return std::string(reinterpret_cast<const char*>(&value), sizeof value);
   };
   switch (field.cpp_type()) {

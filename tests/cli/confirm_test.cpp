@@ -103,7 +103,8 @@ TEST_CASE("a model that cannot be run is not confirmed: it is written without wh
   test::declare(*model.mutable_graph()->add_output(), "z", {1, 64});
   const Json report = confirmed(confirming(folder, model));
   CHECK(report["search"]["applied"].empty());
-  CHECK_THAT(report["search"]["note"].get<std::string>(), Catch::Contains("cannot be confirmed: cannot run test.custom.Custom"));
+  CHECK_THAT(report["search"]["note"].get<std::string>(),
+             Catch::Contains("cannot be confirmed: cannot run test.custom.Custom"));
   CHECK(report["output"].is_string());
 }
 

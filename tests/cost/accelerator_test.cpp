@@ -457,7 +457,9 @@ TEST_CASE("a module that is missing is no accelerator") {
 TEST_CASE("convolutions on the GPU compute what they mean", "[gpu]") {
   check_calls("convolutions", random_convolution, 2, false, {200, 22});
 }
-TEST_CASE("products on the GPU compute what they mean", "[gpu]") { check_calls("products", random_matmul, 3, false, {200, 22}); }
+TEST_CASE("products on the GPU compute what they mean", "[gpu]") {
+  check_calls("products", random_matmul, 3, false, {200, 22});
+}
 TEST_CASE("convolutions on the GPU compute the same in all ways", "[gpu]") {
   check_calls("convolutions in all ways", random_convolution, all_ways, false, {30, 15, 5});
 }

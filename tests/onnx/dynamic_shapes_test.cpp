@@ -21,7 +21,8 @@ void declare_named(onnx::ValueInfoProto& value, std::string_view name, const std
   }
 }
 
-void add_numbers(onnx::GraphProto& graph, std::string_view name, const std::vector<std::int64_t>& values, bool scalar = false) {
+void add_numbers(onnx::GraphProto& graph, std::string_view name, const std::vector<std::int64_t>& values,
+                 bool scalar = false) {
   onnx::TensorProto& tensor = *graph.add_initializer();
   tensor.set_name(std::string(name));
   tensor.set_data_type(onnx::TensorProto::INT64);

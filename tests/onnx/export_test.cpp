@@ -149,8 +149,7 @@ TEST_CASE("equal parts are cut without saying how long they are, where nobody kn
 }
 
 TEST_CASE("an empty dimension is not written beside one that is copied") {
-  const Graph graph = parse_graph(
-      "graph\n  input x: float32[N, 0, 3]\n  y = reshape[shape=[N, 0]](x)\n  output y\n");
+  const Graph graph = parse_graph("graph\n  input x: float32[N, 0, 3]\n  y = reshape[shape=[N, 0]](x)\n  output y\n");
   CHECK_THROWS_AS(write_model(graph, {.opset = 17}), InputError);
   const Graph known = parse_graph("graph\n  input x: float32[2, 0, 3]\n  y = reshape[shape=[2, 0]](x)\n  output y\n");
   CHECK(equal(import_model(view_of(write_model(known, {.opset = 17}))).graph, known));

@@ -227,7 +227,8 @@ TEST_CASE("lists are used as long as they were proved at most") {
 TEST_CASE("what overflows is undecided, and is not used") {
   Rule rule = parse_rule(
       "candidate a\n  reshape[shape=[n]](slice[axis=0, begin=b, end=e](relu(relu(x)))) => "
-      "reshape[shape=[n]](slice[axis=0, begin=b, end=e](relu(x)))\n  where shape(x) = repeat(4 + 3000000 * b, rank(x))\n");
+      "reshape[shape=[n]](slice[axis=0, begin=b, end=e](relu(x)))\n  where shape(x) = repeat(4 + 3000000 * b, "
+      "rank(x))\n");
   const InstanceList all = all_instances(rule);
   CHECK(all.made.size() == 3);
   REQUIRE(all.undecided.size() == 1);
@@ -255,9 +256,10 @@ TEST_CASE("a name of a rule is never one that solving makes up") {
 
 TEST_CASE("where something stands in a list is decided or unknown, never guessed by its form") {
   const auto list = [](const std::string& condition) {
-    return all_instances(parse_rule("candidate a\n  softmax[axis=0](relu(x)) => "
-                                    "softmax[axis=position(shape(x), dim(x, 1))](relu(x))\n  where rank(x) = 2, " +
-                                    condition + "\n"));
+    return all_instances(
+        parse_rule("candidate a\n  softmax[axis=0](relu(x)) => "
+                   "softmax[axis=position(shape(x), dim(x, 1))](relu(x))\n  where rank(x) = 2, " +
+                   condition + "\n"));
   };
   CHECK(list("dim(x, 0) = dim(x, 1)").undecided.size() == 1);      // at both places
   CHECK(list("dim(x, 0) >= 2").undecided.size() == 1);             // it may be

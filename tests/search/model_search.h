@@ -67,5 +67,4 @@ inline std::string difference(const Model& before, const Model& after, std::uint
   return {};
 }
 
-
 }  // namespace taso

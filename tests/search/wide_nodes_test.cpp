@@ -117,8 +117,8 @@ Model random_model(std::uint64_t seed) {
         ends.push_back(random.between(starts.back() + 1, from.extents[i]));
         part.extents[i] = ends.back() - starts.back();
       }
-      builder.node("Slice",
-                   {from.name, builder.numbers(starts), builder.numbers(ends), builder.numbers({0, 1})}, {part.name});
+      builder.node("Slice", {from.name, builder.numbers(starts), builder.numbers(ends), builder.numbers({0, 1})},
+                   {part.name});
       values.push_back(std::move(part));
     } else {
       Matrix result{fresh(), {from.extents[0], from.extents[1]}};
@@ -178,8 +178,9 @@ TEST_CASE("what was found is written, also inside of nodes that are several oper
     for (const RewriteStep& step : optimised->result.steps) UNSCOPED_INFO("by " << step.rule);
     optimised->model.validate();
     REQUIRE(difference(*model, optimised->model, seed) == "");
-    INFO("found\n" << text_of(optimised->result.graph) << "written\n"
-                   << text_of(import_model(view_of(optimised->model)).graph));
+    INFO("found\n"
+         << text_of(optimised->result.graph) << "written\n"
+         << text_of(import_model(view_of(optimised->model)).graph));
     changed += !optimised->result.steps.empty();
     // A Concat of many does not say in which order its operands are joined: such steps cannot be written.
     const auto& steps = optimised->result.steps;

@@ -73,10 +73,12 @@ TEST_CASE("a demand is met only where it is made") {
   CHECK(is_defined("reduce_sum[axes=[0]](div(x, y)) => slice[axis=0, begin=0, end=1](div(x, y))"));
   CHECK_FALSE(is_defined("slice[axis=0, begin=0, end=1](div(x, y)) => reduce_sum[axes=[0]](div(x, y))"));
   // Half of it here, the other half there.
-  CHECK(is_defined("reduce_sum[axes=[0]](concat[axis=0](div(x, z), div(y, w))) "
-                   "=> reduce_sum[axes=[0]](div(concat[axis=0](x, y), concat[axis=0](z, w)))"));
-  CHECK_FALSE(is_defined("reduce_sum[axes=[0]](concat[axis=0](div(x, z), mul(y, w))) "
-                         "=> reduce_sum[axes=[0]](div(concat[axis=0](x, y), concat[axis=0](z, w)))"));
+  CHECK(
+      is_defined("reduce_sum[axes=[0]](concat[axis=0](div(x, z), div(y, w))) "
+                 "=> reduce_sum[axes=[0]](div(concat[axis=0](x, y), concat[axis=0](z, w)))"));
+  CHECK_FALSE(
+      is_defined("reduce_sum[axes=[0]](concat[axis=0](div(x, z), mul(y, w))) "
+                 "=> reduce_sum[axes=[0]](div(concat[axis=0](x, y), concat[axis=0](z, w)))"));
   // In the window, and in one that is larger.
   CHECK(is_defined("max_pool[kernel=[3, 3], pads=[1, 1, 1, 1]](sqrt(x)) => sqrt(x)"));
   CHECK_FALSE(is_defined("max_pool[kernel=[1, 1]](sqrt(x)) => max_pool[kernel=[3, 3], pads=[1, 1, 1, 1]](sqrt(x))"));
@@ -87,7 +89,8 @@ TEST_CASE("a demand is met only where it is made") {
 TEST_CASE("a mean of nothing is undefined") {
   CHECK(is_defined("x => average_pool[kernel=[3, 3], pads=[1, 1, 1, 1], count_padding=true](x)"));
   CHECK(is_defined("average_pool[kernel=[3, 3], count_padding=true](x) => average_pool[kernel=[3, 3]](x)"));
-  CHECK(is_defined("average_pool[kernel=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]](relu(x)) "
-                   "=> relu(average_pool[kernel=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]](x))"));
+  CHECK(
+      is_defined("average_pool[kernel=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]](relu(x)) "
+                 "=> relu(average_pool[kernel=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]](x))"));
   CHECK_FALSE(is_defined("relu(x) => average_pool[kernel=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]](x)"));
 }

@@ -125,7 +125,8 @@ std::string proof_all_the_same(const Rule& rule, const Properties& properties) {
   if (!instance.target_fits) return {};
   const std::string counterexample = text_of(*refutation.counterexample, instance);
   if (refutation.counterexample->is_undefined)
-    return prove_definedness(instance).kind == NormalFormResult::proved ? "proved to be defined:\n" + counterexample : "";
+    return prove_definedness(instance).kind == NormalFormResult::proved ? "proved to be defined:\n" + counterexample
+                                                                        : "";
   if (prove(instance, properties).kind == ProofResult::Kind::proved)
     return "proved from properties:\n" + counterexample;
   if (prove_by_normal_form(instance).kind == NormalFormResult::proved)

@@ -17,7 +17,8 @@ std::string with(const std::string& pattern, const std::string& u, const std::st
   std::string text;
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const bool alone = (i == 0 || !is_letter(pattern[i - 1])) && (i + 1 == pattern.size() || !is_letter(pattern[i + 1]));
+    const bool alone =
+        (i == 0 || !is_letter(pattern[i - 1])) && (i + 1 == pattern.size() || !is_letter(pattern[i + 1]));
     if (alone && pattern[i] == 'u')
       text += u;
     else if (alone && pattern[i] == 'v')
@@ -86,9 +87,21 @@ constexpr std::size_t nothings = 9;
 
 // Sources of the shape of x, with values everywhere, that bind x and y.
 const std::vector<std::string> sources{
-    "add(x, y)",       "mul(x, y)",        "sub(x, y)",         "max(x, y)",           "min(y, x)",
-    "add(relu(x), y)", "mul(tanh(x), y)",  "add(exp(x), y)",    "sigmoid(add(x, y))",  "sub(gelu(x), y)",
-    "relu(mul(x, y))", "mul(x, mul(y, x))", "add(x, add(y, x))", "erf(sub(x, tanh(y)))", "max(relu(x), exp(y))",
+    "add(x, y)",
+    "mul(x, y)",
+    "sub(x, y)",
+    "max(x, y)",
+    "min(y, x)",
+    "add(relu(x), y)",
+    "mul(tanh(x), y)",
+    "add(exp(x), y)",
+    "sigmoid(add(x, y))",
+    "sub(gelu(x), y)",
+    "relu(mul(x, y))",
+    "mul(x, mul(y, x))",
+    "add(x, add(y, x))",
+    "erf(sub(x, tanh(y)))",
+    "max(relu(x), exp(y))",
 };
 
 struct Sides {
@@ -181,8 +194,7 @@ TemptingRule moved_rule(Random& random) {
       return {"moved", fmt::format("reshape[shape=t]({0}) => add(reshape[shape=t]({0}), reshape[shape=t]({1}))", source,
                                    nothing)};
     case 2:
-      return {"moved",
-              fmt::format("concat[axis=a]({0}, z) => concat[axis=a](add({0}, {1}), z)", source, nothing)};
+      return {"moved", fmt::format("concat[axis=a]({0}, z) => concat[axis=a](add({0}, {1}), z)", source, nothing)};
     default:
       return {"moved", fmt::format("split[axis=a, at=n]({0}) => split[axis=a, at=n](add({0}, {1}))", source, nothing)};
   }

@@ -19,8 +19,7 @@ namespace {
 
 /// Counts verdicts by family, and complains of every rule that is proved, under a condition or without one.
 void tempt(std::size_t count, std::uint64_t seed) {
-  const Properties properties(
-      parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
+  const Properties properties(parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
   const auto rules = test::partial_function_rules(count, seed);
   REQUIRE(rules.size() == count);
   std::atomic<std::size_t> next = 0;
@@ -37,8 +36,8 @@ void tempt(std::size_t count, std::uint64_t seed) {
       const bool is_taken_in = verdict.kind == RuleVerdict::Kind::proved ||
                                verdict.kind == RuleVerdict::Kind::conditional || !verdict.disagreement.empty();
       const std::lock_guard lock(mutex);
-      ++table[rules[i].family][verdict.kind == RuleVerdict::Kind::refuted ? verdict.reason
-                                                                          : std::string(text_of(verdict.kind))];
+      ++table[rules[i].family]
+             [verdict.kind == RuleVerdict::Kind::refuted ? verdict.reason : std::string(text_of(verdict.kind))];
       if (is_taken_in) complaints.push_back(rules[i].text + verdict.disagreement);
     }
   };
