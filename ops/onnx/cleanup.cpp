@@ -61,6 +61,7 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
       quiet = 0;
       imported = import_model(edit.view());
     }
+  edit.remove_unused_additions();  // the pass that would do it may be disabled
   return counts;
 }
 

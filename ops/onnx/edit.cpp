@@ -248,6 +248,7 @@ const onnx::NodeProto& GraphEdit::add(std::unique_ptr<onnx::NodeProto> node) {
 
 void GraphEdit::add_constant(const std::string& name, const Array& data) {
   names_.insert(name);
+  added_.push_back(name);
   changed_ = true;
   // Below IR 4 an initializer must also be an input, and a graph output wants a node that computes it.
   if (model().ir_version() < 4 || is_graph_output(name)) {
@@ -265,6 +266,18 @@ void GraphEdit::add_constant(const std::string& name, const Array& data) {
   auto tensor = std::make_unique<onnx::TensorProto>(write_tensor(data, name));
   weight_by_name_.emplace(name, weights_.size());
   weights_.push_back({tensor.get(), std::move(tensor)});
+}
+
+void GraphEdit::remove_unused_additions() {
+  for (const std::string& name : added_) {
+    if (uses(name) > 0) continue;
+    if (initializer(name) != nullptr) {
+      remove_initializer(name);
+    } else if (const onnx::NodeProto* node = producer(name); node != nullptr && node->op_type() == "Constant") {
+      remove(*node);
+    }
+  }
+  added_.clear();
 }
 
 bool GraphEdit::can_replace_uses(const std::string& from, const std::string& to) const {

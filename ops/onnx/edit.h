@@ -63,6 +63,8 @@ class GraphEdit {
   const onnx::NodeProto& add(std::unique_ptr<onnx::NodeProto> node);
   /// A new constant under that name, in the form that the model's version allows there.
   void add_constant(const std::string& name, const Array& data);
+  /// Takes back the constants that were added and that nothing uses by now.
+  void remove_unused_additions();
   /// Whether replace_uses would keep its meaning: no subgraph that uses `from` has a value `to` of its own.
   bool can_replace_uses(const std::string& from, const std::string& to) const;
   /// Whoever used `from` uses `to`, subgraphs included; graph outputs keep their names.
@@ -100,6 +102,7 @@ class GraphEdit {
   std::unordered_map<std::string, std::size_t> weight_by_name_;
   std::unordered_map<std::string, std::vector<std::size_t>> uses_;  // name → slots, once per use
   std::unordered_set<std::string> graph_inputs_, graph_outputs_;
+  std::vector<std::string> added_;          // constants
   std::unordered_set<std::string> pinned_;  // names that the model uses outside of nodes
   std::unordered_set<std::string> names_;   // every name there is or was, also in subgraphs
   bool changed_ = false;
