@@ -66,7 +66,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
   for (const char* flag : {"--rules", "--extra-rules", "--disable-rule"}) app.get_option(flag)->group(searching);
   one("--float", raw.float_mode,
-      "Which rules to use, by their class in --list-rules: strict (results stay the same to the bit), usual (ordinary "
+      "Which rules to use, by their class in --list-rules, and what the check demands: strict (results stay the same "
+      "to the bit), usual (ordinary "
       "finite results stay finite) or fast (all) (default usual)",
       "NAME", searching);
   one("--objective", raw.objective,

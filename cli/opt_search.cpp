@@ -100,11 +100,15 @@ struct AdmittedRules {
 AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const OptOptions& options) {
   const std::vector<Rule>& rules = given.rules;
   const bool in_float16 = has_float16(graph);
+  const auto is_admitted_here = [&](const Rule& rule) {
+    const auto known = given.float_classes.find(rule.name);
+    return known == given.float_classes.end() ? is_admitted(rule, options.float_mode, in_float16)
+                                              : is_admitted(known->second, options.float_mode, in_float16);
+  };
   std::vector<char> is_in(rules.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < rules.size(); i = next++)
-      is_in[i] = is_admitted(rules[i], options.float_mode, in_float16) ? 1 : 0;
+    for (std::size_t i = next++; i < rules.size(); i = next++) is_in[i] = is_admitted_here(rules[i]) ? 1 : 0;
   };
   {
     std::vector<std::jthread> threads;

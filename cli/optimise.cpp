@@ -76,6 +76,16 @@ class Phases {
   std::chrono::steady_clock::time_point start_;
 };
 
+/// What was chosen for the rules holds for the check as well.
+SpecialValues demanded_of_special_values(FloatMode mode) {
+  switch (mode) {
+    case FloatMode::strict: return SpecialValues::strict;
+    case FloatMode::usual: return SpecialValues::usual;
+    case FloatMode::fast: break;
+  }
+  return SpecialValues::reported;
+}
+
 CheckOptions check_options(const OptOptions& options, const onnx::ModelProto& model) {
   CheckOptions check;
   check.samples = options.samples;
@@ -85,6 +95,7 @@ CheckOptions check_options(const OptOptions& options, const onnx::ModelProto& mo
   check.rtol = options.rtol;
   check.atol = options.atol;
   check.threads = options.jobs;
+  check.special = demanded_of_special_values(options.float_mode);
   return check;
 }
 

@@ -31,8 +31,11 @@ const ProvedFile* ProvedRecord::find(std::string_view bytes) const {
 std::string text_of(const ProvedRecord& record) {
   Json files = Json::array();
   for (const ProvedFile& file : record.files)
-    files.push_back(
-        {{"name", file.name}, {"rules", file.rules}, {"file_hash", file.file_hash}, {"rules_hash", file.rules_hash}});
+    files.push_back({{"name", file.name},
+                     {"rules", file.rules},
+                     {"file_hash", file.file_hash},
+                     {"rules_hash", file.rules_hash},
+                     {"float_classes", file.float_classes}});
   const Json json = {{"schema_version", schema_version},
                      {"verifier", record.verifier},
                      {"properties", record.properties},
@@ -50,7 +53,8 @@ ProvedRecord parse_record(std::string_view text) {
     record.properties = json.at("properties").get<std::string>();
     for (const Json& file : json.at("files"))
       record.files.push_back({file.at("name").get<std::string>(), file.at("rules").get<std::size_t>(),
-                              file.at("file_hash").get<std::string>(), file.at("rules_hash").get<std::string>()});
+                              file.at("file_hash").get<std::string>(), file.at("rules_hash").get<std::string>(),
+                              file.value("float_classes", "")});
     return record;
   } catch (const Json::exception& error) {
     throw InputError(std::string("the record of proved rules cannot be read: ") + error.what());

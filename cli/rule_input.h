@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ops/source.h"
+#include "rules/float_class.h"
 #include "rules/rule_text.h"
 #include "rules/taso_file.h"
 
@@ -23,6 +25,7 @@ struct GivenRule {
   std::size_t file = 0;       ///< which of the files
   std::size_t line = 0;       ///< 0 in a binary file
   std::string unstated = {};  ///< why it cannot be stated, a clause: there is a name only. Empty for all others
+  std::optional<FloatClass> float_class = {};  ///< if it is recorded
 };
 
 /// "-" is the standard input. Throws InputError that says why it cannot be read.

@@ -59,6 +59,15 @@ void check_names(const RuleSet& set, std::size_t usual) {
   }
 }
 
+/// Those of the rules of one file, as the record has them; of no use if they are not one for each.
+void note_float_classes(const std::string& digits, std::size_t file, std::vector<GivenRule>& rules) {
+  std::vector<GivenRule*> of_file;
+  for (GivenRule& one : rules)
+    if (one.file == file) of_file.push_back(&one);
+  if (digits.size() != of_file.size()) return;
+  for (std::size_t i = 0; i < digits.size(); ++i) of_file[i]->float_class = float_class_of(digits[i]);
+}
+
 }  // namespace
 
 bool RuleSet::is_proved() const { return std::find(proved.begin(), proved.end(), false) == proved.end(); }
@@ -85,10 +94,12 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
   if (!extra.empty()) check_names(set, usual);
   const auto record = shipped_record();
   std::vector<std::string> hashes;
-  for (const GivenFile& file : set.files) {
+  for (std::size_t i = 0; i < set.files.size(); ++i) {
+    const GivenFile& file = set.files[i];
     const ProvedFile* known = record ? record->find(file.source.text()) : nullptr;
     set.proved.push_back(known != nullptr);
     hashes.push_back(known != nullptr ? known->rules_hash : hash_of_rules(file.rules.rules()));
+    if (known != nullptr) note_float_classes(known->float_classes, i, set.rules);
   }
   set.hash = hashes.size() == 1 ? hashes[0] : hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
   leave_out(set.rules, disabled);
@@ -113,7 +124,7 @@ std::string print(const RuleSet& set) {
   RuleFile file;
   for (const GivenRule& one : set.rules) {
     Rule rule = one.rule;
-    rule.comments.push_back("float: " + text_of(float_class(rule)));
+    rule.comments.push_back("float: " + text_of(one.float_class ? *one.float_class : float_class(rule)));
     file.items.emplace_back(std::move(rule));
   }
   return print(file);
@@ -123,8 +134,14 @@ SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_un
   SearchRules result;
   result.hash = set.hash;
   std::vector<GivenRule> open;
+  std::unordered_set<std::string_view> names;
   for (const GivenRule& one : set.rules) {
     result.rules.push_back(one.rule);
+    if (!names.insert(one.rule.name).second) {
+      result.float_classes.erase(one.rule.name);  // which of the two it is of does not show
+    } else if (one.float_class) {
+      result.float_classes.emplace(one.rule.name, *one.float_class);
+    }
     if (one.file + set.extra >= set.files.size()) ++result.extra;
     if (anew || !set.proved[one.file]) open.push_back(one);
   }

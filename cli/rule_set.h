@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,8 +39,9 @@ struct SearchRules {
   std::vector<Rule> rules;
   std::size_t extra = 0;  ///< how many of them, the last, were added to the others
   std::string hash;
-  std::vector<std::string> failures;  ///< a line for each that is not proved
-  bool interrupted = false;           ///< before all were decided
+  std::map<std::string, FloatClass> float_classes;  ///< of those of which it is known, by name
+  std::vector<std::string> failures;                ///< a line for each that is not proved
+  bool interrupted = false;                         ///< before all were decided
 };
 
 /// Proves what is not known to be proved; with `anew` everything, whatever is known. In a build without a prover, each file

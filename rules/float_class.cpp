@@ -195,23 +195,25 @@ std::vector<bool> needed(const ConcreteInstance& instance, const std::vector<Ins
 /// Looks at one rule, at many numbers.
 class Classification {
  public:
-  explicit Classification(const Rule& rule) : rule_(rule) {}
+  enum class Asked { everything, exactness, overflow, early_overflow };
+  /// Only what is asked has to be right in the result: nothing more is looked at once that is known.
+  explicit Classification(const Rule& rule, Asked asked = Asked::everything) : rule_(rule), asked_(asked) {}
 
   FloatClass run() {
     FloatClass result{true, false, false, false};
     std::size_t looked_at = 0;
-    for (std::size_t attempt = 0; attempt < most_attempts && looked_at < enough; ++attempt) {
+    for (std::size_t attempt = 0; attempt < most_attempts && looked_at < enough && is_open(result); ++attempt) {
       try {
-        AnyChoice choice(random_);
+        AnyChoice choice(choices_);
         const auto one = instance(rule_, choice);
         if (one && look_at(*one, result)) ++looked_at;
       } catch (const Undecided&) {
         continue;  // a dimension overflows there
       }
     }
-    if (looked_at < least) {  // choices at random rarely fit together: go through those that do
+    if (looked_at < least && is_open(result)) {  // choices at random rarely fit together: go through those that do
       const std::vector<Instance> all = instances(rule_);
-      for (std::size_t i = 0; i < 4 * enough && looked_at < enough && !all.empty(); ++i)
+      for (std::size_t i = 0; i < 4 * enough && looked_at < enough && !all.empty() && is_open(result); ++i)
         if (look_at(all[i * 7 % all.size()], result)) ++looked_at;
     }
     // What is the same to the bit overflows where it did, whatever else is computed on the way.
@@ -220,12 +222,22 @@ class Classification {
   }
 
  private:
+  bool is_open(const FloatClass& result) const {
+    switch (asked_) {
+      case Asked::everything: return true;
+      case Asked::exactness: return result.is_exact;
+      case Asked::overflow: return result.is_exact || !result.may_overflow;
+      case Asked::early_overflow: return result.is_exact || !result.overflows_early;
+    }
+    return true;
+  }
+
   static constexpr std::size_t most_attempts = 60, least = 3, enough = 8, contents_each = 24;
 
   /// False if no numbers were found there, or none that are small enough.
   bool look_at(const Instance& one, FloatClass& result) {
     if (!one.target_fits) return false;
-    const auto assignment = AssignmentSampler(one).sample(random_, 3);
+    const auto assignment = AssignmentSampler(one).sample(choices_, 3);
     if (!assignment) return false;
     const auto built = Concretizer(one).at(*assignment);
     const auto* fits = std::get_if<ConcreteInstance>(&built);
@@ -240,13 +252,14 @@ class Classification {
   void look(const ConcreteInstance& one, FloatClass& result) {
     const auto of_source = needed(one, one.source), of_target = needed(one, one.target);
     if (result.is_exact) result.is_exact = is_exact(one, of_source, of_target);
-    if (!result.spreads_nan) result.spreads_nan = spreads(one, of_source, of_target);
+    if (asked_ == Asked::exactness) return;
+    if (asked_ == Asked::everything && !result.spreads_nan) result.spreads_nan = spreads(one, of_source, of_target);
     for (std::size_t i = 0; i < contents_each; ++i) {
       if (!result.may_overflow) {
         const auto [source, target] = largest(one, of_source, of_target, i % 2 == 0 ? 30 : 4);
         result.may_overflow = std::isfinite(source) && target > source * (1 + 1e-9);
       }
-      if (result.may_overflow && !result.overflows_early) {
+      if (asked_ != Asked::overflow && result.may_overflow && !result.overflows_early) {
         const auto [source, target] = largest(one, of_source, of_target, 10);
         result.overflows_early = source < 0x1p127 && !(target < 0x1p127);
       }
@@ -315,16 +328,16 @@ class Classification {
     double given = 0;
     std::vector<double> sizes;  // one for each input, or as another has it: sums that cancel are where sizes shrink
     for (const Extents& extents : one.inputs) {
-      const bool as_another = !sizes.empty() && random_.chance(0.4);
-      sizes.push_back(as_another ? random_.pick(sizes)
-                                 : std::ldexp(1.0, static_cast<int>(random_.between(-exponent, exponent))));
-      const bool varied = random_.chance(0.3);
-      const double sign = random_.chance(0.5) ? 1 : -1;
-      const bool one_sign = random_.chance(0.6);
+      const bool as_another = !sizes.empty() && contents_.chance(0.4);
+      sizes.push_back(as_another ? contents_.pick(sizes)
+                                 : std::ldexp(1.0, static_cast<int>(contents_.between(-exponent, exponent))));
+      const bool varied = contents_.chance(0.3);
+      const double sign = contents_.chance(0.5) ? 1 : -1;
+      const bool one_sign = contents_.chance(0.6);
       std::vector<Watched> data;
       for (std::int64_t i = count(extents); i > 0; --i) {
-        double value = sizes.back() * (one_sign ? sign : random_.chance(0.5) ? 1 : -1);
-        if (varied) value = std::ldexp(value, static_cast<int>(random_.between(-8, 0)));
+        double value = sizes.back() * (one_sign ? sign : contents_.chance(0.5) ? 1 : -1);
+        if (varied) value = std::ldexp(value, static_cast<int>(contents_.between(-8, 0)));
         given = std::max(given, std::abs(value));
         data.push_back({value});
       }
@@ -340,7 +353,8 @@ class Classification {
   }
 
   const Rule& rule_;
-  Random random_{1};
+  Asked asked_;
+  Random choices_{1}, contents_{2};  // apart, so that every question is asked of the same instances
 };
 
 /// Whether the pattern has nothing but sums, products, maxima and movement: with operands of ordinary size it stays far
@@ -385,21 +399,35 @@ bool is_tame(const Pattern& pattern) {
                                                   [](const PatternPtr& operand) { return is_tame(*operand); });
 }
 
-}  // namespace
-
-FloatClass float_class(const Rule& rule) {
+FloatClass classified(const Rule& rule, Classification::Asked asked) {
   try {
-    return Classification(rule).run();
+    return Classification(rule, asked).run();
   } catch (const InputError&) {
     return {};
   }
 }
+
+}  // namespace
+
+FloatClass float_class(const Rule& rule) { return classified(rule, Classification::Asked::everything); }
 
 std::string text_of(const FloatClass& float_class) {
   std::string text = float_class.is_exact ? "exact" : "reassociates";
   if (float_class.may_overflow) text += ", may overflow";
   if (float_class.spreads_nan) text += ", spreads NaN";
   return text;
+}
+
+char digit_of(const FloatClass& float_class) {
+  const int bits = (float_class.is_exact ? 1 : 0) | (float_class.may_overflow ? 2 : 0) |
+                   (float_class.overflows_early ? 4 : 0) | (float_class.spreads_nan ? 8 : 0);
+  return "0123456789abcdef"[bits];
+}
+
+std::optional<FloatClass> float_class_of(char digit) {
+  const auto bits = std::string_view("0123456789abcdef").find(digit);
+  if (bits == std::string_view::npos) return std::nullopt;
+  return FloatClass{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
 }
 
 std::string_view name_of(FloatMode mode) {
@@ -423,9 +451,16 @@ bool is_admitted(const Rule& rule, FloatMode mode, bool in_float16) {
       std::all_of(rule.target.begin(), rule.target.end(), [](const PatternPtr& pattern) { return is_tame(*pattern); });
   // Most need no look.
   if (mode == FloatMode::usual && !in_float16 && all_tame) return true;
-  const FloatClass found = float_class(rule);
-  if (mode == FloatMode::strict) return found.is_exact && !found.may_overflow && !found.spreads_nan;
-  return !(in_float16 ? found.may_overflow : found.overflows_early);
+  using Asked = Classification::Asked;
+  if (mode == FloatMode::strict) return is_admitted(classified(rule, Asked::exactness), mode, in_float16);
+  return is_admitted(classified(rule, in_float16 ? Asked::overflow : Asked::early_overflow), mode, in_float16);
+}
+
+bool is_admitted(const FloatClass& float_class, FloatMode mode, bool in_float16) {
+  if (mode == FloatMode::fast) return true;
+  // The same computations of the same elements reach no others.
+  if (mode == FloatMode::strict) return float_class.is_exact;
+  return !(in_float16 ? float_class.may_overflow : float_class.overflows_early);
 }
 
 }  // namespace taso

@@ -28,6 +28,9 @@ struct FloatClass {
 FloatClass float_class(const Rule& rule);
 /// "exact", or "reassociates", followed by what may happen beside that: "reassociates, may overflow, spreads NaN".
 std::string text_of(const FloatClass& float_class);
+/// The same as a hexadecimal digit, for records: 1 exact, 2 may overflow, 4 early, 8 spreads NaN.
+char digit_of(const FloatClass& float_class);
+std::optional<FloatClass> float_class_of(char digit);
 
 enum class FloatMode {
   strict,  ///< exact rules only
@@ -39,5 +42,7 @@ std::optional<FloatMode> float_mode_named(std::string_view name);
 
 /// Whether a search may use the rule on values whose range is that of float16, or that of float32.
 bool is_admitted(const Rule& rule, FloatMode mode, bool in_float16);
+/// The same if the rule's class is known.
+bool is_admitted(const FloatClass& float_class, FloatMode mode, bool in_float16);
 
 }  // namespace taso

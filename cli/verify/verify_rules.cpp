@@ -21,6 +21,7 @@
 #include "ops/error.h"
 #include "ops/onnx/atomic_file.h"
 #include "rules/canonical.h"
+#include "rules/float_class.h"
 #include "verifier/version.h"
 
 namespace taso {
@@ -217,8 +218,12 @@ ProvedRecord record_of(const VerifyResults& results) {
   ProvedRecord record{verifier_revision, results.properties_hash, {}};
   for (const GivenFile& file : results.files) {
     const std::vector<Rule> rules = file.rules.rules();
-    record.files.push_back({path(file.source.name()).filename().string(), rules.size(),
-                            hash_of_text(file.source.text()), hash_of_rules(rules)});
+    record.files.push_back({path(file.source.name()).filename().string(),
+                            rules.size(),
+                            hash_of_text(file.source.text()),
+                            hash_of_rules(rules),
+                            {}});
+    for (const Rule& rule : rules) record.files.back().float_classes += digit_of(float_class(rule));
   }
   return record;
 }

@@ -6,6 +6,7 @@
 #include "ops/error.h"
 #include "ops/source.h"
 #include "rules/canonical.h"
+#include "rules/float_class.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 #include "verifier/version.h"
@@ -15,7 +16,9 @@ namespace {
 
 TEST_CASE("a record is what it says") {
   const ProvedRecord record{
-      7, "abc", {{"a \"file\".rules", 12, hash_of_text("bytes"), "def"}, {"b.rules", 0, hash_of_text(""), "ghi"}}};
+      7,
+      "abc",
+      {{"a \"file\".rules", 12, hash_of_text("bytes"), "def"}, {"b.rules", 0, hash_of_text(""), "ghi", "1e"}}};
   CHECK(parse_record(text_of(record)) == record);
   REQUIRE(record.find("bytes") != nullptr);
   CHECK(record.find("bytes")->rules_hash == "def");
@@ -50,6 +53,9 @@ TEST_CASE("the record that is shipped is of the rules that are shipped") {
     CHECK(proved->name == entry.path().filename().string());
     CHECK(proved->rules == file.rules.rules().size());
     CHECK(proved->rules_hash == hash_of_rules(file.rules.rules()));
+    std::string classes;
+    for (const Rule& rule : file.rules.rules()) classes += digit_of(float_class(rule));
+    CHECK(proved->float_classes == classes);
   }
   CHECK(files == record.files.size());
 }

@@ -159,3 +159,25 @@ def test_own_prices_count_only_where_a_gpu_is_asked_for(taso_opt, source_folder,
     assert seconds(empty, "--prices", cache / "measured.prices") > 1.15 * seconds(empty)
     if not os.path.exists("/dev/nvidiactl"):
         assert seconds(environment, "--device", "cuda") > 1.15 * seconds(empty)
+
+
+def halves(name, shape):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT16, shape)
+
+
+def test_what_float_allows_holds_for_the_check_as_well(taso_opt, tmp_path):
+    """A product of two large operands overflows float16 when it is computed first: fast only reports that."""
+    small = numpy_helper.from_array(np.full([512, 1024], 1e-4, dtype=np.float16), "small")
+    model = model_of([helper.make_node("Mul", ["x", "small"], ["a"]), helper.make_node("MatMul", ["a", "v"], ["b"]),
+                      helper.make_node("MatMul", ["b", "w"], ["y"])],
+                     [halves("x", [512, 1024]), halves("v", [1024, 1024]), halves("w", [1024, 8])],
+                     [halves("y", [512, 8])], [small])
+    before, report = tmp_path / "model.onnx", tmp_path / "report.json"
+    onnx.save(model, before)
+    lost = {}
+    for mode in ("strict", "usual", "fast"):
+        done = run(taso_opt, before, "-o", tmp_path / f"{mode}.onnx", "--float", mode, "--report", report)
+        assert done.code == 0, done.err
+        lost[mode] = json.loads(report.read_text())["check"]["with_large_inputs"]["finite_no_longer"]
+    assert lost["strict"] == lost["usual"] == 0 < lost["fast"]
+    assert "finite no longer" in done.err

@@ -93,6 +93,10 @@ TEST_CASE("the quick look at a rule agrees with the long one, and every rule tha
       const FloatClass found = float_class(one);
       INFO(one.name << ": " << text_of(found));
       CHECK(is_admitted(one, FloatMode::usual, false) == !found.overflows_early);
+      CHECK(is_admitted(one, FloatMode::usual, true) == !found.may_overflow);
+      CHECK(is_admitted(one, FloatMode::strict, false) == found.is_exact);
+      CHECK_FALSE((found.is_exact && found.spreads_nan));
+      CHECK(float_class_of(digit_of(found)) == found);
       // Nothing was found to look at if it has all faults.
       CHECK_FALSE(found == FloatClass{});
       ++all;
