@@ -22,12 +22,14 @@ std::string name_of(const Message& node) {
   return node.name();
 }
 
-/// The nodes of a model that no output needs, by name, and the values that they compute.
+/// The nodes of a model, by name; those that no output needs, and the values that they compute.
 struct Unused {
   explicit Unused(const ModelView& view) {
     std::unordered_set<std::string> needed;
     for (const auto& output : view.model->graph().output()) needed.insert(output.name());
     for (auto node = view.nodes.rbegin(); node != view.nodes.rend(); ++node) {  // consumers before producers
+      all.emplace(name_of(**node), *node);
+      for (const std::string& output : (*node)->output()) computed.insert(output);
       bool used = false;
       for (const std::string& output : (*node)->output()) used = used || needed.contains(output);
       if (used) {
@@ -39,8 +41,8 @@ struct Unused {
     }
   }
 
-  std::unordered_multimap<std::string, const Message*> nodes;
-  std::unordered_set<std::string> values;
+  std::unordered_multimap<std::string, const Message*> all, nodes;
+  std::unordered_set<std::string> computed, values;
 };
 
 }  // namespace
@@ -51,7 +53,8 @@ UnusedNodes compare_unused_nodes(const ModelView& cleaned, const ModelView& afte
   for (const auto& [name, node] : now.nodes) {
     std::optional<NamePairs> pairs;
     const Message content = content_of(*node, after.folder);
-    const auto [begin, end] = old.nodes.equal_range(name);
+    // One that was needed may be so no longer, and still be used by another that nothing needs.
+    const auto [begin, end] = old.all.equal_range(name);
     for (auto partner = begin; partner != end && !pairs; ++partner)
       pairs = rewiring_of(content_of(*partner->second, cleaned.folder), content);
     if (!pairs) {
@@ -61,7 +64,7 @@ UnusedNodes compare_unused_nodes(const ModelView& cleaned, const ModelView& afte
     }
     for (const auto& [old_name, new_name] : *pairs) {
       const bool inside = old.values.contains(old_name) || now.values.contains(new_name);
-      if (inside && (old_name != new_name || !old.values.contains(old_name) || !now.values.contains(new_name))) {
+      if (inside && (old_name != new_name || !old.computed.contains(old_name) || !now.values.contains(new_name))) {
         result.trouble = fmt::format("the node {} ({}), which nothing uses, takes another value", in_quotes(name),
                                      in_quotes(node->op_type()));
         return result;

@@ -1,6 +1,8 @@
 #include "ops/onnx/cleanup.h"
 
 #include "ops/onnx/cleanup_passes.h"
+#include "ops/onnx/needed_nodes.h"
+#include "ops/onnx/node_body.h"
 #include "ops/onnx/proto.h"
 
 namespace taso {
@@ -47,6 +49,10 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
   for (const Pass& pass : passes) counts.push_back({pass.about.name, 0});
   // The graphs of a training model refer to one another by name in ways that the main graph does not show.
   if (edit.model().training_info_size() > 0) return counts;
+  auto kept = needless_nodes(edit);
+  // What we do not know may have its reasons, used or not.
+  for (const onnx::NodeProto* node : edit.view().nodes)
+    if (!is_deterministic(*node, opset_of(edit.model(), *node))) kept.insert(node);
   Imported imported = import_model(edit.view());
   for (int round = 0, quiet = 0; round < most_rounds && quiet < static_cast<int>(counts.size()); ++round)
     for (std::size_t i = 0; i < counts.size() && quiet < static_cast<int>(counts.size()); ++i) {
@@ -61,7 +67,9 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
       quiet = 0;
       imported = import_model(edit.view());
     }
-  edit.remove_unused_additions();  // the pass that would do it may be disabled
+  // The passes that would do it may be disabled.
+  remove_needless_nodes(edit, kept);
+  edit.remove_unused_additions();
   return counts;
 }
 

@@ -7,6 +7,7 @@
 
 #include "ops/interpreter.h"
 #include "ops/onnx/emit.h"
+#include "ops/onnx/needed_nodes.h"
 #include "ops/onnx/node_body.h"
 #include "ops/onnx/proto.h"
 #include "ops/onnx/tensor_data.h"
@@ -229,35 +230,6 @@ class GraphWriter {
   bool computes_ = false;
 };
 
-/// The nodes that the graph outputs need, by following operands backwards.
-std::unordered_set<const onnx::NodeProto*> needed_nodes(const GraphEdit& edit) {
-  std::unordered_set<const onnx::NodeProto*> needed;
-  std::vector<std::string> stack;
-  for (const auto& output : edit.model().graph().output()) stack.push_back(output.name());
-  while (!stack.empty()) {
-    const onnx::NodeProto* node = edit.producer(stack.back());
-    stack.pop_back();
-    if (node == nullptr || !needed.insert(node).second) continue;
-    stack.insert(stack.end(), node->input().begin(), node->input().end());
-    for (std::string& name : captured_names(*node)) stack.push_back(std::move(name));
-  }
-  return needed;
-}
-
-/// Removes the nodes among these that nobody needs any more. What nobody needed before either is left to the clean-ups.
-void remove_what_was_needed(const std::unordered_set<const onnx::NodeProto*>& needed_before, GraphEdit& edit) {
-  std::unordered_set<const onnx::NodeProto*> was_needed;
-  for (const onnx::NodeProto* node : needed_before) was_needed.insert(edit.current(*node));
-  const auto needed = needed_nodes(edit);
-  const ModelView written = edit.view();
-  for (auto node = written.nodes.rbegin(); node != written.nodes.rend(); ++node) {
-    if (needed.contains(*node) || !was_needed.contains(*node)) continue;
-    const bool used = std::any_of((*node)->output().begin(), (*node)->output().end(),
-                                  [&](const std::string& name) { return !name.empty() && edit.uses(name) > 0; });
-    if (!used) edit.remove(**node);
-  }
-}
-
 std::unique_ptr<onnx::NodeProto> identity_node(const std::string& input, const std::string& output) {
   auto node = std::make_unique<onnx::NodeProto>();
   node->set_op_type("Identity");
@@ -277,7 +249,7 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
     if (!(graph.outputs[static_cast<std::size_t>(i)] == imported.graph.outputs[static_cast<std::size_t>(i)]))
       changed.push_back(i);
   if (changed.empty()) return;
-  const auto needed_before = needed_nodes(edit);
+  const auto needless = needless_nodes(edit);  // these are left to the clean-ups
 
   // A name that a changed output must have is taken from the old value, which may still be needed under another.
   std::unordered_map<std::string, std::string> imported_as;  // the name that the import knew a renamed value by
@@ -322,11 +294,11 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
       edit.add(identity_node(writer.name(value), outputs[i].name()));
   }
 
-  remove_what_was_needed(needed_before, edit);
+  remove_needless_nodes(edit, needless);
 }
 
 void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit) {
-  const auto needed_before = needed_nodes(edit);
+  const auto needless = needless_nodes(edit);  // these are left to the clean-ups
   GraphWriter::Names names;
   std::unordered_map<Value, std::vector<std::string>, HashValue> further;  // names of values that have several
   const ModelView view = edit.view();
@@ -391,7 +363,7 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
     if (!stays) use_instead(name_of_value(value), name);
     for (const std::string& other : further[value]) use_instead(other, name);
   }
-  remove_what_was_needed(needed_before, edit);
+  remove_needless_nodes(edit, needless);
 }
 
 Model write_model(const Graph& graph, const WriteOptions& options) {

@@ -329,3 +329,20 @@ def test_clean_ups_alone_have_a_certificate(taso_opt, taso_verify, tmp_path):
     certificate["clean_ups"].pop()
     (tmp_path / "out.onnx.cert").write_text(json.dumps(certificate))
     assert verify(taso_verify, tmp_path, rules=None).code == 5
+
+
+def test_what_a_dead_node_uses_may_be_needless_otherwise(taso_opt, taso_verify, tmp_path):
+    """Two products become one; a factor of theirs stays for a node that nothing needs."""
+    constant = helper.make_node("Constant", [], ["c"],
+                                value=numpy_helper.from_array(np.arange(16, dtype=np.float32).reshape(4, 4), "c"))
+    nodes = [constant, helper.make_node("MatMul", ["x", "c"], ["p"]), helper.make_node("MatMul", ["p", "w"], ["y"]),
+             helper.make_node("Add", ["x", "c"], ["dead"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, [4, 4])],
+                              [helper.make_tensor_value_info("y", 1, [4, 4])],
+                              initializer=[numpy_helper.from_array(np.ones((4, 4), dtype=np.float32), "w")])
+    before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), before)
+    done = run(taso_opt, before, "-o", after, "--disable-pass", "dead-code", "--objective", "launches")
+    assert done.code == 0 and "warning" not in done.err, done.err
+    assert sorted(node.op_type for node in onnx.load(after).graph.node) == ["Add", "Constant", "MatMul"]
+    assert run(taso_verify, "--certificate", f"{after}.cert", before, after).code == 0

@@ -307,6 +307,19 @@ TEST_CASE("constants that passes add do not stay unused, whatever is disabled") 
     }
 }
 
+TEST_CASE("nodes that a pass makes needless go with it, whatever is disabled; what is unknown stays") {
+  auto model = plain_model({2, 3}, {2, 3});
+  auto& graph = *model.mutable_graph();
+  add_node(graph, "Shape", {"x"}, {"s"});
+  add_node(graph, "Reshape", {"x", "s"}, {"r"});
+  add_node(graph, "Custom", {"x"}, {"c"}).set_domain("of.ours");
+  add_node(graph, "Relu", {"x"}, {"dead"});
+  add_node(graph, "Relu", {"r"}, {"y"});
+  model.add_opset_import()->set_domain("of.ours");
+  CHECK(clean_without(model, "dead-code").operators() == Operators{"Custom", "Relu", "Relu"});
+  CHECK(clean(model).operators() == Operators{"Custom", "Relu"});
+}
+
 TEST_CASE("what nobody uses goes, except for what is not ours to judge") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
