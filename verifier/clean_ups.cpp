@@ -119,6 +119,20 @@ bool is_a(const Value& value) {
   return value.node->as_operator() != nullptr && std::holds_alternative<Op>(*value.node->as_operator());
 }
 
+/// A convolution that is not modelled, of sizes that are not known, say.
+const Opaque* opaque_conv(const Value& value) {
+  const Opaque* opaque = value.node->as_opaque();
+  return opaque != nullptr && opaque->body && (opaque->kind == "Conv" || opaque->kind == "ai.onnx.Conv") ? opaque
+                                                                                                         : nullptr;
+}
+
+/// Whether these are convolutions that differ in their operands at most.
+bool convolve_alike(const Value& a, const Value& b) {
+  if (is_a<op::Conv>(a) && is_a<op::Conv>(b)) return text_of(*a.node->as_operator()) == text_of(*b.node->as_operator());
+  const Opaque *first = opaque_conv(a), *second = opaque_conv(b);
+  return first != nullptr && second != nullptr && first->body->same(*second->body);
+}
+
 /// A product with something added to it that is known.
 struct Linear {
   Value product;
@@ -220,7 +234,7 @@ class ComputedAhead {
 
   Linear linear(const Value& value) {
     const auto operands = value.node->inputs();
-    if (is_a<op::Conv>(value) && operands.size() == 3) return {value, operands[2]};
+    if ((is_a<op::Conv>(value) || opaque_conv(value) != nullptr) && operands.size() == 3) return {value, operands[2]};
     if (is_a<op::Add>(value) && first_.of(operands[1]) != nullptr) return {operands[0], operands[1]};
     return {value, {}};
   }
@@ -247,9 +261,11 @@ class ComputedAhead {
       old = {old.product.node->inputs()[0], {}};
       now = {now.product.node->inputs()[0], {}};
     }
-    const bool convolves = is_a<op::Conv>(old.product) && is_a<op::Conv>(now.product);
-    if (!convolves && !(is_a<op::MatMul>(old.product) && is_a<op::MatMul>(now.product))) return false;
-    if (text_of(*old.product.node->as_operator()) != text_of(*now.product.node->as_operator())) return false;
+    const bool convolves = convolve_alike(old.product, now.product);
+    if (!convolves) {
+      if (!is_a<op::MatMul>(old.product) || !is_a<op::MatMul>(now.product)) return false;
+      if (text_of(*old.product.node->as_operator()) != text_of(*now.product.node->as_operator())) return false;
+    }
 
     const Array* weight = first_.of(old.product.node->inputs()[1]);
     const Array* folded = first_.of(now.product.node->inputs()[1]);

@@ -89,6 +89,23 @@ TEST_CASE("batch normalisation that went into weights is computed anew") {
   }
 }
 
+TEST_CASE("batch normalisation behind a convolution that is not modelled") {
+  onnx::ModelProto model = empty_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  declare(*graph.add_input(), "x", {1, 3, 5, 5});
+  for (const int i : {1, 2})
+    graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(i)->set_dim_param(
+        i == 1 ? "C" : "H");
+  add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
+  add_node(graph, "Conv", {"x", "w"}, {"c"});
+  add_norm(graph, "c", "y", 4);
+  declare(*graph.add_output(), "y", {1, 4, 3, 3});
+  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+  const Model given(model, {});
+  REQUIRE(import_model(view_of(given)).values.at("c").node->as_opaque() != nullptr);
+  CHECK(check_clean_ups(model) == 2);
+}
+
 TEST_CASE("batch normalisation behind a product of matrices") {
   for (const bool transposed : {false, true}) {
     onnx::ModelProto model = empty_model();
