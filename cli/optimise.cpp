@@ -485,7 +485,12 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     summary.assumed = optimiser.assumed();
     complete(certificate, summary.search ? &*summary.search : nullptr);
     if (spoil) spoil(certificate);
-    if (!can_replay() || (certificate.steps.empty() && certificate.before.empty() && certificate.after.empty())) {
+    const bool says_something = !certificate.steps.empty() || !certificate.before.empty() || !certificate.after.empty();
+    if (says_something && !can_replay())
+      console.warning(
+          "the certificate is not followed, for this build has no prover: taso-verify --certificate of another one "
+          "does so");
+    if (!says_something || !can_replay()) {
       model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
       break;
     }
