@@ -121,6 +121,14 @@ class Importer {
       set(sparse.values().name(), opaque_constant("sparse_initializer", sparse), {});
     for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info.type());
     for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info.type());
+    // What is passed on as it is has the type of what it becomes, and keeps it when a clean-up joins the two.
+    for (auto node = view_.nodes.rbegin(); node != view_.nodes.rend(); ++node) {
+      const onnx::NodeProto& one = **node;
+      if (!is_default_domain(one.domain()) || (one.op_type() != "Identity" && one.op_type() != "Dropout")) continue;
+      if (one.input_size() == 0 || one.output_size() == 0) continue;
+      if (const auto hint = hints_.find(one.output(0)); hint != hints_.end())
+        hints_.emplace(one.input(0), hint->second);
+    }
     for (const onnx::NodeProto* node : view_.nodes) read_node(*node);
     for (const auto& output : view_.model->graph().output()) result_.graph.outputs.push_back(value_of(output.name()));
     return std::move(result_);

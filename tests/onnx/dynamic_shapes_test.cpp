@@ -161,3 +161,21 @@ TEST_CASE("declared sizes inside a model are not believed, declared ranks are wh
   for (const Dim& dim : imported.values.at("a").shape()) CHECK_FALSE(dim.is_static());
   CHECK(text_of(imported.values.at("b").type()) == "float32[N, 4]");
 }
+
+TEST_CASE("what is passed on as it is has the declared type of what it becomes") {
+  onnx::ModelProto proto = empty_model();
+  onnx::GraphProto& graph = *proto.mutable_graph();
+  auto& domain = *proto.add_opset_import();
+  domain.set_domain("elsewhere");
+  domain.set_version(1);
+  declare_named(*graph.add_input(), "x", {"N", "4"});
+  declare_named(*graph.add_output(), "y", {"", ""});
+  add_node(graph, "Own", {"x"}, {"a"}).set_domain("elsewhere");
+  add_node(graph, "Dropout", {"a"}, {"b"});
+  add_node(graph, "Identity", {"b"}, {"y"});
+  Model model(proto, {});
+  const Imported imported = import_model(view_of(model));
+  REQUIRE(imported.values.at("a").type().shape);
+  CHECK(imported.values.at("a").shape().size() == 2);
+  CHECK(imported.values.at("a").type().element == ElementType::float32);
+}
