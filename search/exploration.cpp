@@ -17,7 +17,7 @@ Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule
                          const ExplorationOptions& options, const Surroundings& surroundings)
     : options_(options),
       program_(store_, graph),
-      prices_(program_, prices, options.pricing),
+      prices_(program_, prices, options.pricing, options.growth),
       candidates_(program_, rules, prices_, options.should_end),
       queue_(options.longest_queue) {
   Border border;
@@ -67,12 +67,14 @@ std::optional<Waiting> Exploration::pop() {
 }
 
 bool Exploration::is_cheap(const GraphCost& cost) const {
-  return cost < lowest_ || static_cast<double>(cost.price) < options_.alpha * static_cast<double>(lowest_.price);
+  if (!prices_.allows(cost)) return false;
+  return cost < lowest_ || static_cast<double>(cost.charged()) < options_.alpha * static_cast<double>(lowest_.charged());
 }
 
 /// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.
 std::optional<std::uint32_t> Exploration::make(const Waiting& waiting) {
-  if (!is_cheap(waiting.cost) && waiting.cost >= states_[best_].cost) return std::nullopt;
+  if (!is_cheap(waiting.cost) && (waiting.cost >= states_[best_].cost || !prices_.allows(waiting.cost)))
+    return std::nullopt;
   move_to(waiting.parent);
   State state;
   state.parent = waiting.parent;
@@ -83,7 +85,7 @@ std::optional<std::uint32_t> Exploration::make(const Waiting& waiting) {
   // What was foreseen may have changed by rewrites far away that meet in an equal computation.
   const bool foreseen = program_.hash() == waiting.hash;
   if ((!foreseen && !seen_.insert(program_.hash()).second) ||
-      (!is_cheap(state.cost) && state.cost >= states_[best_].cost)) {
+      (!is_cheap(state.cost) && (state.cost >= states_[best_].cost || !prices_.allows(state.cost)))) {
     program_.undo(state.log);
     return std::nullopt;
   }

@@ -17,6 +17,7 @@ struct ExplorationOptions {
   double alpha = 1.05;
   std::size_t longest_queue = 1'000'000;
   PlanOptions pricing;
+  WeightGrowth growth;
   std::function<bool()> should_end;  ///< asked every now and then, also while rules are matched
 };
 

@@ -26,6 +26,8 @@ class Extractor {
 
   /// The program as it stands now. Opaque nodes whose operands have changed are new nodes that do the same.
   Graph graph();
+  /// The value of that graph that one of the program stands for.
+  const Value& value_of(ValueId id) const { return made_.at(id); }
   /// The step that a match is, before it is taken: what it will change, and what it will make, as rewrite() says. Every step since the graph was as it was given
   /// has to be told, for values are numbered on the way.
   RewriteStep describe(const Match& match, const Program::Log& log, const std::vector<std::vector<ValueId>>& made);

@@ -74,7 +74,38 @@ Cost Prices::price(ComputationId id) {
 
 GraphCost Prices::total() {
   GraphCost sum;
-  for (const ComputationId id : program_.computations()) sum += {price(id), program_.store()[id].is_work() ? 1 : 0};
+  for (const ComputationId id : program_.computations()) {
+    sum.price += price(id);
+    sum.operators += program_.store()[id].is_work() ? 1 : 0;
+  }
+  if (growth_.is_counted()) {
+    sum.growth = weights() - given_weights_;
+    sum.charge = sum.growth * growth_.price_of_byte;
+  }
+  return sum;
+}
+
+std::int64_t Prices::stored_bytes(ValueId id) const {
+  const Store& store = program_.store();
+  if (!store.is_foldable(id) || !program_.definition(id).exists) return 0;
+  const auto& users = program_.users(id);
+  const bool is_stored = program_.is_output(id) || std::any_of(users.begin(), users.end(), [&](ComputationId user) {
+                           return !store[user].is_foldable;
+                         });
+  return is_stored ? static_cast<std::int64_t>(bytes_of(here_view_, plan_value(id))) : 0;
+}
+
+std::int64_t Prices::stored_bytes(std::span<const ValueId> weights) const {
+  std::int64_t sum = 0;
+  for (const ValueId id : weights) sum += stored_bytes(id);
+  return sum;
+}
+
+std::int64_t Prices::weights() const {
+  std::int64_t sum = 0;
+  for (const ComputationId id : program_.computations())
+    for (const ValueId result : program_.results(id))
+      if (result != no_value) sum += stored_bytes(result);
   return sum;
 }
 
@@ -87,6 +118,22 @@ void Prices::add_affected(const Program::Log& log, const Fusion& fusion) {
         if (program_.definition(name).exists) fusion.affected(plan_value(name), affected_);
     }
   }
+}
+
+/// The weights whose computations or users these changes concern, each once.
+static std::vector<ValueId> weights_among(const Program::Log& log, const Store& store) {
+  std::vector<ValueId> weights;
+  const auto add = [&](ValueId id) {
+    if (id != no_value && store.is_foldable(id)) weights.push_back(id);
+  };
+  for (const Change& change : log) {
+    for (const ValueId name : change.names) add(name);
+    if (change.kind == Change::Kind::added || change.kind == Change::Kind::removed)
+      for (const ValueId operand : store[change.computation].operands) add(operand);
+  }
+  std::sort(weights.begin(), weights.end());
+  weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
+  return weights;
 }
 
 /// The values that the log gives computations or takes them from, as far as they are there as the program stands, and
@@ -110,7 +157,13 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
   there_.forget();
   add_affected(log, there_);
   const auto images_after = images_among(log, there_view_);
+  std::vector<ValueId> weights;
+  if (growth_.is_counted()) weights = weights_among(log, program_.store());
+  GraphCost difference;
+  difference.growth = stored_bytes(weights);
   program.undo(log);
+  difference.growth -= stored_bytes(weights);
+  difference.charge = difference.growth * growth_.price_of_byte;
   affected_.next_graph();
   add_affected(log, here_);
   std::vector<ValueId> moved;  // from one layout to the other
@@ -123,7 +176,6 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
     for (const ValueId id : moved) there_.affected_by_layout(plan_value(id), affected_);
     program.undo(log);
   }
-  GraphCost difference;
   for (const PlanNode node : affected_.nodes())
     if (const auto id = static_cast<ComputationId>(node); program_.has(id)) difference.price -= price(id);
   program.redo(log);

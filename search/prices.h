@@ -2,8 +2,12 @@
 // of which only those near the rewrite are worked out again.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <optional>
+#include <span>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -52,35 +56,62 @@ class ProgramView : public GraphView {
   Border border_;
 };
 
-/// What the search compares graphs by: the price, and of two that cost the same, which has fewer operators.
+/// What larger weights cost. A weight that is computed ahead from smaller ones (a product with a narrow middle, an enlarged
+/// kernel) is read from memory in every run, at any batch size, and stored in the file.
+struct WeightGrowth {
+  Cost price_of_byte = 0;               ///< for each byte that weights grow by
+  std::optional<std::int64_t> most;     ///< bytes that they may grow by; any number, if it is not given
+  bool is_counted() const { return price_of_byte != 0 || most; }
+};
+/// In picoseconds: what memory of 500 GB/s takes, a tenth of an H200's. The prices of kernels hold the H200's own time, or less
+/// where weights stay in its cache; the model may run elsewhere.
+inline constexpr Cost price_of_weight_byte = 2;
+
+/// What the search compares graphs by: the price and what larger weights cost, and of two that cost the same, which has fewer
+/// operators.
 struct GraphCost {
   Cost price = 0;
   std::int64_t operators = 0;
+  std::int64_t growth = 0;  ///< bytes of weights more than in the graph that was given, where they are counted
+  Cost charge = 0;          ///< what these cost
 
-  auto operator<=>(const GraphCost&) const = default;
+  /// What is compared by.
+  Cost charged() const { return price + charge; }
+  bool operator==(const GraphCost&) const = default;
+  std::strong_ordering operator<=>(const GraphCost& other) const {
+    return std::tuple(charged(), operators, price, growth) <=>
+           std::tuple(other.charged(), other.operators, other.price, other.growth);
+  }
   GraphCost& operator+=(const GraphCost& other) {
     price += other.price;
     operators += other.operators;
+    growth += other.growth;
+    charge += other.charge;
     return *this;
   }
   friend GraphCost operator+(GraphCost a, const GraphCost& b) { return a += b; }
 };
 
-/// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost.
+/// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost. Smaller weights make up for
+/// no time.
 inline bool is_worth(const GraphCost& before, const GraphCost& after, const KernelPrices& kernels) {
-  return before.price - after.price > kernels.noise() ||
-         (after.price <= before.price && after.operators < before.operators);
+  const Cost saved = std::min(before.price - after.price, before.charged() - after.charged());
+  return saved > kernels.noise() || (saved >= 0 && after.operators < before.operators);
 }
 
 class Prices {
  public:
-  Prices(const Program& program, const KernelPrices& kernels, const PlanOptions& options = {})
+  Prices(const Program& program, const KernelPrices& kernels, const PlanOptions& options = {},
+         const WeightGrowth& growth = {})
       : program_(program),
         here_view_(program, options),
         there_view_(program, options),
         here_(here_view_),
         there_(there_view_),
-        kernels_(kernels) {}
+        kernels_(kernels),
+        growth_(growth) {
+    if (growth_.is_counted()) given_weights_ = weights();
+  }
   Prices(const Prices&) = delete;
   Prices& operator=(const Prices&) = delete;
 
@@ -90,6 +121,10 @@ class Prices {
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();
   const KernelPrices& kernels() const { return kernels_; }
+  /// Whether weights have grown by no more than they may.
+  bool allows(const GraphCost& cost) const { return !growth_.most || cost.growth <= *growth_.most; }
+  /// Bytes of the weights that are stored, once everything is computed that can be.
+  std::int64_t weights() const;
   /// Of the kernel that is known by this computation; 0 if there is none.
   Cost price(ComputationId id);
   /// Of the whole program: the sum over its computations, and what its plan costs.
@@ -102,6 +137,9 @@ class Prices {
   /// Adds the computations of the program as it stands whose price these changes may have changed.
   void add_affected(const Program::Log& log, const Fusion& fusion);
   std::vector<std::pair<ValueId, bool>> images_among(const Program::Log& log, const ProgramView& view) const;
+  /// The bytes that a weight takes in the model; 0 if it is not stored, for it only goes into other weights.
+  std::int64_t stored_bytes(ValueId id) const;
+  std::int64_t stored_bytes(std::span<const ValueId> weights) const;
 
   const Program& program_;
   // Of the program where it stands, and after a rewrite that is tried.
@@ -115,6 +153,8 @@ class Prices {
   };
   std::vector<Known> known_;  // by computation, where the program stands
   std::uint32_t time_ = 1;
+  WeightGrowth growth_;
+  std::int64_t given_weights_ = 0;  // at first
 };
 
 }  // namespace taso

@@ -1,6 +1,7 @@
 #include "search/run_choice.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -28,10 +29,11 @@ RunChoice::RunChoice(const Graph& graph, Program& program, Prices& prices, Candi
       candidates_(candidates),
       before_(before),
       applied_(applied),
+      steps_(program, prices, before, applied),
       options_(options),
       extractor_(program, graph, &opaque) {
   time_before_ = options_.time_of(graph);
-  time_ = applied_.empty() ? time_before_ : options_.time_of(extractor_.graph());
+  time_ = applied_.empty() ? time_before_ : with_charge(options_.time_of(extractor_.graph()), cost());
   known_.emplace(program_.hash(), time_);
 }
 
@@ -63,67 +65,49 @@ bool RunChoice::pays() const {
 }
 
 RunChoice::Way RunChoice::way_with(const Move& move) const {
-  Way way;
-  for (const Applied& change : applied_)
-    if (!move.without.contains(change.match.get())) way.push_back(change.match);
+  Way way = steps_.way_without(move.without);
   if (move.with) way.push_back(move.with);
   return way;
 }
 
-/// Does as much of a way as is possible: a step may need one that is left out.
-RunChoice::Back RunChoice::go(const Way& way, bool is_priced) {
-  Back back;
-  while (back.common < way.size() && back.common < applied_.size() && applied_[back.common].match == way[back.common])
-    ++back.common;
-  for (std::size_t i = applied_.size(); i-- > back.common;) program_.undo(applied_[i].log);
-  const auto first = applied_.begin() + static_cast<std::ptrdiff_t>(back.common);
-  back.undone.assign(std::make_move_iterator(first), std::make_move_iterator(applied_.end()));
-  applied_.erase(first, applied_.end());
-  prices_.moved();
-  for (std::size_t i = back.common; i < way.size(); ++i) {
-    Applied change;
-    change.match = way[i];
-    if (!rewrite(program_, *change.match, change.log, &change.made)) continue;
-    if (is_priced) {
-      change.before = cost();
-      change.after = change.before + prices_.difference(program_, change.log);
-      prices_.moved();
-    }
-    applied_.push_back(std::move(change));
-  }
-  return back;
+RunTime RunChoice::with_charge(const RunTime& time, const GraphCost& cost) {
+  const Cost charge = std::max<Cost>(cost.charge, 0);
+  return {time.in_lanes + charge, time.in_a_row + charge};
 }
 
-void RunChoice::go_back(Back back) {
-  for (; applied_.size() > back.common; applied_.pop_back()) program_.undo(applied_.back().log);
-  for (Applied& change : back.undone) {
-    program_.redo(change.log);
-    applied_.push_back(std::move(change));
-  }
-  prices_.moved();
+RunTime RunChoice::without_charge(const RunTime& time) const {
+  const Cost charge = std::max<Cost>(cost().charge, 0);
+  return {time.in_lanes - charge, time.in_a_row - charge};
 }
 
 /// Finds out the times; of what costs more in sum than the graph that was given, nobody wants to know.
 void RunChoice::judge(std::vector<Move>& moves) {
-  std::vector<std::pair<ProgramHash, Graph>> graphs;
+  struct Asked {
+    ProgramHash hash;
+    Graph graph;
+    GraphCost cost;
+  };
+  std::vector<Asked> graphs;
   std::vector<ProgramHash> hashes;
   for (Move& move : moves) move.time = too_dear;
   for (const Move& move : moves) {
     if (options_.should_end()) break;
-    Back back = go(way_with(move), false);
+    AppliedSteps::Back back = steps_.go(way_with(move), false);
     hashes.push_back(program_.hash());
-    if (graphs.size() < left() && known_.emplace(program_.hash(), too_dear).second &&
-        prices_.total().price <= before_.price)
-      graphs.emplace_back(program_.hash(), extractor_.graph());
-    go_back(std::move(back));
+    if (graphs.size() < left() && known_.emplace(program_.hash(), too_dear).second) {
+      const GraphCost total = prices_.total();
+      if (total.price <= before_.price && prices_.allows(total))
+        graphs.push_back({program_.hash(), extractor_.graph(), total});
+    }
+    steps_.go_back(std::move(back));
   }
   std::vector<std::optional<RunTime>> times(graphs.size());
   kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(graphs.size()), [&](std::int64_t task) {
     const auto i = static_cast<std::size_t>(task);
-    if (!options_.should_end()) times[i] = options_.time_of(graphs[i].second);
+    if (!options_.should_end()) times[i] = with_charge(options_.time_of(graphs[i].graph), graphs[i].cost);
   });
   for (std::size_t i = 0; i < graphs.size(); ++i) {
-    known_[graphs[i].first] = times[i].value_or(too_dear);
+    known_[graphs[i].hash] = times[i].value_or(too_dear);
     if (times[i]) ++tried_;
   }
   for (std::size_t i = 0; i < hashes.size(); ++i)
@@ -150,7 +134,7 @@ bool RunChoice::take_best_of(std::vector<Move> moves, Cost least_gain) {
 }
 
 void RunChoice::take(const Move& move) {
-  const Back back = go(way_with(move), true);
+  const AppliedSteps::Back back = steps_.go(way_with(move), true);
   for (const Applied& change : back.undone) candidates_.touch(change.log);
   for (std::size_t i = back.common; i < applied_.size(); ++i) candidates_.touch(applied_[i].log);
   time_ = move.time;
@@ -192,15 +176,15 @@ std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) c
   return moves;
 }
 
-/// Those that cost the least in sum first. Operators more at the very same price are other words for the same kernels, in another
-/// order, which does not outlast the way back into a model.
+/// Those that cost the least in sum first. A step that changes the price by no more than noise, and saves no operator, only puts
+/// the same kernels into another order: what that saves is luck, as an enlarged kernel of one picosecond more may have.
 std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
   candidates_.repair();
   std::vector<const Candidate*> order;
   for (const auto& [root, list] : candidates_.all())
     for (const Candidate& candidate : list)
       if (cost().price + candidate.difference.price <= before_.price &&
-          (candidate.difference.price != 0 || candidate.difference.operators < 0))
+          (std::abs(candidate.difference.price) > noise() || candidate.difference.operators < 0))
         order.push_back(&candidate);
   std::stable_sort(order.begin(), order.end(),
                    [](const Candidate* a, const Candidate* b) { return a->difference < b->difference; });

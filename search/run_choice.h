@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "search/applied_steps.h"
 #include "search/candidates.h"
 #include "search/extract.h"
 #include "search/region.h"
@@ -34,28 +35,23 @@ class RunChoice {
   /// noticeably less.
   void run();
 
-  GraphCost cost() const { return applied_.empty() ? before_ : applied_.back().after; }
+  GraphCost cost() const { return steps_.cost(); }
   RunTime time_before() const { return time_before_; }
-  RunTime time() const { return time_; }
+  RunTime time() const { return without_charge(time_); }
   std::size_t tried() const { return tried_; }
 
  private:
-  /// A way from the graph that was given: which rewrites are done, one after the other.
-  using Way = std::vector<std::shared_ptr<const Match>>;
+  using Way = AppliedSteps::Way;
   /// What may be changed of a way.
   struct Move {
     std::set<const Match*> without;
     std::shared_ptr<const Match> with;  // none, if nothing is added
-    RunTime time;                       // where it leads from here
-  };
-  /// Where the program was before it went elsewhere: from which step on the way was another, and that.
-  struct Back {
-    std::size_t common = 0;
-    std::vector<Applied> undone;
+    RunTime time;                       // where it leads from here, with what larger weights cost
   };
   Way way_with(const Move& move) const;
-  Back go(const Way& way, bool is_priced);
-  void go_back(Back back);
+  /// Larger weights count as time, whichever way it runs.
+  static RunTime with_charge(const RunTime& time, const GraphCost& cost);
+  RunTime without_charge(const RunTime& time) const;
   void judge(std::vector<Move>& moves);
   bool take_best_of(std::vector<Move> moves, Cost least_gain);
   void take(const Move& move);
@@ -73,6 +69,7 @@ class RunChoice {
   Candidates& candidates_;
   GraphCost before_;
   std::vector<Applied>& applied_;
+  AppliedSteps steps_;
   const RunChoiceOptions& options_;
   Extractor extractor_;
   std::unordered_map<ProgramHash, RunTime, HashProgramHash> known_;

@@ -30,6 +30,13 @@ struct SearchOptions {
   /// More rules, for steps that make the whole graph better at once. What it takes several steps to is not searched for with
   /// them.
   std::vector<Rule> direct_rules;
+  /// What larger weights cost: so much for each byte more, and at most this share of what there is more, or these bytes.
+  Cost price_of_weight_byte = 0;
+  std::optional<double> most_growth;
+  std::int64_t least_growth = 0;
+  /// Whether a weight that is to be computed ahead can be used: not, if it overflows. Steps that make one which cannot be used
+  /// are left out.
+  std::function<bool(const Value&)> is_usable;
   bool keeps_way = false;  ///< whether the result has the graphs on the way to it
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;

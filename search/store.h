@@ -77,6 +77,8 @@ class Store {
   const Type& type(ValueId id) const { return *values_[place(id)].type; }
   const Shape& shape(ValueId id) const { return *values_[place(id)].type->shape; }
   bool weight_only(ValueId id) const { return values_[place(id)].weight_only; }
+  /// Computed on export, from constants alone, or a constant.
+  bool is_foldable(ValueId id) const { return values_[place(id)].is_foldable; }
 
   /// Values for the results of a computation. Which of them a graph uses does not matter, as long as no other value of
   /// the graph is called the same: `attempt` 0 is tried first, so that graphs that are the same look the same.

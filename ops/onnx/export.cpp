@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/interpreter.h"
 #include "ops/onnx/emit.h"
 #include "ops/onnx/needed_nodes.h"
 #include "ops/onnx/node_body.h"
@@ -44,7 +43,10 @@ class GraphWriter {
   void reserve(const Value& value, const std::string& name) { reserved_.emplace(value, name); }
 
   /// From now on, what depends on constants only is computed and not written, where they have data.
-  void compute_constants() { computes_ = true; }
+  void compute_constants(FoldedConstants& folded) {
+    computes_ = true;
+    folded_ = &folded;
+  }
 
   /// Looks ahead at what is to be written: concats of concats and splits of splits can then be written as one.
   void look_ahead(const std::vector<Value>& values) {
@@ -137,15 +139,7 @@ class GraphWriter {
   }
 
   /// Whether it is computed from constants that have data; looked up by name or not.
-  bool is_constant(const Node& node) {
-    const auto known = constant_.find(&node);
-    if (known != constant_.end()) return known->second;
-    bool constant = node.as_constant() != nullptr && node.as_constant()->weight != nullptr;
-    if (node.as_operator() != nullptr)
-      constant = std::all_of(node.inputs().begin(), node.inputs().end(),
-                             [&](const Value& operand) { return operand && is_constant(*operand.node); });
-    return constant_[&node] = constant;
-  }
+  bool is_constant(const Node& node) { return computes_ && folded_->is_constant(node); }
 
   /// The names of the constants that a constant is computed from: a few of them, the first ones first.
   std::string names_below(const Node& node) const {
@@ -171,22 +165,14 @@ class GraphWriter {
   /// Gives the results of a node as constants; false if they cannot be computed, or should not.
   bool compute(const Node& node) {
     if (node.as_operator() == nullptr || !is_constant(node)) return false;
-    Graph graph;
-    for (std::size_t i = 0; i < node.outputs().size(); ++i) {
+    for (std::size_t i = 0; i < node.outputs().size(); ++i)
       if (reserved_.contains(node.output(i))) return false;  // an output of the model is computed by a node
-      graph.outputs.push_back(node.output(i));
-    }
-    try {
-      const ArrayLimit limit(std::size_t{1} << 30);
-      // By the plain meaning, the same on every machine.
-      const auto results = interpret(graph, {}, {.threads = 1, .plain = true});
-      const std::string below = names_below(node);
-      sink_.name_constants(fmt::format("{}/{}", below.empty() ? "constant" : below, name_of(*node.as_operator())));
-      for (std::size_t i = 0; i < results.size(); ++i)
-        if (!has(node.output(i))) names_.emplace(node.output(i), sink_.add_constant(results[i]));
-    } catch (const InputError&) {
-      return false;
-    }
+    const std::vector<Array>* const results = folded_->of(node);
+    if (results == nullptr) return false;
+    const std::string below = names_below(node);
+    sink_.name_constants(fmt::format("{}/{}", below.empty() ? "constant" : below, name_of(*node.as_operator())));
+    for (std::size_t i = 0; i < results->size(); ++i)
+      if (!has(node.output(i))) names_.emplace(node.output(i), sink_.add_constant((*results)[i]));
     return true;
   }
 
@@ -223,11 +209,11 @@ class GraphWriter {
   NodeSink& sink_;
   Names names_;
   Names reserved_;
-  std::unordered_map<const Node*, bool> constant_;
   std::unordered_map<Value, std::vector<const Node*>, HashValue>
       users_;                                     // once for each use, among what is to be written
   std::unordered_set<const Node*> put_together_;  // nodes that are written, by themselves or as parts
   bool computes_ = false;
+  FoldedConstants* folded_ = nullptr;
 };
 
 std::unique_ptr<onnx::NodeProto> identity_node(const std::string& input, const std::string& output) {
@@ -298,6 +284,11 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
 }
 
 void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit) {
+  FoldedConstants folded;
+  export_values(imported, edits, edit, folded);
+}
+
+void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded) {
   const auto needless = needless_nodes(edit);  // these are left to the clean-ups
   GraphWriter::Names names;
   std::unordered_map<Value, std::vector<std::string>, HashValue> further;  // names of values that have several
@@ -339,7 +330,7 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
 
   EditSink sink(edit);
   GraphWriter writer(sink, names);
-  writer.compute_constants();
+  writer.compute_constants(folded);
   for (const auto& [value, by] : edits.rewritten) {
     take_name(name_of_value(value));
     if (!writer.has(by)) writer.reserve(by, name_of_value(value));

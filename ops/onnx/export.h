@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/onnx/edit.h"
+#include "ops/onnx/folded_constants.h"
 #include "ops/onnx/import.h"
 
 namespace taso {
@@ -24,6 +25,8 @@ struct ValueEdits {
 /// touched, but nodes that nobody needs any more go. What depends on constants only is computed here, where they have data.
 /// Throws InputError when something cannot be said at the model's opset; the edit is then to be thrown away.
 void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit);
+/// The same with constants of which some may have been computed before.
+void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded);
 
 struct WriteOptions {
   std::int64_t opset = 17;
