@@ -19,8 +19,8 @@ namespace {
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::string model, second;
-  std::string output, budget, objective, device, prices, precision, lanes, alpha, time_budget, check, rtol, atol, seed,
-      jobs, fold_limit, report, log_file, color, float_mode;
+  std::string output, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth, time_budget,
+      check, rtol, atol, seed, jobs, fold_limit, report, log_file, color, float_mode;
   std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
   bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
        list_rules = false;
@@ -93,6 +93,12 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
                "Run both models on the GPU; keep the rewrites only if they are faster there")
       ->group(searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (default 1.05)", "X", searching);
+  one("--min-gain", raw.min_gain,
+      "Percent that the result has to save (default 1 with measured prices, 2 with predicted ones, else 0)", "P",
+      searching);
+  one("--max-growth", raw.max_growth,
+      fmt::format("Percent by which the search may enlarge the weights (default {})", options.max_growth), "P",
+      searching);
   one("--time-budget", raw.time_budget,
       "Seconds after which the search ends, not counting measurements (default: no limit)", "S", searching);
 
@@ -163,6 +169,10 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.objective.empty()) options.objective = objective_named(raw.objective);
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
   if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
+  if (!raw.min_gain.empty()) options.min_gain = number_from_zero("--min-gain", raw.min_gain);
+  if (options.min_gain && *options.min_gain > 100) throw UsageError("--min-gain: a number from 0 to 100 is needed");
+  if (!raw.max_growth.empty()) options.max_growth = number_from_zero("--max-growth", raw.max_growth);
+  if (options.max_growth > 1e6) throw UsageError("--max-growth: a number from 0 to 1000000 is needed");
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
   if (!raw.device.empty() && raw.device != "cuda" && raw.device != "auto")
     throw UsageError(fmt::format("--device: cuda or auto is needed, not '{}'", on_one_line(raw.device)));
@@ -179,8 +189,9 @@ void resolve_search(const Raw& raw, OptOptions& options) {
     options.float_mode = *mode;
   }
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
-                            !raw.time_budget.empty() || !raw.rules.empty() || !raw.extra_rules.empty() ||
-                            !raw.disabled_rules.empty() || !raw.float_mode.empty();
+                            !raw.min_gain.empty() || !raw.max_growth.empty() || !raw.time_budget.empty() ||
+                            !raw.rules.empty() || !raw.extra_rules.empty() || !raw.disabled_rules.empty() ||
+                            !raw.float_mode.empty();
   if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
 }
 

@@ -39,6 +39,8 @@ struct OptOptions {
   Objective objective = Objective::time;
   PricingOptions pricing;
   double alpha = 1.05;
+  std::optional<double> min_gain;                  ///< percent; if it is not given, what the noise of prices hides
+  double max_growth = 50;                          ///< of weights, percent
   std::optional<double> time_budget;               ///< seconds
   std::vector<std::filesystem::path> rule_files;   ///< instead of those that come with taso
   std::vector<std::filesystem::path> extra_rules;  ///< in addition

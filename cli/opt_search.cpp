@@ -18,10 +18,12 @@
 #include "cli/search_rounds.h"
 #include "cli/table.h"
 #include "cost/execution.h"
+#include "cost/plan.h"
 #include "ops/kernels/threads.h"
 #include "ops/onnx/export.h"
 #include "ops/onnx/import.h"
 #include "ops/onnx/proto.h"
+#include "search/prices.h"
 #include "search/search.h"
 
 namespace taso {
@@ -157,6 +159,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
                            const OptOptions& options, Pricing& pricing, Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
+  summary.max_growth = options.max_growth;
   summary.rules = rules.rules.size();
   summary.rules_hash = rules.hash;
   const Imported imported = import_model(edit.view());
@@ -177,6 +180,11 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.sizes = sizes_from(imported.graph, shapes);
   searching.time_of_run = time_of_run(imported.graph, searching.sizes, options, pricing);
   searching.keeps_way = pricing.gpu() != nullptr && pricing.measures();
+  if (options.objective == Objective::time) searching.price_of_weight_byte = price_of_weight_byte;
+  searching.most_growth = options.max_growth / 100;
+  searching.least_growth = static_cast<std::int64_t>(options.fold_limit);
+  FoldedConstants folded;
+  searching.is_usable = [&](const Value& value) { return folded.is_usable(value); };
   searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
@@ -224,7 +232,11 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
     return summary;
   }
   try {
-    export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit);
+    export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
+    // What counts is what was written: a Concat of many, say, may be read in another order than it was found in.
+    const Graph written = import_model(edit.view()).graph;
+    const Cost cost = plan(written, prices, {sizes_from(written, shapes), found.layout}).cost;
+    summary.after = in_units(options.objective, std::max(cost, found.cost_after));
   } catch (const InputError& error) {
     summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
   }

@@ -69,6 +69,8 @@ class Pricing {
   std::string choice_of(const Call& call) const;
   /// At most so many kernels run side by side.
   std::uint32_t lanes() const { return lanes_; }
+  /// Whether prices are measured, of nearly all that the model takes.
+  bool is_measured() const { return gpu_ || (!machine_.empty() && !known_); }
   /// Where they come from, for people.
   std::string source() const;
   /// Adds the kernels of a graph that nobody has measured yet, in the layout in which it is predicted to take less; what all its

@@ -92,6 +92,8 @@ Json json_of_search(const Summary& summary) {
       {"left_out", search.left_out},
       {"objection", search.objection},
       {"unconfirmed", search.unconfirmed},
+      {"min_gain_percent", search.min_gain},
+      {"max_growth_percent", search.max_growth},
       {"note", search.note}};
 }
 
