@@ -17,8 +17,8 @@ struct NeededStepsOptions {
 };
 
 /// Leaves out the steps without which the graph is worth as much, until there is none: first all that save nothing by
-/// themselves, at once or in halves, then each of the others, those that save the least first. In sum no more than noise, or a
-/// thousandth, is given up.
+/// themselves, at once or in halves, then some single ones of the others, those that save the least. In sum no more than noise,
+/// or a thousandth, is given up.
 void keep_needed_steps(AppliedSteps& steps, Prices& prices, const NeededStepsOptions& options);
 
 }  // namespace taso

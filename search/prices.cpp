@@ -85,14 +85,50 @@ GraphCost Prices::total() {
   return sum;
 }
 
-std::int64_t Prices::stored_bytes(ValueId id) const {
+/// Whether a weight is only made of parts of others: it holds no byte that they do not hold.
+bool Prices::is_made_of_parts(ValueId id) const {
+  const KnownOperator* const known = program_.store()[program_.definition(id).computation].op;
+  if (known == nullptr) return false;
+  const Operator& op = known->op;
+  return std::holds_alternative<op::Concat>(op) || std::holds_alternative<op::Split>(op) ||
+         std::holds_alternative<op::Slice>(op) || std::holds_alternative<op::Transpose>(op) ||
+         std::holds_alternative<op::Reshape>(op);
+}
+
+/// Whether something that is not computed ahead uses it, or what it is a part of.
+bool Prices::is_kept(ValueId id) const {
   const Store& store = program_.store();
-  if (!store.is_foldable(id) || !program_.definition(id).exists) return 0;
-  const auto& users = program_.users(id);
-  const bool is_stored = program_.is_output(id) || std::any_of(users.begin(), users.end(), [&](ComputationId user) {
-                           return !store[user].is_foldable;
-                         });
-  return is_stored ? static_cast<std::int64_t>(bytes_of(here_view_, plan_value(id))) : 0;
+  std::vector<ValueId> stack{id};
+  std::unordered_set<ValueId> seen{id};
+  while (!stack.empty()) {
+    const ValueId here = stack.back();
+    stack.pop_back();
+    if (program_.is_output(here)) return true;
+    for (const ComputationId user : program_.users(here)) {
+      if (!store[user].is_foldable) return true;
+      for (const ValueId result : program_.results(user))
+        if (result != no_value && is_made_of_parts(result) && seen.insert(result).second) stack.push_back(result);
+    }
+  }
+  return false;
+}
+
+/// Parts that are joined count once, as what they came from, also where that is still used by itself: steps of a recurrent
+/// network share their weights, and the first one that joins them does not make the others larger.
+std::int64_t Prices::stored_bytes(ValueId id) const {
+  if (!program_.store().is_foldable(id) || !program_.definition(id).exists || is_made_of_parts(id) || !is_kept(id))
+    return 0;
+  return static_cast<std::int64_t>(bytes_of(here_view_, plan_value(id)));
+}
+
+/// Adds what weights of these are parts of, as the program stands.
+void Prices::add_what_parts_are_of(std::vector<ValueId>& weights) const {
+  std::unordered_set<ValueId> seen(weights.begin(), weights.end());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!program_.definition(weights[i]).exists || !is_made_of_parts(weights[i])) continue;
+    for (const ValueId operand : program_.store()[program_.definition(weights[i]).computation].operands)
+      if (operand != no_value && seen.insert(operand).second) weights.push_back(operand);
+  }
 }
 
 std::int64_t Prices::stored_bytes(std::span<const ValueId> weights) const {
@@ -159,11 +195,11 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
   const auto images_after = images_among(log, there_view_);
   std::vector<ValueId> weights;
   if (growth_.is_counted()) weights = weights_among(log, program_.store());
-  GraphCost difference;
-  difference.growth = stored_bytes(weights);
+  add_what_parts_are_of(weights);
   program.undo(log);
-  difference.growth -= stored_bytes(weights);
-  difference.charge = difference.growth * growth_.price_of_byte;
+  add_what_parts_are_of(weights);
+  GraphCost difference;
+  difference.growth = -stored_bytes(weights);
   affected_.next_graph();
   add_affected(log, here_);
   std::vector<ValueId> moved;  // from one layout to the other
@@ -181,6 +217,8 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
   program.redo(log);
   for (const PlanNode node : affected_.nodes())
     if (program_.has(static_cast<ComputationId>(node))) difference.price += there_.price(node, kernels_);
+  difference.growth += stored_bytes(weights);
+  difference.charge = difference.growth * growth_.price_of_byte;
   difference.operators = program.operators_added(log);
   return difference;
 }

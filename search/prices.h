@@ -137,7 +137,10 @@ class Prices {
   /// Adds the computations of the program as it stands whose price these changes may have changed.
   void add_affected(const Program::Log& log, const Fusion& fusion);
   std::vector<std::pair<ValueId, bool>> images_among(const Program::Log& log, const ProgramView& view) const;
-  /// The bytes that a weight takes in the model; 0 if it is not stored, for it only goes into other weights.
+  bool is_made_of_parts(ValueId id) const;
+  bool is_kept(ValueId id) const;
+  void add_what_parts_are_of(std::vector<ValueId>& weights) const;
+  /// The bytes that a weight adds to the model; 0 if it only goes into other weights, or is made of parts of others.
   std::int64_t stored_bytes(ValueId id) const;
   std::int64_t stored_bytes(std::span<const ValueId> weights) const;
 

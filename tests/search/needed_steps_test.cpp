@@ -180,3 +180,24 @@ TEST_CASE("a step whose weight cannot be used is left out, and others stay") {
   CHECK(text_of(found.graph).find("matmul(a") == std::string::npos);
   CHECK(text_of(found.graph).find("matmul(c, b)") != std::string::npos);
 }
+
+TEST_CASE("weights that several products share are joined all the same") {
+  // As in the steps of a recurrent network: until the last product is merged, the weights are there by themselves, too.
+  std::string text = "graph\n  constant a: float32[512, 512]\n  constant b: float32[512, 512]\n", outputs;
+  for (const std::string x : {"x", "y", "z"}) {
+    text += "  input " + x + ": float32[1, 512]\n";
+    for (const std::string w : {"a", "b"}) {
+      text += "  " + x + w + " = matmul(" + x + ", " + w + ")\n";
+      outputs += (outputs.empty() ? "" : ", ") + x + w;
+    }
+  }
+  const Graph graph = parse_graph(text + "  output " + outputs + "\n");
+  std::vector<Rule> merging = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(merging, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
+  REQUIRE(merging.size() == 1);
+  SearchOptions options;
+  REQUIRE(search(graph, merging, Roofline(), options).steps.size() == 3);
+  options.price_of_weight_byte = price_of_weight_byte;
+  options.most_growth = 0.1;
+  CHECK(search(graph, merging, Roofline(), options).steps.size() == 3);
+}
