@@ -182,7 +182,7 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   searching.keeps_way = pricing.gpu() != nullptr && pricing.measures();
   if (options.objective == Objective::time) searching.price_of_weight_byte = price_of_weight_byte;
   searching.most_growth = options.max_growth / 100;
-  searching.least_growth = static_cast<std::int64_t>(options.fold_limit);
+  if (options.max_growth > 0) searching.least_growth = static_cast<std::int64_t>(options.fold_limit);
   FoldedConstants folded;
   searching.is_usable = [&](const Value& value) { return folded.is_usable(value); };
   searching.direct_rules = selection.choice.others;

@@ -68,7 +68,8 @@ std::optional<Waiting> Exploration::pop() {
 
 bool Exploration::is_cheap(const GraphCost& cost) const {
   if (!prices_.allows(cost)) return false;
-  return cost < lowest_ || static_cast<double>(cost.charged()) < options_.alpha * static_cast<double>(lowest_.charged());
+  return cost < lowest_ ||
+         static_cast<double>(cost.charged()) < options_.alpha * static_cast<double>(lowest_.charged());
 }
 
 /// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.

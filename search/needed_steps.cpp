@@ -68,8 +68,8 @@ class NeededSteps {
     const GraphCost with = steps_.cost();
     std::size_t first = 0;
     while (!some.contains(steps_.all()[first].match.get())) ++first;
-    rewrites_ += 2 * (steps_.all().size() - first);
-    if (rewrites_ > options_.most_rewrites) return false;
+    work_ += 2 * (steps_.all().size() - first) + static_cast<std::size_t>(std::max<std::int64_t>(with.operators, 0));
+    if (work_ > options_.most_work) return false;
     AppliedSteps::Back back = steps_.go(way, false);
     const GraphCost without = prices_.total();
     const bool is_needed = without.charged() > most_ || without.price > steps_.before().price ||
@@ -84,7 +84,7 @@ class NeededSteps {
   Prices& prices_;
   const NeededStepsOptions& options_;
   Cost most_ = 0;
-  std::size_t rewrites_ = 0;
+  std::size_t work_ = 0;
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ struct NeededStepsOptions {
   /// Whether the program as it stands, which costs no more, is as good in other ways. Asked before steps are left out for good.
   std::function<bool()> is_as_good = [] { return true; };
   std::function<bool()> should_end = [] { return false; };
-  /// Rewrites to do again at most, of a few ten microseconds each.
-  std::size_t most_rewrites = 50'000;
+  /// Rewrites to do again and operators to price again, at most: of a few ten microseconds each.
+  std::size_t most_work = 50'000;
 };
 
 /// Leaves out the steps without which the graph is worth as much, until there is none: first all that save nothing by

@@ -75,7 +75,9 @@ Cost Prices::price(ComputationId id) {
 GraphCost Prices::total() {
   GraphCost sum;
   for (const ComputationId id : program_.computations()) {
-    sum.price += price(id);
+    const Cost its = price(id);
+    sum.price += its;
+    sum.kernels += its > 0 ? 1 : 0;
     sum.operators += program_.store()[id].is_work() ? 1 : 0;
   }
   if (growth_.is_counted()) {
@@ -83,6 +85,19 @@ GraphCost Prices::total() {
     sum.charge = sum.growth * growth_.price_of_byte;
   }
   return sum;
+}
+
+void Prices::set_given_weights() {
+  given_weights_ = weights();
+  counts_as_stored_ = true;
+  given_weights_as_stored_ = weights();
+  counts_as_stored_ = false;
+}
+
+void Prices::count_as_stored() {
+  if (counts_as_stored_) return;
+  counts_as_stored_ = true;
+  given_weights_ = given_weights_as_stored_;
 }
 
 /// Whether a weight is only made of parts of others: it holds no byte that they do not hold.
@@ -93,6 +108,12 @@ bool Prices::is_made_of_parts(ValueId id) const {
   return std::holds_alternative<op::Concat>(op) || std::holds_alternative<op::Split>(op) ||
          std::holds_alternative<op::Slice>(op) || std::holds_alternative<op::Transpose>(op) ||
          std::holds_alternative<op::Reshape>(op);
+}
+
+bool Prices::is_stored(ValueId id) const {
+  const auto& users = program_.users(id);
+  return program_.is_output(id) || std::any_of(users.begin(), users.end(),
+                                               [&](ComputationId user) { return !program_.store()[user].is_foldable; });
 }
 
 /// Whether something that is not computed ahead uses it, or what it is a part of.
@@ -116,13 +137,14 @@ bool Prices::is_kept(ValueId id) const {
 /// Parts that are joined count once, as what they came from, also where that is still used by itself: steps of a recurrent
 /// network share their weights, and the first one that joins them does not make the others larger.
 std::int64_t Prices::stored_bytes(ValueId id) const {
-  if (!program_.store().is_foldable(id) || !program_.definition(id).exists || is_made_of_parts(id) || !is_kept(id))
-    return 0;
+  if (!program_.store().is_foldable(id) || !program_.definition(id).exists) return 0;
+  if (counts_as_stored_ ? !is_stored(id) : is_made_of_parts(id) || !is_kept(id)) return 0;
   return static_cast<std::int64_t>(bytes_of(here_view_, plan_value(id)));
 }
 
 /// Adds what weights of these are parts of, as the program stands.
 void Prices::add_what_parts_are_of(std::vector<ValueId>& weights) const {
+  if (counts_as_stored_) return;
   std::unordered_set<ValueId> seen(weights.begin(), weights.end());
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (!program_.definition(weights[i]).exists || !is_made_of_parts(weights[i])) continue;
@@ -213,10 +235,18 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
     program.undo(log);
   }
   for (const PlanNode node : affected_.nodes())
-    if (const auto id = static_cast<ComputationId>(node); program_.has(id)) difference.price -= price(id);
+    if (const auto id = static_cast<ComputationId>(node); program_.has(id)) {
+      const Cost its = price(id);
+      difference.price -= its;
+      difference.kernels -= its > 0 ? 1 : 0;
+    }
   program.redo(log);
   for (const PlanNode node : affected_.nodes())
-    if (program_.has(static_cast<ComputationId>(node))) difference.price += there_.price(node, kernels_);
+    if (program_.has(static_cast<ComputationId>(node))) {
+      const Cost its = there_.price(node, kernels_);
+      difference.price += its;
+      difference.kernels += its > 0 ? 1 : 0;
+    }
   difference.growth += stored_bytes(weights);
   difference.charge = difference.growth * growth_.price_of_byte;
   difference.operators = program.operators_added(log);

@@ -59,8 +59,8 @@ class ProgramView : public GraphView {
 /// What larger weights cost. A weight that is computed ahead from smaller ones (a product with a narrow middle, an enlarged
 /// kernel) is read from memory in every run, at any batch size, and stored in the file.
 struct WeightGrowth {
-  Cost price_of_byte = 0;               ///< for each byte that weights grow by
-  std::optional<std::int64_t> most;     ///< bytes that they may grow by; any number, if it is not given
+  Cost price_of_byte = 0;            ///< for each byte that weights grow by
+  std::optional<std::int64_t> most;  ///< bytes that they may grow by; any number, if it is not given
   bool is_counted() const { return price_of_byte != 0 || most; }
 };
 /// In picoseconds: what memory of 500 GB/s takes, a tenth of an H200's. The prices of kernels hold the H200's own time, or less
@@ -72,8 +72,9 @@ inline constexpr Cost price_of_weight_byte = 2;
 struct GraphCost {
   Cost price = 0;
   std::int64_t operators = 0;
-  std::int64_t growth = 0;  ///< bytes of weights more than in the graph that was given, where they are counted
-  Cost charge = 0;          ///< what these cost
+  std::int64_t kernels = 0;  ///< that cost something
+  std::int64_t growth = 0;   ///< bytes of weights more than in the graph that was given, where they are counted
+  Cost charge = 0;           ///< what these cost
 
   /// What is compared by.
   Cost charged() const { return price + charge; }
@@ -85,6 +86,7 @@ struct GraphCost {
   GraphCost& operator+=(const GraphCost& other) {
     price += other.price;
     operators += other.operators;
+    kernels += other.kernels;
     growth += other.growth;
     charge += other.charge;
     return *this;
@@ -110,7 +112,7 @@ class Prices {
         there_(there_view_),
         kernels_(kernels),
         growth_(growth) {
-    if (growth_.is_counted()) given_weights_ = weights();
+    if (growth_.is_counted()) set_given_weights();
   }
   Prices(const Prices&) = delete;
   Prices& operator=(const Prices&) = delete;
@@ -121,8 +123,15 @@ class Prices {
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();
   const KernelPrices& kernels() const { return kernels_; }
+  /// From now on weights count as the file has them: what several joined weights hold counts several times. Until then it counts
+  /// once, since the first step that joins weights of several products does not make the others larger.
+  void count_as_stored();
   /// Whether weights have grown by no more than they may.
-  bool allows(const GraphCost& cost) const { return !growth_.most || cost.growth <= *growth_.most; }
+  bool allows(const GraphCost& cost) const { return excess(cost) <= 0; }
+  /// The bytes that they have grown by beyond that.
+  std::int64_t excess(const GraphCost& cost) const { return growth_.most ? cost.growth - *growth_.most : 0; }
+  /// Whether something that is not computed ahead uses a value.
+  bool is_stored(ValueId id) const;
   /// Bytes of the weights that are stored, once everything is computed that can be.
   std::int64_t weights() const;
   /// Of the kernel that is known by this computation; 0 if there is none.
@@ -137,6 +146,7 @@ class Prices {
   /// Adds the computations of the program as it stands whose price these changes may have changed.
   void add_affected(const Program::Log& log, const Fusion& fusion);
   std::vector<std::pair<ValueId, bool>> images_among(const Program::Log& log, const ProgramView& view) const;
+  void set_given_weights();
   bool is_made_of_parts(ValueId id) const;
   bool is_kept(ValueId id) const;
   void add_what_parts_are_of(std::vector<ValueId>& weights) const;
@@ -157,7 +167,8 @@ class Prices {
   std::vector<Known> known_;  // by computation, where the program stands
   std::uint32_t time_ = 1;
   WeightGrowth growth_;
-  std::int64_t given_weights_ = 0;  // at first
+  bool counts_as_stored_ = false;
+  std::int64_t given_weights_ = 0, given_weights_as_stored_ = 0;  // at first
 };
 
 }  // namespace taso

@@ -176,15 +176,17 @@ std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) c
   return moves;
 }
 
-/// Those that cost the least in sum first. A step that changes the price by no more than noise, and saves no operator, only puts
-/// the same kernels into another order: what that saves is luck, as an enlarged kernel of one picosecond more may have.
+/// Those that cost the least in sum first. A step that changes the price by no more than noise, and saves neither an operator nor
+/// a kernel, only puts the same kernels into another order: what that saves is luck, and does not outlast the way back into a
+/// model.
 std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
   candidates_.repair();
   std::vector<const Candidate*> order;
   for (const auto& [root, list] : candidates_.all())
     for (const Candidate& candidate : list)
       if (cost().price + candidate.difference.price <= before_.price &&
-          (std::abs(candidate.difference.price) > noise() || candidate.difference.operators < 0))
+          (std::abs(candidate.difference.price) > noise() || candidate.difference.operators < 0 ||
+           candidate.difference.kernels < 0))
         order.push_back(&candidate);
   std::stable_sort(order.begin(), order.end(),
                    [](const Candidate* a, const Candidate* b) { return a->difference < b->difference; });

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <set>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "cost/plan.h"
 #include "ops/error.h"
 #include "ops/kernels/threads.h"
 #include "search/applied_steps.h"
 #include "search/extract.h"
-#include "search/needed_steps.h"
+#include "search/paying_steps.h"
 #include "search/pieces.h"
 #include "search/region.h"
 #include "search/rewrite.h"
@@ -114,7 +111,7 @@ class Search {
     }
     SearchResult result;
     if (options_.time_of_run) choose_by_run(result);
-    keep_what_is_needed(result);
+    keep_what_pays(result);
     finish(*end, result);
     return result;
   }
@@ -306,82 +303,29 @@ class Search {
     result.counts.tried = choice.tried();
   }
 
-  /// Takes back the steps that the result does not need, and those that make weights which cannot be used.
-  void keep_what_is_needed(SearchResult& result) {
+  /// Takes back the steps that the result does not need, and those that cannot stay.
+  void keep_what_pays(SearchResult& result) {
     AppliedSteps steps(program_, prices_, before_, applied_);
     Extractor extractor(program_, graph_, &opaque_);
-    const auto time_now = [&] { return options_.time_of_run(extractor.graph(), layout_); };
-    const Cost weighed_most = weighed(result.run_after) + std::max(kernels_.noise(), weighed(result.run_after) / 1000);
-    NeededStepsOptions needed;
-    needed.should_end = [this] { return stop_.stop_requested(); };
-    if (options_.time_of_run)
-      needed.is_as_good = [&] {
-        const RunTime time = time_now();
-        return excess(time, result.run_before) == 0 && weighed(time) <= weighed_most;
-      };
+    PayingStepsOptions paying;
+    paying.is_usable = options_.is_usable;
+    paying.time_before = result.run_before;
+    paying.time_after = result.run_after;
+    if (options_.time_of_run) paying.time_now = [&] { return options_.time_of_run(extractor.graph(), layout_); };
+    paying.should_end = [this] { return stop_.stop_requested(); };
     const std::size_t found = applied_.size();
-    keep_needed_steps(steps, prices_, needed);
-    for (auto bad = steps_with_unusable_weights(extractor); !bad.empty();
-         bad = steps_with_unusable_weights(extractor)) {
-      steps.go(steps.way_without(bad), true);
-      const bool pays = is_worth(before_, steps.cost(), kernels_) &&
-                        (!options_.time_of_run || excess(time_now(), result.run_before) == 0);
-      if (!pays) steps.go({}, true);
-      keep_needed_steps(steps, prices_, {[] { return true; }, needed.should_end});
-    }
-    if (applied_.size() == found) return;
+    keep_paying_steps(steps, program_, prices_, extractor, paying);
     cost_ = steps.cost();
-    if (options_.time_of_run) result.run_after = applied_.empty() ? result.run_before : time_now();
-  }
-
-  /// The steps that made something of what goes into a weight that cannot be used.
-  std::set<const Match*> steps_with_unusable_weights(Extractor& extractor) {
-    std::set<const Match*> bad;
-    if (!options_.is_usable || applied_.empty()) return bad;
-    std::unordered_map<ComputationId, std::vector<const Match*>> makers;
-    for (const Applied& step : applied_)
-      for (const Change& change : step.log)
-        if (change.kind == Change::Kind::added && store_[change.computation].is_foldable)
-          makers[change.computation].push_back(step.match.get());
-    if (makers.empty()) return bad;
-    extractor.graph();
-    for (const ComputationId id : program_.computations()) {
-      if (!store_[id].is_foldable || store_[id].op == nullptr) continue;
-      const auto& results = program_.results(id);
-      for (const ValueId result : results) {
-        if (result == no_value) continue;
-        const auto& users = program_.users(result);
-        if (std::all_of(users.begin(), users.end(), [&](ComputationId user) { return store_[user].is_foldable; }))
-          continue;
-        const std::set<const Match*> behind = makers_of(id, makers);
-        if (!behind.empty() && !options_.is_usable(extractor.value_of(result))) bad.insert(behind.begin(), behind.end());
-      }
-    }
-    return bad;
-  }
-
-  /// The steps that added one of the computations that a weight is computed by.
-  std::set<const Match*> makers_of(
-      ComputationId id, const std::unordered_map<ComputationId, std::vector<const Match*>>& makers) const {
-    std::set<const Match*> behind;
-    std::unordered_set<ComputationId> seen{id};
-    for (std::vector<ComputationId> stack{id}; !stack.empty();) {
-      const ComputationId here = stack.back();
-      stack.pop_back();
-      if (const auto found = makers.find(here); found != makers.end())
-        behind.insert(found->second.begin(), found->second.end());
-      for (const ValueId operand : store_[here].operands)
-        if (const ComputationId from = program_.definition(operand).computation; seen.insert(from).second)
-          stack.push_back(from);
-    }
-    return behind;
+    if (applied_.size() == found || !options_.time_of_run) return;
+    result.run_after = applied_.empty() ? result.run_before : paying.time_now();
   }
 
   static WeightGrowth growth_of(const Program& program, const KernelPrices& kernels, const SearchOptions& options) {
     WeightGrowth growth;
     growth.price_of_byte = options.price_of_weight_byte;
     if (!options.most_growth) return growth;
-    const auto weights = static_cast<double>(Prices(program, kernels, {options.sizes, Layout::channels_first}).weights());
+    const auto weights =
+        static_cast<double>(Prices(program, kernels, {options.sizes, Layout::channels_first}).weights());
     growth.most = std::max(options.least_growth, static_cast<std::int64_t>(weights * *options.most_growth));
     return growth;
   }

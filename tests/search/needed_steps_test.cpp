@@ -83,7 +83,8 @@ Graph convolution_and_relus(int relus) {
 Graph narrow_middle(int wide, int middle) {
   const std::string n = std::to_string(wide), m = std::to_string(middle);
   return parse_graph("graph\n  input x: float32[64, " + n + "]\n  constant a: float32[" + n + ", " + m +
-                     "]\n  constant b: float32[" + m + ", " + n + "]\n  p = matmul(x, a)\n  y = matmul(p, b)\n  output y\n");
+                     "]\n  constant b: float32[" + m + ", " + n +
+                     "]\n  p = matmul(x, a)\n  y = matmul(p, b)\n  output y\n");
 }
 
 }  // namespace
