@@ -30,10 +30,13 @@ class PayingSteps {
       limit_growth();
       keep_needed(time_if_it_pays());
     }
+    if (is_eaten_up()) steps_.go({}, true);
   }
 
  private:
   using Some = std::set<const Match*>;
+  /// The steps that added a computation, of those that are done ahead.
+  using Makers = std::unordered_map<ComputationId, std::vector<const Match*>>;
 
   void price_as_stored() {
     const AppliedSteps::Way way = steps_.way_without({});
@@ -86,6 +89,14 @@ class PayingSteps {
     return time;
   }
 
+  /// Whether larger weights cost all that is saved.
+  bool is_eaten_up() const {
+    const Cost charge = steps_.cost().charge;
+    if (charge <= 0) return false;
+    if (!options_.time_now) return steps_.before().price - steps_.cost().price <= charge;
+    return weighed(options_.time_before) - weighed(options_.time_now()) <= weighed({charge, charge});
+  }
+
   void keep_needed(const RunTime& now) {
     NeededStepsOptions needed;
     needed.should_end = options_.should_end;
@@ -98,7 +109,7 @@ class PayingSteps {
     keep_needed_steps(steps_, prices_, needed);
   }
 
-  /// The steps that made something of what goes into a weight that cannot be used.
+  /// The steps that made a weight which cannot be used of some that can.
   Some steps_with_unusable_weights() {
     Some bad;
     if (!options_.is_usable || steps_.all().empty()) return bad;
@@ -114,30 +125,50 @@ class PayingSteps {
       if (!store[id].is_foldable || store[id].op == nullptr) continue;
       for (const ValueId result : program_.results(id)) {
         if (result == no_value || !prices_.is_stored(result)) continue;
-        const Some behind = makers_of(id, makers);
-        if (!behind.empty() && !options_.is_usable(extractor_.value_of(result)))
-          bad.insert(behind.begin(), behind.end());
+        for (const ComputationId cause : causes_of(result, makers))
+          bad.insert(makers.at(cause).begin(), makers.at(cause).end());
       }
     }
     return bad;
   }
 
-  using Makers = std::unordered_map<ComputationId, std::vector<const Match*>>;
+  /// The computations of steps, among those that a weight is computed by, whose result cannot be used although all operands can.
+  std::vector<ComputationId> causes_of(ValueId weight, const Makers& makers) const {
+    std::vector<ComputationId> causes;
+    if (!is_made_by(weight, makers) || options_.is_usable(extractor_.value_of(weight))) return causes;
+    std::unordered_set<ValueId> seen{weight};
+    for (std::vector<ValueId> stack{weight}; !stack.empty();) {
+      const ComputationId here = program_.definition(stack.back()).computation;
+      stack.pop_back();
+      bool is_cause = true;
+      for (const ValueId operand : program_.store()[here].operands) {
+        if (operand == no_value || !is_computed(operand) || options_.is_usable(extractor_.value_of(operand))) continue;
+        is_cause = false;
+        if (seen.insert(operand).second) stack.push_back(operand);
+      }
+      if (is_cause && makers.contains(here)) causes.push_back(here);
+    }
+    return causes;
+  }
 
-  /// The steps that added one of the computations that a weight is computed by.
-  Some makers_of(ComputationId id, const Makers& makers) const {
-    Some behind;
-    std::unordered_set<ComputationId> seen{id};
-    for (std::vector<ComputationId> stack{id}; !stack.empty();) {
+  bool is_computed(ValueId weight) const {
+    return program_.store()[program_.definition(weight).computation].op != nullptr;
+  }
+
+  /// Whether one of the computations that a weight is computed by was added by a step.
+  bool is_made_by(ValueId weight, const Makers& makers) const {
+    const ComputationId last = program_.definition(weight).computation;
+    std::unordered_set<ComputationId> seen{last};
+    for (std::vector<ComputationId> stack{last}; !stack.empty();) {
       const ComputationId here = stack.back();
       stack.pop_back();
-      if (const auto found = makers.find(here); found != makers.end())
-        behind.insert(found->second.begin(), found->second.end());
+      if (makers.contains(here)) return true;
       for (const ValueId operand : program_.store()[here].operands)
-        if (const ComputationId from = program_.definition(operand).computation; seen.insert(from).second)
-          stack.push_back(from);
+        if (operand != no_value)
+          if (const ComputationId from = program_.definition(operand).computation; seen.insert(from).second)
+            stack.push_back(from);
     }
-    return behind;
+    return false;
   }
 
   AppliedSteps& steps_;

@@ -83,6 +83,48 @@ def test_weights_that_would_overflow_are_not_multiplied_out(taso_opt, tmp_path):
         assert np.isfinite(numpy_helper.to_array(tensor).astype(np.float32)).all()
 
 
+def test_a_batch_norm_that_would_overflow_stays_and_the_other_goes(taso_opt, tmp_path):
+    """Both are one rule's, which is not to be given up for one place."""
+    nodes, weights, outputs = [], [], []
+    for i, size in enumerate([300, 1]):
+        nodes += [helper.make_node("Conv", ["x", f"w{i}"], [f"c{i}"]),
+                  helper.make_node("BatchNormalization", [f"c{i}"] + [f"{kind}{i}" for kind in "sbmv"], [f"y{i}"])]
+        weights += [half(f"w{i}", np.full((4, 4, 1, 1), size)), half(f"s{i}", np.full(4, size)), half(f"b{i}", np.zeros(4)),
+                    half(f"m{i}", np.zeros(4)), half(f"v{i}", np.ones(4))]
+        outputs.append(halves(f"y{i}", [1, 4, 8, 8]))
+    model = model_of(nodes, [halves("x", [1, 4, 8, 8])], outputs, weights)
+    _, report, out = optimise(taso_opt, model, tmp_path, "--float", "fast", "--lanes", "1", "--disable-pass", "batch-norm")
+    assert operators(out).count("BatchNormalization") == 1
+    assert report["search"]["left_out"] == []
+    for tensor in onnx.load(out).graph.initializer:
+        assert np.isfinite(numpy_helper.to_array(tensor).astype(np.float32)).all()
+
+
+def shared_weight(times, wide=256, narrow=16):
+    """Each x_i is multiplied by one large matrix, which all share, and a small one of its own."""
+    random = np.random.default_rng(1)
+    nodes, weights = [], [weight("W", random.normal(size=(wide, wide)))]
+    for i in range(times):
+        nodes += [helper.make_node("MatMul", [f"x{i}", "W"], [f"a{i}"]), helper.make_node("MatMul", [f"x{i}", f"V{i}"], [f"b{i}"])]
+        weights.append(weight(f"V{i}", random.normal(size=(wide, narrow))))
+    return model_of(nodes, [floats(f"x{i}", [16, wide]) for i in range(times)],
+                    [floats(f"a{i}", [16, wide]) for i in range(times)] + [floats(f"b{i}", [16, narrow]) for i in range(times)],
+                    weights)
+
+
+def test_a_weight_is_not_joined_with_many_others_and_stored_many_times(taso_opt, tmp_path):
+    _, report, out = optimise(taso_opt, shared_weight(8), tmp_path, "--lanes", "1")
+    assert report["after"]["bytes"] < 1.5 * report["before"]["bytes"] + 1024
+    assert sum(tensor.ByteSize() for tensor in onnx.load(out).graph.initializer) < 1.5 * report["before"]["bytes"]
+
+
+def test_with_max_growth_0_weights_do_not_grow(taso_opt, tmp_path):
+    assert operators(optimise(taso_opt, chain(64, 30), tmp_path)[2]) == ["MatMul"]
+    assert operators(optimise(taso_opt, chain(64, 30), tmp_path, "--max-growth", "0")[2]) == ["MatMul", "MatMul"]
+    # A smaller product is no growth.
+    assert operators(optimise(taso_opt, chain(64, 34), tmp_path, "--max-growth", "0")[2]) == ["MatMul"]
+
+
 @pytest.mark.parametrize("wide, middle, rows", [(512, 16, 64), (1024, 4, 1), (128, 2, 16), (64, 2, 1)])
 def test_a_narrow_middle_stays_narrow(taso_opt, tmp_path, wide, middle, rows):
     _, report, out = optimise(taso_opt, chain(wide, middle, rows), tmp_path)
@@ -140,8 +182,53 @@ def test_below_min_gain_only_clean_ups_are_done(taso_opt, tmp_path):
     assert certificate["steps"] == []
 
 
+def small_gain(others):
+    """Two products of which one can be made, beside a long chain that stays as it is."""
+    random = np.random.default_rng(1)
+    nodes = [helper.make_node("MatMul", ["z", "A"], ["a"]), helper.make_node("MatMul", ["a", "B"], ["o"])]
+    nodes += [helper.make_node("Softmax", [f"v{i}"], [f"v{i + 1}"]) for i in range(others)]
+    return model_of(nodes, [floats("v0", [256, 512]), floats("z", [16, 64])],
+                    [floats("o", [16, 8]), floats(f"v{others}", [256, 512])],
+                    [weight("A", random.normal(size=(64, 64))), weight("B", random.normal(size=(64, 8)))])
+
+
+def test_a_gain_within_the_noise_of_prices_is_none(taso_opt, tmp_path):
+    model = small_gain(60)
+    done, report, out = optimise(taso_opt, model, tmp_path, "--lanes", "1")
+    assert done.err.splitlines()[-1] == "no faster graph found"
+    assert operators(out).count("MatMul") == 2 and report["search"]["applied"] == []
+    assert report["search"]["min_gain_percent"] in (1, 2)
+    assert "--min-gain" in report["search"]["note"]
+    _, report, out = optimise(taso_opt, model, tmp_path, "--lanes", "1", "--min-gain", "0")
+    assert operators(out).count("MatMul") == 1 and report["search"]["min_gain_percent"] == 0
+
+
+def test_what_is_counted_needs_no_gain_beyond_noise(taso_opt, tmp_path):
+    _, report, out = optimise(taso_opt, small_gain(60), tmp_path, "--objective", "launches")
+    assert operators(out).count("MatMul") == 1 and report["search"]["min_gain_percent"] == 0
+    done, report, out = optimise(taso_opt, small_gain(60), tmp_path, "--objective", "launches", "--min-gain", "5")
+    assert operators(out).count("MatMul") == 2 and report["search"]["applied"] == []
+    assert "no better graph found" in done.err
+
+
+def test_every_step_that_is_told_is_certified_and_adds_up(taso_opt, tmp_path):
+    _, report, out = optimise(taso_opt, csp_block(), tmp_path, "--min-gain", "0")
+    applied, cost = report["search"]["applied"], report["search"]["cost"]
+    certificate = json.loads((tmp_path / "out.onnx.cert").read_text())
+    assert sum(one["count"] for one in applied) == len(certificate["steps"]) > 0
+    assert abs(sum(one["saved"] for one in applied) - (cost["before"] - cost["after"])) < 1e-12
+
+
 @pytest.mark.parametrize("option", ["--min-gain", "--max-growth"])
 def test_percents_that_make_no_sense_are_refused(taso_opt, tmp_path, option):
     path = save(chain(64, 4), tmp_path / "model.onnx")
-    for value in ("-1", "much", "1e9"):
-        assert run(taso_opt, path, "--dry-run", option, value).code == 2
+    for value in ("-1", "much", "1e9", "nan", "inf", "1,5", "5%"):
+        done = run(taso_opt, path, "--dry-run", f"{option}={value}")
+        assert done.code == 2 and option in done.err, done
+    done = run(taso_opt, path, "--dry-run", "--budget", "0", option, "1")
+    assert done.code == 2 and "--budget 0" in done.err, done
+
+
+@pytest.mark.parametrize("option", ["--min-gain", "--max-growth"])
+def test_help_tells_of_them(taso_opt, option):
+    assert option in run(taso_opt, "--help").out

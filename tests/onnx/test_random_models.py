@@ -70,7 +70,7 @@ def try_search(taso_opt, seed, folder):
     if feeds is None:
         return "not run"
     outcome = runtime_comparison.compare(taso_opt, model, found, feeds,
-                                         ("--budget", "100", "--alpha", "1.2", "--jobs", "1"))
+                                         ("--budget", "100", "--alpha", "1.2", "--jobs", "1", "--min-gain", "0"))
     for file in (model, found):
         file.unlink(missing_ok=True)
     return None if outcome.kind == "equal" else f"seed {seed}: {outcome.reason}"

@@ -27,7 +27,8 @@ const std::vector<Rule>& rules() {
 
 /// A program on which rules are applied by name, wherever they match first.
 struct Walk {
-  explicit Walk(const Graph& graph) : program(store, graph), prices(program, model), compiled(compile(rules())) {
+  explicit Walk(Graph given)
+      : graph(std::move(given)), program(store, graph), prices(program, model), compiled(compile(rules())) {
     before = cost = prices.total();
   }
   void apply(const std::string& name) {
@@ -54,6 +55,7 @@ struct Walk {
     return count;
   }
 
+  Graph graph;
   Roofline model;
   Store store;
   Program program;
@@ -182,6 +184,37 @@ TEST_CASE("a step whose weight cannot be used is left out, and others stay") {
   CHECK(text_of(found.graph).find("matmul(c, b)") != std::string::npos);
 }
 
+namespace {
+
+std::vector<Rule> merging() {
+  std::vector<Rule> merging = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(merging, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
+  REQUIRE(merging.size() == 1);
+  return merging;
+}
+
+}  // namespace
+
+TEST_CASE("a weight that is joined with many others counts as often as it is stored") {
+  // One of 256 KB that all products share, and of each one 16 KB of its own: 320 KB.
+  std::string text = "graph\n  constant w: float32[256, 256]\n", outputs;
+  for (const std::string i : {"0", "1", "2", "3"}) {
+    text += "  input x" + i + ": float32[16, 256]\n  constant v" + i + ": float32[256, 16]\n";
+    text += "  a" + i + " = matmul(x" + i + ", w)\n  b" + i + " = matmul(x" + i + ", v" + i + ")\n";
+    outputs += (outputs.empty() ? "a" : ", a") + i + ", b" + i;
+  }
+  const Graph graph = parse_graph(text + "  output " + outputs + "\n");
+  SearchOptions options;
+  REQUIRE(search(graph, merging(), Roofline(), options).steps.size() == 4);
+  // The first three that are merged store it once more, the last one does not.
+  for (const auto& [growth, merged] : std::vector<std::pair<double, std::size_t>>{{0.5, 0}, {1, 1}, {2, 2}, {3, 4}}) {
+    options.most_growth = growth;
+    const SearchResult found = search(graph, merging(), Roofline(), options);
+    CHECK(found.steps.size() == merged);
+    CHECK((found.cost_after < found.cost_before) == (merged > 0));
+  }
+}
+
 TEST_CASE("weights that several products share are joined all the same") {
   // As in the steps of a recurrent network: until the last product is merged, the weights are there by themselves, too.
   std::string text = "graph\n  constant a: float32[512, 512]\n  constant b: float32[512, 512]\n", outputs;
@@ -193,12 +226,9 @@ TEST_CASE("weights that several products share are joined all the same") {
     }
   }
   const Graph graph = parse_graph(text + "  output " + outputs + "\n");
-  std::vector<Rule> merging = rules_of_file(source_folder() / "tests/search/golden.rules");
-  std::erase_if(merging, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
-  REQUIRE(merging.size() == 1);
   SearchOptions options;
-  REQUIRE(search(graph, merging, Roofline(), options).steps.size() == 3);
+  REQUIRE(search(graph, merging(), Roofline(), options).steps.size() == 3);
   options.price_of_weight_byte = price_of_weight_byte;
   options.most_growth = 0.1;
-  CHECK(search(graph, merging, Roofline(), options).steps.size() == 3);
+  CHECK(search(graph, merging(), Roofline(), options).steps.size() == 3);
 }
