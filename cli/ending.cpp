@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,8 @@ Trouble trouble_of(std::exception_ptr exception) {
   } catch (const EnvironmentError& error) {
     return trouble(Ending::environment, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
+    return trouble(Ending::environment, error.what());
+  } catch (const std::system_error& error) {  // a thread that the machine does not give
     return trouble(Ending::environment, error.what());
   } catch (const std::bad_alloc&) {
     return trouble(Ending::environment, "out of memory");
