@@ -10,7 +10,9 @@
 #include <unordered_set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "cli/ending.h"
 #include "cli/figures.h"
 #include "cli/interrupt.h"
 #include "cli/opt_selection.h"
@@ -83,6 +85,25 @@ std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& import
     if (!fresh && name < known->second) known->second = name;
   }
   return {names.begin(), names.end()};
+}
+
+/// Dimensions of one name that several inputs have, and those inputs: ONNX says that they are equal, and so do rewrites.
+std::string shared_dimensions(const Graph& graph) {
+  std::map<std::string, std::set<std::string>> inputs;
+  for (const Value& input : graph.inputs)
+    if (input.type().shape)
+      for (const Dim& dim : *input.type().shape)
+        for (const std::string& name : dim.symbols()) inputs[name].insert(input.node->as_input()->name);
+  constexpr std::size_t most = 8;  // inputs that are told of each
+  std::string text;
+  for (const auto& [name, those] : inputs) {
+    if (those.size() < 2) continue;
+    std::vector<std::string> told(those.begin(),
+                                  std::next(those.begin(), static_cast<std::ptrdiff_t>(std::min(those.size(), most))));
+    if (those.size() > most) told.push_back(fmt::format("{} more", with_commas(those.size() - most)));
+    text += fmt::format("{}{} of {}", text.empty() ? "" : "; ", name, fmt::join(told, ", "));
+  }
+  return text.empty() ? "" : on_one_line(text);
 }
 
 bool has_float16(const Graph& graph) {
@@ -239,7 +260,11 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
     summary.after = in_units(options.objective, std::max(cost, found.cost_after));
   } catch (const InputError& error) {
     summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
+    return summary;
   }
+  if (const std::string shared = shared_dimensions(imported.graph); !shared.empty())
+    console.say(Console::Level::result,
+                fmt::format("dimensions of one name are taken to be equal, as ONNX has it: {}", shared));
   return summary;
 }
 

@@ -1,0 +1,30 @@
+"""Dimensions of one name: ONNX has them equal, rewrites take them so, and who gives them different sizes is told."""
+
+import onnx
+from onnx import helper
+from opt_models import floats, model_of, run
+
+SAID = "dimensions of one name are taken to be equal, as ONNX has it: "
+
+
+def optimised(taso_opt, folder, first, second, again):
+    """The sum of two inputs, with a Relu after it, or two of which one is too many."""
+    nodes = [helper.make_node("Add", ["x", "z"], ["s"]), helper.make_node("Relu", ["s"], ["r"]),
+             helper.make_node("Relu" if again else "Tanh", ["r"], ["y"])]
+    onnx.save(model_of(nodes, [floats("x", first), floats("z", second)], [floats("y", first)]), folder / "model.onnx")
+    done = run(taso_opt, folder / "model.onnx", "-o", folder / "out.onnx")
+    assert done.code == 0, done.err
+    assert len(onnx.load(folder / "out.onnx").graph.node) == (2 if again else 3)
+    return done.out + done.err
+
+
+def test_a_rewritten_model_says_what_it_takes_to_be_equal(taso_opt, tmp_path):
+    assert SAID + "N of x, z" in optimised(taso_opt, tmp_path, ["N", 4], ["N", 4], True)
+
+
+def test_a_model_that_stays_as_it_is_says_nothing(taso_opt, tmp_path):
+    assert SAID not in optimised(taso_opt, tmp_path, ["N", 4], ["N", 4], False)
+
+
+def test_names_of_one_input_say_nothing(taso_opt, tmp_path):
+    assert SAID not in optimised(taso_opt, tmp_path, ["N", 4], [4], True)
