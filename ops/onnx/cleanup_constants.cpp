@@ -1,6 +1,7 @@
 // Passes that compute ahead what is known.
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ops/onnx/attributes.h"
@@ -77,6 +78,39 @@ double flops_of(const Value& value) {
   return flops;
 }
 
+/// The same with what is used several times counted as often: an upper bound, each of which is worked out once. Of a long row of
+/// constants every node asks for all before it.
+class MostFlops {
+ public:
+  double of(const Value& value) {
+    std::vector<const Node*> stack{value.node};
+    while (!stack.empty()) {
+      const Node& node = *stack.back();
+      const Operator* const op = node.as_operator();
+      const std::size_t before = stack.size();
+      double flops = 0;
+      Shapes shapes;
+      if (op != nullptr && !known_.contains(&node)) {
+        for (const Value& operand : node.inputs()) {
+          shapes.push_back(operand.shape());
+          if (const auto known = known_.find(operand.node); known != known_.end())
+            flops += known->second;
+          else
+            stack.push_back(operand.node);
+        }
+        if (stack.size() > before) continue;
+        flops += work_of(*op, shapes).flops;
+      }
+      stack.pop_back();
+      known_.try_emplace(&node, flops);
+    }
+    return known_.at(value.node);
+  }
+
+ private:
+  std::unordered_map<const Node*, double> known_;
+};
+
 /// Host functions that look at every combination of elements of their operands, at worst.
 bool multiplies_elements(std::string_view op_type) {
   static constexpr std::array<std::string_view, 13> names = {
@@ -93,14 +127,15 @@ double combinations(const GraphEdit& edit, const onnx::NodeProto& node) {
   return product;
 }
 
-bool worth_folding(const Context& context, const onnx::NodeProto& node) {
+bool worth_folding(const Context& context, const onnx::NodeProto& node, MostFlops& most_flops) {
   std::size_t results = 0;
   for (const std::string& output : node.output()) {
     if (output.empty()) continue;
     const auto bytes = bytes_of(context.imported.facts.at(output).type);
     if (!bytes) return false;
     results += *bytes;
-    if (flops_of(context.imported.values.at(output)) > flops_limit) return false;
+    const Value& value = context.imported.values.at(output);
+    if (most_flops.of(value) > flops_limit && flops_of(value) > flops_limit) return false;
   }
   std::size_t operands = 0;
   for (const std::string& input : node.input())
@@ -149,13 +184,14 @@ void shape_arithmetic(const Context& context) {
 
 void constant_folding(const Context& context) {
   GraphEdit& edit = context.edit;
+  MostFlops most_flops;
   edit.for_each_node([&](const onnx::NodeProto& node) {
     const std::int64_t opset = opset_of(edit.model(), node);
     if (stays(node.op_type()) || !is_deterministic(node, opset)) return;
     const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
       return name.empty() || (edit.constant(name) != nullptr && raw_bytes_of(*edit.constant(name)).has_value());
     });
-    if (!constant || !worth_folding(context, node)) return;
+    if (!constant || !worth_folding(context, node, most_flops)) return;
     std::vector<Array> results;
     try {
       const ArrayLimit limit(4 * context.options.memory_limit);  // of what the node computes on the way

@@ -297,8 +297,11 @@ void GraphEdit::replace_uses(const std::string& from, const std::string& to) {
 }
 
 std::string GraphEdit::fresh_name(const std::string& base) {
-  std::string name = base;
-  for (int i = 1; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+  if (names_.insert(base).second) return base;
+  int& number = last_numbers_[base];  // names are never free again
+  std::string name;
+  do name = fmt::format("{}_{}", base, ++number);
+  while (!names_.insert(name).second);
   return name;
 }
 

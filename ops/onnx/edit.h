@@ -102,9 +102,10 @@ class GraphEdit {
   std::unordered_map<std::string, std::size_t> weight_by_name_;
   std::unordered_map<std::string, std::vector<std::size_t>> uses_;  // name → slots, once per use
   std::unordered_set<std::string> graph_inputs_, graph_outputs_;
-  std::vector<std::string> added_;          // constants
-  std::unordered_set<std::string> pinned_;  // names that the model uses outside of nodes
-  std::unordered_set<std::string> names_;   // every name there is or was, also in subgraphs
+  std::vector<std::string> added_;                     // constants
+  std::unordered_set<std::string> pinned_;             // names that the model uses outside of nodes
+  std::unordered_set<std::string> names_;              // every name there is or was, also in subgraphs
+  std::unordered_map<std::string, int> last_numbers_;  // of fresh names, by what they are made of
   bool changed_ = false;
   bool out_of_order_ = false;
 };

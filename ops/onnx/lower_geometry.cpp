@@ -7,16 +7,31 @@
 namespace taso::lowering {
 namespace {
 
+/// More parts than this are joined and cut by halves: in a row, each is a part of all that come after it, so that shapes and
+/// numbers take room that grows with the square.
+constexpr std::size_t most_in_row = 256;
+
 /// Ours joins two; more are nested from the left.
 Lowered concat(const LoweringCall& call) {
+  const std::size_t parts = call.inputs.size();
   if (!call.has(0)) return std::nullopt;
   const std::int64_t axis = LoweringCall::axis(call.attributes.integer("axis", 1), call.rank(0));
-  Value result = call.inputs[0];
-  for (std::size_t i = 1; i < call.inputs.size(); ++i) {
+  for (std::size_t i = 1; i < parts; ++i)
     if (!call.has(i)) return std::nullopt;
-    result = call.apply(op::Concat{.axis = axis}, {result, call.inputs[i]});
+  if (parts <= most_in_row) {
+    Value result = call.inputs[0];
+    for (std::size_t i = 1; i < parts; ++i) result = call.apply(op::Concat{.axis = axis}, {result, call.inputs[i]});
+    return one(result);
   }
-  return one(result);
+  std::vector<Value> level(call.inputs.begin(), call.inputs.end());
+  while (level.size() > 1) {
+    std::vector<Value> pairs;
+    for (std::size_t i = 0; i + 1 < level.size(); i += 2)
+      pairs.push_back(call.apply(op::Concat{.axis = axis}, {level[i], level[i + 1]}));
+    if (level.size() % 2 == 1) pairs.push_back(level.back());
+    level = std::move(pairs);
+  }
+  return one(level.front());
 }
 
 /// The lengths of the parts: an attribute before opset 13, an operand from then on, else equal shares.
@@ -44,6 +59,31 @@ std::optional<std::vector<Dim>> split_lengths(const LoweringCall& call, const Di
   return lengths;
 }
 
+std::vector<Value> split_by_halves(const LoweringCall& call, std::int64_t axis, const std::vector<Dim>& lengths) {
+  struct Stretch {
+    Value value;
+    std::size_t begin, end;
+  };
+  std::vector<Value> parts(lengths.size());
+  std::vector<Stretch> open{{call.inputs[0], 0, lengths.size()}};
+  while (!open.empty()) {
+    const Stretch stretch = open.back();
+    open.pop_back();
+    if (stretch.end - stretch.begin == 1) {
+      parts[stretch.begin] = stretch.value;
+      continue;
+    }
+    const std::size_t middle = stretch.begin + (stretch.end - stretch.begin) / 2;
+    Dim length = 0;
+    for (std::size_t i = stretch.begin; i < middle; ++i) length = length + lengths[i];
+    const Value operand[] = {stretch.value};
+    const Node& node = call.pool.add(op::Split{.axis = axis, .at = length}, operand);
+    open.push_back({node.output(1), middle, stretch.end});
+    open.push_back({node.output(0), stretch.begin, middle});
+  }
+  return parts;
+}
+
 /// Ours cuts in two; more parts are cut off one after the other.
 Lowered split(const LoweringCall& call) {
   if (!call.has(0)) return std::nullopt;
@@ -57,6 +97,7 @@ Lowered split(const LoweringCall& call) {
     sum = sum + length;
   }
   if (sum != whole) return std::nullopt;
+  if (lengths->size() > most_in_row) return split_by_halves(call, axis, *lengths);
   std::vector<Value> parts;
   Value rest = call.inputs[0];
   for (std::size_t i = 0; i + 1 < lengths->size(); ++i) {
