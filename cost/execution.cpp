@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -216,6 +217,7 @@ class Maker {
   void bind_borders() {
     for (const Value& input : graph_.inputs) {
       const PlanValue value = view_.find(input);
+      input_of_value_.try_emplace(value, static_cast<std::uint32_t>(steps_.input_bytes.size()));
       steps_.input_bytes.push_back(value == no_plan_value ? 0 : dense_bytes(value));
     }
     output_of_buffer_.assign(plan_.buffers.size(), no_output);
@@ -258,11 +260,9 @@ class Maker {
     if (found != nullptr) return in_buffer(placed.value, *found);
     check(!placed.is_copy, "a copy has a place");
     const auto [owner, offset] = storage_of(view_, placed.value);
-    for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
-      if (view_.find(graph_.inputs[i]) == owner)
-        return {Binding::Place::input, static_cast<std::uint32_t>(i), stored_offset(owner, offset)};
-    check(false, "what is not computed is an input or a weight");
-    return {};
+    const auto input = input_of_value_.find(owner);
+    check(input != input_of_value_.end(), "what is not computed is an input or a weight");
+    return {Binding::Place::input, input->second, stored_offset(owner, offset)};
   }
 
   Binding weight(PlanValue value, const Call::Operand& operand) {
@@ -462,6 +462,7 @@ class Maker {
   std::map<Cost, std::vector<std::uint32_t>> by_price_;  // the first steps of each kind
   DeviceSteps steps_;
   std::vector<const Plan::Place*> place_, copy_;  // by value
+  std::unordered_map<PlanValue, std::uint32_t> input_of_value_;
   std::vector<std::uint32_t> output_of_buffer_;
   std::vector<bool> is_written_;  // by output
   std::map<std::pair<PlanValue, Strides>, std::int64_t> weights_;

@@ -30,6 +30,8 @@ bool are_apart(const Footprint& a, const Footprint& b, std::int64_t period) {
 
 }  // namespace
 
+std::int64_t length_of(const Footprint& one) { return is_empty(one) ? 0 : reach(one, 0); }
+
 bool may_overlap(const Footprint& a, const Footprint& b) {
   if (is_empty(a) || is_empty(b)) return false;
   if (a.offset + reach(a, 0) <= b.offset || b.offset + reach(b, 0) <= a.offset) return false;

@@ -15,6 +15,9 @@ struct Footprint {
   Strides strides;  ///< in elements, none below 0
 };
 
+/// Bytes from the first to behind the last element; 0 if there is none.
+std::int64_t length_of(const Footprint& one);
+
 /// Whether two tensors of one memory may have bytes in common. What lies between the elements of a tensor is no part of it:
 /// channels side by side that belong to different tensors are told apart. May say yes where a closer look would say no.
 bool may_overlap(const Footprint& a, const Footprint& b);

@@ -140,12 +140,20 @@ PlanNode Fusion::find_absorber(const Segment& segment) const {
 }
 
 const Fusion::Segment& Fusion::last_segment(PlanNode node) const {
-  for (;;) {
+  // Each remembers where this led: one segment may go into the next thousands of times, and every node asks.
+  std::vector<const Segment*> way;
+  const Segment* last = nullptr;
+  while (last == nullptr) {
     const Segment& segment = segment_of(node);
+    last = segment.last;
+    if (last != nullptr) break;
+    way.push_back(&segment);
     const PlanNode user = absorber(segment);
-    if (user == no_plan_node) return segment;
+    if (user == no_plan_node) last = &segment;
     node = user;
   }
+  for (const Segment* const segment : way) segment->last = last;
+  return *last;
 }
 
 PlanNode Fusion::product_of(const Segment& segment) const {

@@ -82,6 +82,7 @@ class Fusion {
     PlanNode head() const { return nodes.front(); }
     PlanNode tail() const { return nodes.back(); }
     mutable std::optional<PlanNode> absorber, product;  // once they are known
+    mutable const Segment* last = nullptr;              // of those that go into one another, once it is known
   };
   bool is_element_wise(PlanNode node) const;
   bool can_lead_chain(PlanNode node) const;

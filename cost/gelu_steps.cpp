@@ -126,11 +126,14 @@ std::vector<std::uint32_t> join_gelu(Call& call, const std::vector<std::optional
   std::vector<std::uint32_t> kept(call.read.size());
   for (std::uint32_t i = 0; i < kept.size(); ++i) kept[i] = i;
   bool is_found = false;
+  std::optional<Finder> finder;  // of the call as it is
   for (std::size_t i = call.steps.size(); i-- > 0;) {
-    const auto found = Finder(call, numbers).gelu(call.steps[i].first_result);
+    if (!finder) finder.emplace(call, numbers);
+    const auto found = finder->gelu(call.steps[i].first_result);
     if (!found) continue;
     call.steps[i].op = op::Gelu{found->tanh};
     call.steps[i].operands = {found->operand};
+    finder.reset();
     is_found = true;
   }
   if (!is_found) return kept;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/cuts.h"
+
 namespace taso {
 
 std::int64_t ExtentsTable::size(const Dim& dim) const {
@@ -67,6 +69,7 @@ WholeGraph::WholeGraph(const Graph& graph, DimensionSizes sizes, Layout layout)
     places_.emplace(node, id);
   }
   for (const Value& output : graph.outputs) values_[place(find(output))].is_output = true;
+  set_cuts(find_cuts(*this));
 }
 
 PlanValue WholeGraph::find(const Value& value) const {

@@ -62,6 +62,11 @@ class GraphView {
   /// Null if the rank is unknown. The numbers are those that unknown dimensions are priced with.
   virtual const Extents* extents(PlanValue value) const = 0;
 
+  /// A value at which kernels end, see cuts.h.
+  bool is_cut(PlanValue value) const { return place(value) < cuts_.size() && cuts_[place(value)]; }
+  const std::vector<bool>& cuts() const { return cuts_; }
+  void set_cuts(std::vector<bool> cuts) { cuts_ = std::move(cuts); }
+
   /// To be called when the graph has changed.
   void forget() const { ++time_; }
 
@@ -87,6 +92,7 @@ class GraphView {
   template <class Next>
   PlanNode end_of_row(PlanNode node, const Next& next) const;
   Layout layout_;
+  std::vector<bool> cuts_;  // by value; shorter, if the last ones are none
   mutable std::uint32_t time_ = 1;
   mutable std::vector<Known> known_images_;  // by value
   mutable std::vector<KnownStrides> known_strides_;

@@ -1,6 +1,7 @@
 #include "cost/hazards.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 namespace taso {
@@ -10,6 +11,40 @@ void add(std::vector<Access>& list, const Binding& binding, const Call::Operand&
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   list.push_back({binding.place, binding.index, {binding.offset, size, operand.extents, operand.strides}, is_write});
 }
+
+/// Who touched which bytes of a memory, by where these begin, those of about one length together: what lies elsewhere is not
+/// looked at, for thousands may touch parts of one buffer.
+class Touched {
+ public:
+  void add(std::uint32_t step, const Footprint& what) {
+    const std::int64_t length = length_of(what);
+    if (length > 0)
+      by_length_[static_cast<int>(std::bit_width(static_cast<std::uint64_t>(length)))].emplace(what.offset,
+                                                                                               Entry{step, what});
+  }
+
+  /// Appends the steps that touched something of it.
+  void find(const Footprint& what, std::vector<std::uint32_t>& steps) const {
+    const std::int64_t end = what.offset + length_of(what);
+    for (const auto& [width, entries] : by_length_) {
+      const std::int64_t longest = std::int64_t{1} << std::min(width, 62);
+      for (auto one = entries.lower_bound(what.offset - longest); one != entries.end() && one->first < end; ++one)
+        if ((steps.empty() || steps.back() != one->second.step) && may_overlap(what, one->second.what))
+          steps.push_back(one->second.step);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t step = 0;
+    Footprint what;
+  };
+  std::map<int, std::multimap<std::int64_t, Entry>> by_length_;
+};
+
+struct Memory {
+  Touched read, written;
+};
 
 }  // namespace
 
@@ -33,26 +68,25 @@ std::vector<Access> accesses_of(const DeviceSteps::Step& step) {
 }
 
 std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps) {
-  struct Earlier {
-    std::uint32_t step = 0;
-    Access access;
-  };
-  std::map<std::pair<Binding::Place, std::uint32_t>, std::vector<Earlier>> memories;
+  std::map<std::pair<Binding::Place, std::uint32_t>, Memory> memories;
   std::vector<std::vector<std::uint32_t>> needs(steps.size());
   for (std::uint32_t i = 0; i < steps.size(); ++i) {
     std::vector<std::uint32_t>& list = needs[i];
     const std::vector<Access> accesses = accesses_of(steps[i]);
+    const auto is_watched = [](const Access& access) {
+      return access.place == Binding::Place::arena || access.place == Binding::Place::output;
+    };
     for (const Access& access : accesses) {
-      if (access.place == Binding::Place::weights || access.place == Binding::Place::input) continue;
-      for (const Earlier& earlier : memories[{access.place, access.index}]) {
-        if (!access.is_write && !earlier.access.is_write) continue;
-        if (!list.empty() && list.back() == earlier.step) continue;
-        if (may_overlap(access.what, earlier.access.what)) list.push_back(earlier.step);
-      }
+      if (!is_watched(access)) continue;
+      const Memory& memory = memories[{access.place, access.index}];
+      memory.written.find(access.what, list);
+      if (access.is_write) memory.read.find(access.what, list);
     }
-    for (const Access& access : accesses)
-      if (access.place == Binding::Place::arena || access.place == Binding::Place::output)
-        memories[{access.place, access.index}].push_back({i, access});
+    for (const Access& access : accesses) {
+      if (!is_watched(access)) continue;
+      Memory& memory = memories[{access.place, access.index}];
+      (access.is_write ? memory.written : memory.read).add(i, access.what);
+    }
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }

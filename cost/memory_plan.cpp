@@ -45,11 +45,18 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return buffers[a].size > buffers[b].size; });
+  // Very many that are needed for long lie behind all others, one after the other: few of them could share memory.
+  constexpr std::size_t very_many = 2000;
+  const auto lasts = [&](const Buffer& buffer) {
+    return buffer.end / stretch - buffer.begin / stretch >= most_stretches;
+  };
+  const bool are_apart = std::count_if(buffers.begin(), buffers.end(), lasts) > static_cast<std::ptrdiff_t>(very_many);
   std::int64_t total = 0;
   std::vector<std::size_t> near;
   for (std::size_t place = 0; place < order.size(); ++place) {
     const std::size_t index = order[place];
     Buffer& buffer = buffers[index];
+    if (are_apart && lasts(buffer)) continue;
     const std::size_t first_stretch = buffer.begin / stretch, last_stretch = buffer.end / stretch;
     near.clear();
     const auto add = [&](std::size_t other) {
@@ -65,10 +72,15 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
     buffer.offset = offset_among(buffers, buffer, near);
     total = std::max(total, buffer.offset + aligned(buffer.size));
     when_placed[index] = place;
-    if (last_stretch - first_stretch >= most_stretches)
+    if (lasts(buffer))
       throughout.push_back(index);
     else
       for (std::size_t i = first_stretch; i <= last_stretch; ++i) by_time[i].push_back(index);
+  }
+  for (Buffer& buffer : buffers) {
+    if (!are_apart || !lasts(buffer)) continue;
+    buffer.offset = total;
+    total += aligned(buffer.size);
   }
   return total;
 }

@@ -206,7 +206,8 @@ std::int64_t begin_in_concats(const GraphView& view, PlanNode concat, std::size_
 }  // namespace
 
 PlanNode only_user(const GraphView& view, PlanValue value) {
-  if (value == no_plan_value || view.users(value) != 1 || view.is_output(value)) return no_plan_node;
+  if (value == no_plan_value || view.users(value) != 1 || view.is_output(value) || view.is_cut(value))
+    return no_plan_node;
   return view.user(value, 0);
 }
 

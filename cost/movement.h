@@ -14,10 +14,11 @@ struct Use {
   PlanNode node = no_plan_node;
   std::size_t operand = 0;
 };
-/// The only use of a value, if there is just one and it is no output of the graph.
+/// The only use of a value, if there is just one and it is no output of the graph and not cut off.
 std::optional<Use> only_use(const GraphView& view, PlanValue value);
 
-/// The only node that uses a value, in whichever operands; `no_plan_node` if there are several, or it is an output.
+/// The only node that uses a value, in whichever operands; `no_plan_node` if there are several, or it is an output
+/// or cut off.
 PlanNode only_user(const GraphView& view, PlanValue value);
 
 /// Null-safe: opaque nodes, inputs and constants have none.

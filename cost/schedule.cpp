@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "cost/h200.h"
 #include "ops/error.h"
@@ -11,6 +12,8 @@ namespace {
 
 /// What promises less is not worth another lane: one part of so many.
 constexpr Cost least_gain = 200;
+/// Of more tasks than any network has, fewer schedules are looked at.
+constexpr std::size_t many_tasks = 20'000;
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
 /// What goes for steps that run side by side. Times are picoseconds.
@@ -185,6 +188,18 @@ std::vector<Cost> ways_to_the_end(const std::vector<Task>& tasks) {
   return ways;
 }
 
+/// What all lanes of the world need: a task takes its cost, or that of code at hand, along the longest way.
+Cost least_time(const std::vector<Task>& tasks) {
+  std::vector<Cost> done(tasks.size(), 0);
+  Cost longest = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (const std::uint32_t need : tasks[i].needs) done[i] = std::max(done[i], done[need]);
+    done[i] += tasks[i].kind ? std::min(tasks[i].cost, tasks[i].cost_again) : tasks[i].cost;
+    longest = std::max(longest, done[i]);
+  }
+  return longest;
+}
+
 class ListScheduler {
  public:
   ListScheduler(const std::vector<Task>& tasks, const ScheduleOptions& options)
@@ -221,6 +236,8 @@ class ListScheduler {
   }
 
  private:
+  using Ready = std::pair<Cost, std::uint32_t>;  // the longest way to the end first: it is negative
+
   void schedule_part(std::uint32_t begin, std::uint32_t end) {
     ready_.clear();
     for (std::uint32_t i = begin; i < end; ++i) {
@@ -244,15 +261,10 @@ class ListScheduler {
   }
 
   /// The one with the longest way to the end first.
-  void add_ready(std::uint32_t task) {
-    const auto place = std::lower_bound(ready_.begin(), ready_.end(), task, [&](std::uint32_t a, std::uint32_t b) {
-      return ways_[a] != ways_[b] ? ways_[a] > ways_[b] : a < b;
-    });
-    ready_.insert(place, task);
-  }
-  /// There may be very many.
-  std::vector<std::uint32_t>::const_iterator looked_at() const {
-    return ready_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(ready_.size(), 32));
+  void add_ready(std::uint32_t task) { ready_.emplace(-ways_[task], task); }
+  /// There may be very many: up to here.
+  std::set<Ready>::const_iterator looked_at() const {
+    return std::next(ready_.begin(), static_cast<std::ptrdiff_t>(std::min<std::size_t>(ready_.size(), 32)));
   }
 
   /// The lane in which a task's operands were made last: there it follows without being told to wait.
@@ -267,8 +279,9 @@ class ListScheduler {
 
   bool start_one() {
     if (!machine_.has_room() || std::find(running_.begin(), running_.end(), nobody) == running_.end()) return false;
-    for (auto chosen = ready_.cbegin(); chosen != looked_at(); ++chosen) {
-      const std::uint32_t task = *chosen, lane = lane_for(task);
+    const auto end = looked_at();
+    for (auto chosen = ready_.cbegin(); chosen != end; ++chosen) {
+      const std::uint32_t task = chosen->second, lane = lane_for(task);
       if (lane == nobody) continue;
       Schedule::Step step = lanes_.add(task, tasks_[task], lane);
       double delay = 0;
@@ -293,7 +306,7 @@ class ListScheduler {
       const auto waits = static_cast<std::uint32_t>(lanes_.awaited(tasks_[task], lane).size());
       if (is_small && waits > 0) continue;
       const bool is_claimed =
-          std::any_of(ready_.begin(), looked_at(), [&](std::uint32_t other) { return home(other) == lane; });
+          std::any_of(ready_.begin(), looked_at(), [&](const Ready& other) { return home(other.second) == lane; });
       const std::uint32_t dislike = waits + (is_claimed ? 2 : 0);
       if (best == nobody || dislike < least) {
         best = lane;
@@ -320,7 +333,8 @@ class ListScheduler {
   Lanes lanes_;
   std::vector<std::size_t> missing_;
   std::vector<std::vector<std::uint32_t>> users_;
-  std::vector<std::uint32_t> ready_, running_;  // the latter by lane
+  std::set<Ready> ready_;
+  std::vector<std::uint32_t> running_;  // by lane
   std::vector<double> finished_;
   Schedule schedule_;
 };
@@ -394,10 +408,16 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
   constexpr std::size_t most_schedules = 5;
   const Cost alone = one_after_the_other(tasks).predicted;
   std::vector<Schedule> found;
+  // Nothing is done before the longest way: of a row of steps there is no need to ask.
+  if (least_time(tasks) >= alone - alone / least_gain) return found;
+  // Each takes its time, and of so many steps it is no question of one lane more or less.
+  const bool are_many = tasks.size() > many_tasks;
   for (const std::uint32_t lanes : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
     if (lanes > most_lanes) break;
+    if (are_many && lanes != 4 && lanes != 16) continue;
     Schedule best;
     for (const double least : {0.0, 1.5, 3.0}) {
+      if (are_many && least > 0) continue;
       Schedule schedule = in_lanes(tasks, {lanes, static_cast<Cost>(least * at_best.crossing)});
       if (best.steps.empty() || schedule.predicted < best.predicted) best = std::move(schedule);
     }

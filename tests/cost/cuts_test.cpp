@@ -1,0 +1,128 @@
+// Rows and trees of thousands of operators are many kernels of some dozens each; ordinary ones are what they were.
+#include "cost/cuts.h"
+
+#include <algorithm>
+#include <string>
+
+#include "cost/hazards.h"
+#include "cost/plan.h"
+#include "cost/roofline.h"
+#include "ops/graph_text.h"
+#include "ops/random.h"
+#include "tests/catch.h"
+
+using namespace taso;
+
+namespace {
+
+std::string header() { return "graph\n  input x0: float32[2, 4]\n"; }
+
+Graph row(std::size_t length) {
+  std::string text = header();
+  for (std::size_t i = 0; i < length; ++i)
+    text += "  x" + std::to_string(i + 1) + " = tanh(x" + std::to_string(i) + ")\n";
+  return parse_graph(text + "  output x" + std::to_string(length) + "\n");
+}
+
+/// Sums of sums, as deep as a tree of so many leaves is; each leaf is computed.
+Graph tree(std::size_t leaves) {
+  std::string text = header();
+  std::vector<std::string> level;
+  for (std::size_t i = 0; i < leaves; ++i) {
+    text += "  input i" + std::to_string(i) + ": float32[2, 4]\n";
+    level.push_back("r" + std::to_string(i));
+  }
+  for (std::size_t i = 0; i < leaves; ++i) text += "  r" + std::to_string(i) + " = tanh(i" + std::to_string(i) + ")\n";
+  for (std::size_t next = 0; level.size() > 1;) {
+    std::vector<std::string> above;
+    for (std::size_t i = 0; i + 1 < level.size(); i += 2) {
+      above.push_back("s" + std::to_string(next++));
+      text += "  " + above.back() + " = add(" + level[i] + ", " + level[i + 1] + ")\n";
+    }
+    if (level.size() % 2 == 1) above.push_back(level.back());
+    level = above;
+  }
+  return parse_graph(text + "  output " + level[0] + "\n");
+}
+
+Graph wide_concat(std::size_t operands) {
+  std::string text = header();
+  for (std::size_t i = 1; i < operands; ++i) text += "  input i" + std::to_string(i) + ": float32[2, 4]\n";
+  for (std::size_t i = 1; i < operands; ++i)
+    text +=
+        "  x" + std::to_string(i) + " = concat[axis=0](x" + std::to_string(i - 1) + ", i" + std::to_string(i) + ")\n";
+  return parse_graph(text + "  output x" + std::to_string(operands - 1) + "\n");
+}
+
+Graph wide_split(std::size_t results) {
+  std::string text = "graph\n  input x0: float32[" + std::to_string(2 * results) + ", 4]\n";
+  std::string outputs;
+  for (std::size_t i = 0; i + 1 < results; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  p" + n + ", x" + std::to_string(i + 1) + " = split[axis=0, at=2](x" + n + ")\n";
+    text += "  y" + n + " = tanh(p" + n + ")\n";
+    outputs += (i == 0 ? "" : ", ") + ("y" + n);
+  }
+  return parse_graph(text + "  output " + outputs + ", x" + std::to_string(results - 1) + "\n");
+}
+
+std::size_t largest_kernel(const Graph& graph) {
+  std::size_t most = 0;
+  for (const Plan::Step& step : plan(WholeGraph(graph), Roofline()).steps)
+    most = std::max(most, step.kernel.nodes.size());
+  return most;
+}
+
+std::size_t kernels(const Graph& graph) { return plan(WholeGraph(graph), Roofline()).steps.size(); }
+
+}  // namespace
+
+TEST_CASE("a kernel takes as many operators as it took, up to a length that no network has") {
+  CHECK(WholeGraph(row(longest_uncut_kernel)).cuts().empty());
+  CHECK(kernels(row(longest_uncut_kernel)) == 1);
+  CHECK(kernels(tree(64)) == 1);
+}
+
+TEST_CASE("what is longer is cut into parts, in rows, trees, concats and splits") {
+  for (const std::size_t size : {1000U, 4000U}) {
+    CHECK(largest_kernel(row(size)) <= 2 * operators_of_part);
+    CHECK(largest_kernel(tree(size)) <= 3 * operators_of_part);
+    CHECK(largest_kernel(wide_concat(size)) <= 3 * operators_of_part);
+    CHECK(largest_kernel(wide_split(size)) <= 3 * operators_of_part);
+    CHECK(kernels(row(size)) <= size / operators_of_part + 1);
+    CHECK(kernels(wide_concat(size)) <= size / operators_of_part + 1);
+  }
+}
+
+TEST_CASE("who has to wait for whom is found as if everything was compared with everything") {
+  Random random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<DeviceSteps::Step> steps(1 + random.below(30));
+    for (DeviceSteps::Step& step : steps) {
+      const auto touch = [&](std::vector<Binding>& bindings, std::vector<Call::Operand>& operands) {
+        for (std::size_t i = random.below(3); i-- > 0;) {
+          const bool in_arena = random.chance(0.7);
+          bindings.push_back({in_arena ? Binding::Place::arena : Binding::Place::output,
+                              static_cast<std::uint32_t>(random.below(2)), 4 * random.between(0, 60)});
+          const std::int64_t rows = random.between(0, 4), columns = random.between(1, 8);
+          operands.push_back({ElementType::float32, {rows, columns}, {columns + random.between(0, 8), 1}, false});
+        }
+      };
+      touch(step.read, step.call.read);
+      touch(step.written, step.call.written);
+    }
+    const auto needs = needs_of(steps);
+    for (std::uint32_t i = 0; i < steps.size(); ++i) {
+      std::vector<std::uint32_t> expected;
+      for (std::uint32_t k = 0; k < i; ++k) {
+        bool waits = false;
+        for (const Access& a : accesses_of(steps[i]))
+          for (const Access& b : accesses_of(steps[k]))
+            waits = waits || (a.place == b.place && a.index == b.index && (a.is_write || b.is_write) &&
+                              may_overlap(a.what, b.what));
+        if (waits) expected.push_back(k);
+      }
+      REQUIRE(needs[i] == expected);
+    }
+  }
+}
