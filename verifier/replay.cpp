@@ -310,17 +310,16 @@ Graph Replay::graph(const std::vector<ValueNumber>& more) const {
   std::vector<ValueNumber> wanted = outputs_;
   wanted.insert(wanted.end(), more.begin(), more.end());
   std::unordered_map<ValueNumber, Value> made;
-  std::vector<std::pair<std::pair<const Node*, std::vector<Value>>, const Node*>> opaque;  // with other operands
+  std::unordered_map<const Node*, std::vector<const Node*>> opaque;  // by the one that it was: with other operands
   const auto node_of = [&](const Equation& equation, const std::vector<Value>& operands) -> const Node& {
     if (equation.op) return first_.pool->add(*equation.op, operands);
     const auto old = equation.leaf->inputs();
     if (std::equal(operands.begin(), operands.end(), old.begin(), old.end())) return *equation.leaf;
-    const std::pair<const Node*, std::vector<Value>> key{equation.leaf, operands};
-    for (const auto& [known_key, node] : opaque)
-      if (known_key == key) return *node;
-    const Node& node = first_.pool->add_opaque(*equation.leaf->as_opaque(), operands);
-    opaque.emplace_back(key, &node);
-    return node;
+    std::vector<const Node*>& copies = opaque[equation.leaf];
+    for (const Node* const node : copies)
+      if (std::equal(operands.begin(), operands.end(), node->inputs().begin(), node->inputs().end())) return *node;
+    copies.push_back(&first_.pool->add_opaque(*equation.leaf->as_opaque(), operands));
+    return *copies.back();
   };
   for (const ValueNumber number : in_order(wanted)) {
     const Equation& equation = values_[number].equation;

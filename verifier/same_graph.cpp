@@ -121,37 +121,57 @@ class Side {
     return parts;
   }
 
-  /// From where to where in something else it is, along one axis.
-  static Form part_of(Value value) {
-    std::optional<std::int64_t> axis;
+  /// Where a part lies in what it was cut from, along one axis.
+  struct Part {
+    Value whole;
+    std::int64_t axis = 0;
     Dim begin = 0, end = 0;
-    for (;; value = skip_idle(value.node->inputs()[0])) {
-      const Operator* op = operator_of(value);
-      std::int64_t here = 0;
-      Dim from = 0, to = 0;
-      if (op == nullptr) break;
-      if (const auto* split = std::get_if<op::Split>(op)) {
-        here = split->axis;
-        const Dim size = value.node->inputs()[0].shape().at(static_cast<std::size_t>(here));
-        from = value.output == 0 ? Dim(0) : split->at;
-        to = value.output == 0 ? split->at : size;
-      } else if (const auto* slice = std::get_if<op::Slice>(op)) {
-        here = slice->axis;
-        from = slice->begin;
-        to = slice->end;
-      } else {
+  };
+
+  /// What one operator cuts; nothing if it is none that does.
+  static std::optional<Part> cut_by(const Value& value) {
+    const Operator* op = operator_of(value);
+    if (op == nullptr) return std::nullopt;
+    if (const auto* split = std::get_if<op::Split>(op)) {
+      const Dim size = value.node->inputs()[0].shape().at(static_cast<std::size_t>(split->axis));
+      return value.output == 0 ? Part{value.node->inputs()[0], split->axis, 0, split->at}
+                               : Part{value.node->inputs()[0], split->axis, split->at, size};
+    }
+    if (const auto* slice = std::get_if<op::Slice>(op))
+      return Part{value.node->inputs()[0], slice->axis, slice->begin, slice->end};
+    return std::nullopt;
+  }
+
+  /// From where to where in something else it is, along one axis. Each is worked out once: of a long row of splits, every one
+  /// begins where those before it end.
+  Form part_of(const Value& value) {
+    std::vector<std::pair<Value, Part>> row;  // each cut from the next
+    const Part* outer = nullptr;
+    for (Value next = value;;) {
+      const auto known = parts_.find(next);
+      if (known != parts_.end()) {
+        if (row.empty() || row.back().second.axis == known->second.axis) outer = &known->second;
         break;
       }
-      if (axis && *axis != here) break;
-      end = axis ? from + end : to;
-      begin = from + begin;
-      axis = here;
+      std::optional<Part> cut = cut_by(next);
+      if (!cut || (!row.empty() && row.back().second.axis != cut->axis)) break;
+      cut->whole = skip_idle(cut->whole);
+      row.emplace_back(next, std::move(*cut));
+      next = row.back().second.whole;
     }
-    return {fmt::format("part {} from {} to {}", *axis, begin.text(), end.text()), "", {value}};
+    for (auto one = row.rbegin(); one != row.rend(); ++one) {
+      Part part = std::move(one->second);
+      if (outer != nullptr) part = {outer->whole, part.axis, outer->begin + part.begin, outer->begin + part.end};
+      outer = &parts_.emplace(one->first, std::move(part)).first->second;
+    }
+    check(outer != nullptr, "a part is cut from something");
+    return {
+        fmt::format("part {} from {} to {}", outer->axis, outer->begin.text(), outer->end.text()), "", {outer->whole}};
   }
 
   std::shared_ptr<Pool> pool_;
   std::unordered_map<const Node*, bool> constant_;
+  std::unordered_map<Value, Part, HashValue> parts_;
 };
 
 class Comparison {
