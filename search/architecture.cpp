@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <queue>
 #include <set>
 #include <unordered_map>
@@ -283,25 +284,27 @@ void Anatomy::look_at_concat(std::size_t index) {
   look_at_sizes(leaves);
   std::vector<std::vector<std::size_t>> above;
   for (const std::size_t leaf : leaves) above.push_back(before(leaf));
-  // Those that others are computed from are no branches.
-  std::vector<std::size_t> ends;
+  const auto count = [&](const std::vector<std::size_t>& chosen) {  // those that have a part above them
+    std::unordered_map<std::size_t, std::size_t> counts;
+    for (const std::size_t i : chosen)
+      for (const std::size_t part : above[i]) ++counts[part];
+    return counts;
+  };
+  std::vector<std::size_t> all(leaves.size()), ends;
+  std::iota(all.begin(), all.end(), 0);
+  const auto of_all = count(all);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    bool is_start = false, computes = false;
-    for (std::size_t k = 0; k < leaves.size(); ++k)
-      is_start |= k != i && std::binary_search(above[k].begin(), above[k].end(), leaves[i]);
-    for (const std::size_t part : above[i])
-      computes |= parts_[part].role == Role::convolution || parts_[part].role == Role::pooling;
+    // Those that others are computed from are no branches.
+    const bool is_start = of_all.at(leaves[i]) > 1;
+    const bool computes = std::any_of(above[i].begin(), above[i].end(), [&](std::size_t part) {
+      return parts_[part].role == Role::convolution || parts_[part].role == Role::pooling;
+    });
     if (!is_start && computes) ends.push_back(i);
   }
-  std::size_t sharing = 0;
-  for (const std::size_t i : ends)
-    sharing += std::any_of(ends.begin(), ends.end(), [&](std::size_t k) {
-      std::vector<std::size_t> shared;
-      if (k != i)
-        std::set_intersection(above[i].begin(), above[i].end(), above[k].begin(), above[k].end(),
-                              std::back_inserter(shared));
-      return !shared.empty();
-    });
+  const auto of_ends = count(ends);
+  const auto sharing = static_cast<std::size_t>(std::count_if(ends.begin(), ends.end(), [&](std::size_t i) {
+    return std::any_of(above[i].begin(), above[i].end(), [&](std::size_t part) { return of_ends.at(part) > 1; });
+  }));
   if (sharing >= 2) {
     ++joins_;
     branches_ += sharing;

@@ -33,12 +33,11 @@ const Node& Extractor::make(ComputationId id, const std::vector<Value>& operands
   if (std::equal(operands.begin(), operands.end(), origin.inputs().begin(), origin.inputs().end())) return origin;
   const Opaque* opaque = origin.as_opaque();
   check(opaque != nullptr, "only operators and opaque nodes have operands");
-  const std::pair<const Node*, std::vector<Value>> key{&origin, operands};
-  for (const auto& [known, node] : opaque_)
-    if (known == key) return *node;
-  const Node& fresh = original_.pool->add_opaque(*opaque, operands);
-  opaque_.emplace_back(key, &fresh);
-  return fresh;
+  std::vector<const Node*>& copies = opaque_[&origin];
+  for (const Node* const node : copies)
+    if (std::equal(operands.begin(), operands.end(), node->inputs().begin(), node->inputs().end())) return *node;
+  copies.push_back(&original_.pool->add_opaque(*opaque, operands));
+  return *copies.back();
 }
 
 Graph Extractor::graph() {
@@ -158,7 +157,8 @@ class Expressions {
 /// Whether a value is computed as it was by the model, from values that have names. An operand with a name that has been merged
 /// keeps the node as it is: it gets the other operand with all who used that name. One without a name is a part of the node, as
 /// the inner concats of a Concat of three are: only the node itself could get the other operand, so it is written anew.
-bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named) const {
+bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named,
+                             Unchanged& known) const {
   const Program::Definition& definition = program_.definition(id);
   if (!definition.exists || definition.output != value.output) return false;
   const Computation& computation = program_.store()[definition.computation];
@@ -170,7 +170,13 @@ bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordere
     const Value& operand = value.node->inputs()[i];
     const ValueId was = program_.value_of(operand), now = computation.operands[i];
     if ((named.contains(was) ? merged_.current(was) : was) != now) return false;
-    if (!named.contains(now) && !is_as_it_was(operand, now, named)) return false;
+    if (named.contains(now)) continue;
+    // Each part is looked at once: a Split of thousands is a row of them, and every result asks for those before it.
+    const auto part = known.find(operand);
+    const bool is_known = part != known.end() && part->second.first == now;
+    const bool is_same = is_known ? part->second.second : is_as_it_was(operand, now, named, known);
+    if (!is_known) known.insert_or_assign(operand, std::pair(now, is_same));
+    if (!is_same) return false;
   }
   return true;
 }
@@ -188,6 +194,7 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
   std::sort(originals.begin(), originals.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
 
   Replacements result;
+  Unchanged unchanged;
   for (const auto& [value, id] : originals) {
     if (!program_.definition(id).exists) {
       const ValueId now = merged_.current(id);
@@ -200,7 +207,7 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
     const Program::Definition& definition = program_.definition(id);
     const Computation& computation = program_.store()[definition.computation];
     if (computation.origin != nullptr) continue;  // leaves and opaque nodes stay what they are
-    if (is_as_it_was(value, id, expressions.names())) continue;
+    if (is_as_it_was(value, id, expressions.names(), unchanged)) continue;
     const Value by = expressions.computed(id);
     if (by == value) continue;
     result.rewritten.emplace_back(value, by);

@@ -13,8 +13,8 @@ namespace taso {
 
 struct Match;
 
-/// Opaque nodes that were made anew, by the one that they do the same as and by operands.
-using OpaqueNodes = std::vector<std::pair<std::pair<const Node*, std::vector<Value>>, const Node*>>;
+/// Opaque nodes that were made anew, with other operands, by the one that they do the same as.
+using OpaqueNodes = std::unordered_map<const Node*, std::vector<const Node*>>;
 
 class Extractor {
  public:
@@ -37,7 +37,9 @@ class Extractor {
   Replacements replacements(const std::function<bool(const Value&)>& is_named);
 
  private:
-  bool is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named) const;
+  using Unchanged = std::unordered_map<Value, std::pair<ValueId, bool>, HashValue>;
+  bool is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named,
+                    Unchanged& known) const;
   const Node& make(ComputationId id, const std::vector<Value>& operands);
 
   const Program& program_;

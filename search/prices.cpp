@@ -58,6 +58,12 @@ void Prices::set_border(const Border& border) {
   moved();
 }
 
+void Prices::set_cuts(const std::vector<bool>& cuts) {
+  here_view_.set_cuts(cuts);
+  there_view_.set_cuts(cuts);
+  moved();
+}
+
 bool Prices::is_image(ValueId id) const { return taso::is_image(here_view_, plan_value(id)); }
 
 void Prices::moved() {

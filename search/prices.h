@@ -119,6 +119,8 @@ class Prices {
 
   /// Of a program that is a part of a graph.
   void set_border(const Border& border);
+  /// Of a program whose rows of operators are cut into several kernels; by value.
+  void set_cuts(const std::vector<bool>& cuts);
   bool is_image(ValueId id) const;
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();

@@ -213,7 +213,7 @@ void Program::replace(ValueId old, ValueId by, Log& log) {
       if (replacements[i].first == to) to = replacements[i].second;
     if (from == to) continue;
     log.push_back({Change::Kind::merged, {}, 0, {from, to}});
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    for (std::size_t i = 0; i < outputs_.size() && is_output(from); ++i) {
       if (outputs_[i] != from) continue;
       log.push_back({Change::Kind::output, {}, static_cast<std::uint32_t>(i), {from, to}});
       set_output(i, to);

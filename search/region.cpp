@@ -28,6 +28,14 @@ class Members {
   }
   bool is_inside(ComputationId id) const { return inside_.contains(id); }
   bool is_around(ComputationId id) const { return around_.contains(id); }
+  /// All of them, operands first.
+  std::vector<ComputationId> in_order(const Ranks& ranks) const {
+    std::vector<ComputationId> order(inside_.begin(), inside_.end());
+    order.insert(order.end(), around_.begin(), around_.end());
+    std::sort(order.begin(), order.end(),
+              [&](ComputationId a, ComputationId b) { return ranks[place(a)] < ranks[place(b)]; });
+    return order;
+  }
 
  private:
   void add_weights(ComputationId id) {
@@ -53,12 +61,10 @@ class RegionBuilder {
     region_.graph.pool = std::make_shared<Pool>();
   }
 
-  Region build() {
-    const std::vector<ComputationId> order = program_.computations();
-    for (const ComputationId id : order)
-      if (members_.is_inside(id) || members_.is_around(id)) add(id);
-    for (const ComputationId id : order)
-      if (members_.is_inside(id) || members_.is_around(id)) add_outputs(id);
+  Region build(const Ranks& ranks) {
+    const std::vector<ComputationId> order = members_.in_order(ranks);
+    for (const ComputationId id : order) add(id);
+    for (const ComputationId id : order) add_outputs(id);
     return std::move(region_);
   }
 
@@ -148,8 +154,16 @@ class RegionBuilder {
 
 }  // namespace
 
-Region region_of(const Program& program, const Prices& prices, const std::vector<ComputationId>& computations) {
-  return RegionBuilder(program, prices, computations).build();
+Ranks ranks_of(const Program& program) {
+  Ranks ranks(program.store().computations(), 0);
+  std::uint32_t next = 0;
+  for (const ComputationId id : program.computations()) ranks[place(id)] = next++;
+  return ranks;
+}
+
+Region region_of(const Program& program, const Prices& prices, const Ranks& ranks,
+                 const std::vector<ComputationId>& computations) {
+  return RegionBuilder(program, prices, computations).build(ranks);
 }
 
 void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, Program& program, Prices& prices,

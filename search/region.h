@@ -20,8 +20,13 @@ struct Region {
   std::string key;
 };
 
+/// The place of each computation in Program::computations().
+using Ranks = std::vector<std::uint32_t>;
+Ranks ranks_of(const Program& program);
+
 /// The region that these computations make up, with what they need that depends on constants only.
-Region region_of(const Program& program, const Prices& prices, const std::vector<ComputationId>& computations);
+Region region_of(const Program& program, const Prices& prices, const Ranks& ranks,
+                 const std::vector<ComputationId>& computations);
 
 /// A rewrite of the program, as it was made.
 struct Applied {

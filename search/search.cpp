@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <unordered_set>
 
 #include "cost/plan.h"
 #include "ops/error.h"
@@ -81,10 +82,12 @@ class Search {
         growth_(growth_of(program_, kernels, options)),
         prices_(program_, kernels, {options.sizes, layout_}, growth_),
         candidates_(program_, rules_.all, prices_, [this] { return should_end(); }) {
+    prices_.set_cuts(cuts());
     before_ = cost_ = prices_.total();
     if (options_.time_of_run) share_of_time_ = share_before_choice;
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
-    descends_ = !is_one_ || rules_.all.size() > rules_.deep.size();
+    is_large_ = options_.piece > 0 && cost_.operators > options_.most_operators;
+    descends_ = !is_large_ && (!is_one_ || rules_.all.size() > rules_.deep.size());
     if (descends_) candidates_.leave_alone({});  // else the only region has them all
   }
 
@@ -108,6 +111,7 @@ class Search {
           end = End::exhausted;
       }
       if (!end && cost_ == before && explored_ == explored) end = End::exhausted;
+      if (!end && is_large_) end = End::size;
     }
     SearchResult result;
     if (options_.time_of_run) choose_by_run(result);
@@ -117,6 +121,19 @@ class Search {
   }
 
  private:
+  /// Where the kernels of the graph that was given are cut, those of what becomes of it are: values keep their names.
+  std::vector<bool> cuts() const {
+    const WholeGraph whole(graph_, options_.sizes, layout_);
+    std::vector<bool> cuts;
+    for (std::uint32_t i = 0; i < whole.cuts().size(); ++i) {
+      if (!whole.is_cut(PlanValue{i})) continue;
+      const ValueId value = program_.value_of(whole.value(PlanValue{i}));
+      if (place(value) >= cuts.size()) cuts.resize(place(value) + 1, false);
+      cuts[place(value)] = true;
+    }
+    return cuts;
+  }
+
   /// The search of a region, for all regions with the same key.
   struct Task {
     Graph graph;
@@ -186,8 +203,10 @@ class Search {
       task.places = 0;
       task.saved = 0;
     }
+    const Ranks ranks = ranks_of(program_);
+    std::unordered_set<const Task*> is_active;
     for (const auto& computations : pairs_of_pieces(first)) {
-      regions.push_back(region_of(program_, prices_, computations));
+      regions.push_back(region_of(program_, prices_, ranks, computations));
       Region& region = regions.back();
       const auto [found, is_new] = tasks_.try_emplace(region.key);
       Task& task = found->second;
@@ -197,8 +216,7 @@ class Search {
       }
       tasks.push_back(&task);
       ++task.places;
-      if (!task.is_exhausted() && std::find(active.begin(), active.end(), &task) == active.end())
-        active.push_back(&task);
+      if (!task.is_exhausted() && is_active.insert(&task).second) active.push_back(&task);
     }
     explore(active);
     for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -218,13 +236,16 @@ class Search {
     const std::size_t left = options_.budget - expanded_;
     const std::size_t given = is_one_ ? left : std::max((left + 1) / 2, std::min(left, active.size()));
     // The first ones get what does not divide.
-    const auto share = [&](std::size_t i) { return given / active.size() + (i < given % active.size() ? 1 : 0); };
+    const std::size_t most = is_large_ ? 2 * options_.piece : given;
+    const auto share = [&](std::size_t i) {
+      return std::min(most, given / active.size() + (i < given % active.size() ? 1 : 0));
+    };
     std::vector<std::size_t> before;
     for (const Task* task : active) before.push_back(task->exploration ? task->exploration->expanded() : 0);
     kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(active.size()), [&](std::int64_t index) {
       const auto i = static_cast<std::size_t>(index);
       Task& task = *active[i];
-      if (should_end()) return;
+      if (share(i) == 0 || should_end()) return;
       if (!task.exploration) task.exploration = begin(task);
       std::size_t last = before[i];
       Cost gain = task.gain(kernels_);
@@ -288,7 +309,7 @@ class Search {
   /// Looks around what was found for what takes less as it runs.
   void choose_by_run(SearchResult& result) {
     share_of_time_ = 1;
-    if (!descends_) candidates_.leave_alone({});
+    if (!descends_ && !is_large_) candidates_.leave_alone({});
     RunChoiceOptions choosing;
     choosing.time_of = [this](const Graph& graph) { return options_.time_of_run(graph, layout_); };
     choosing.most_graphs = least_tried + operators_tried * expanded_ /
@@ -296,7 +317,10 @@ class Search {
     choosing.jobs = options_.jobs;
     choosing.should_end = [this] { return should_end(); };
     RunChoice choice(graph_, program_, prices_, candidates_, before_, applied_, opaque_, choosing);
-    choice.run();
+    if (is_large_)
+      choice.settle();
+    else
+      choice.run();
     cost_ = choice.cost();
     result.run_before = choice.time_before();
     result.run_after = choice.time();
@@ -383,6 +407,7 @@ class Search {
   std::map<std::string, Task> tasks_;        // by key
   std::size_t expanded_ = 0, explored_ = 0;  // in all; of regions
   bool is_one_ = false;                      // too small to be cut into pieces
+  bool is_large_ = false;                    // searched in pieces only, each once
   double share_of_time_ = 1;                 // until when it goes on
   bool descends_ = false;                    // takes steps in the whole graph
 };
@@ -395,6 +420,7 @@ std::string_view text_of(SearchResult::End end) {
     case SearchResult::End::time: return "the time is up";
     case SearchResult::End::exhausted: return "nothing is left to try";
     case SearchResult::End::stopped: return "it was stopped";
+    case SearchResult::End::size: return "the graph is large, and each part of it was searched once";
   }
   return "";
 }

@@ -24,6 +24,9 @@ struct SearchOptions {
   /// A graph of more operators than `piece` times three is searched in parts: pieces of about so many operators, each with the
   /// one after it, cut where few values cross. Parts that are alike are searched once. 0 for never.
   std::size_t piece = 24;
+  /// A graph of more is searched in parts only, each once: steps in the whole, and the last choice by what it takes as it runs,
+  /// would take time that grows with the square of its size.
+  std::int64_t most_operators = 4000;
   unsigned jobs = 1;             ///< parts that are searched side by side; the result is the same
   DimensionSizes sizes;          ///< what unknown dimensions are priced as; 1, if nothing is given
   std::optional<Layout> layout;  ///< if it is not given, the one in which the graph costs less
@@ -55,7 +58,7 @@ struct Replacements {
 };
 
 struct SearchResult {
-  enum class End { budget, time, exhausted, stopped } end = End::exhausted;
+  enum class End { budget, time, exhausted, stopped, size } end = End::exhausted;
   Graph graph;  ///< in the same pool
   Cost cost_before = 0, cost_after = 0;
   RunTime run_before, run_after;           ///< what it takes as it runs, if that was asked for

@@ -108,7 +108,7 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
   REQUIRE(pieces.size() == 6);
   std::set<std::string> keys;
   for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {
-    const Region region = region_of(program, prices, pieces[i]);
+    const Region region = region_of(program, prices, ranks_of(program), pieces[i]);
     keys.insert(region.key);
     std::size_t rewritten = 0;
     for (const Node* node : region.graph.nodes())
