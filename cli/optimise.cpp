@@ -167,11 +167,16 @@ class Optimiser {
   void clean() {
     phases_.begin("clean-up", "cleaning up");
     clean_only();
-    pricing_.choose(edit_->view(), shapes_);
-    cleaned_ = graph_now();
-    if (!cleaned_) return;
     const ModelView view = edit_->view();
-    summary_.coverage = coverage_of(view, import_model(view));
+    std::optional<Imported> imported;
+    try {
+      imported = import_model(view);
+      pricing_.choose(imported->graph, sizes_from(imported->graph, shapes_));
+    } catch (const InputError&) {
+      if (!imported) return;  // there will be no figures either
+    }
+    cleaned_ = imported->graph;
+    summary_.coverage = coverage_of(view, *imported);
   }
 
   /// Searches, and cleans up what that left behind.

@@ -154,15 +154,15 @@ std::size_t Pricing::measure_all(std::span<const Call> calls) {
 
 bool Pricing::goes_on() const { return !interrupted() && !is_late(); }
 
-void Pricing::choose(const ModelView& model, const std::map<std::string, Extents>& shapes) {
-  try {
-    const Graph graph = import_model(model).graph;
-    suit(graph, sizes_from(graph, shapes));
-  } catch (const InputError&) {
-    return;  // there will be no figures either
-  }
+void Pricing::choose(const Graph& graph, const DimensionSizes& sizes) {
+  suit(graph, sizes);
   if (machine_.empty() || gpu_) return;
-  const auto figures = figures_of(model, shapes, *this);
+  std::optional<Figures> figures;
+  try {
+    figures = figures_of(graph, sizes, *this);
+  } catch (const InputError&) {  // there will be none
+    figures.reset();
+  }
   const double kernels = figures ? figures->seconds - figures->copying : 0;
   const double share = kernels > 0 ? figures->measured / kernels : 0;
   if (share >= nearly_all) {
@@ -171,9 +171,8 @@ void Pricing::choose(const ModelView& model, const std::map<std::string, Extents
   }
   // What is predicted is right on average. The model's own kernels are taken at that; a search finds where it is wrong, so that
   // new kernels are not, the less so the more of the others is known.
-  const Graph graph = import_model(model).graph;
   for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    const WholeGraph view(graph, sizes_from(graph, shapes), layout);
+    const WholeGraph view(graph, sizes, layout);
     for (const Plan::Step& step : plan(view, *times_).steps) times_->trust(view, step.kernel);
   }
   times_->set_caution(1 + (caution_beside_measured - 1) * share / nearly_all);

@@ -57,7 +57,7 @@ class Pricing {
   const RecordedPrices& times() const { return *times_; }
   /// Says how cautious prices are about kernels that nobody has measured: the more of the model was measured, the more. To be
   /// called once, with the model that is to be optimised; for its kind of prices (see `suit`) too.
-  void choose(const ModelView& model, const std::map<std::string, Extents>& shapes);
+  void choose(const Graph& graph, const DimensionSizes& sizes);
   /// From now on kernels cost what they do in a network with such weights: whether those come from memory or stay in the cache.
   void suit(const Graph& graph, const DimensionSizes& sizes);
   Accelerator* gpu() const { return gpu_.get(); }
