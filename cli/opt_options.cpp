@@ -220,6 +220,8 @@ void resolve(const Raw& raw, OptOptions& options) {
   for (const auto& text : raw.new_shapes) options.new_shapes.push_back(parse_input_shape(text));
   options.input_data = raw.input_data;
   options.disabled_passes = known_passes(raw.disabled);
+  if (raw.float_mode == name_of(FloatMode::strict))
+    options.disabled_passes.insert("batch-norm");  // it rounds elsewhere
   options.certificate = !raw.no_certificate;
   if (raw.external && raw.embed) throw UsageError("--external-data and --embed exclude one another");
   if (raw.external) options.weights = SaveOptions::Weights::external;

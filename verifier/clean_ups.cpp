@@ -251,8 +251,10 @@ class ComputedAhead {
   }
 
   bool is_normalised(const Value& expected, const Value& actual, OpenPairs& open) {
-    const Node& norm = *expected.node;
-    Linear old = linear(norm.inputs()[0]), now = linear(actual);
+    std::vector<const Node*> norms;  // one behind the other: the last is nearest to the product
+    Value normalised = expected;
+    for (; is_a<op::BatchNorm>(normalised); normalised = normalised.node->inputs()[0]) norms.push_back(normalised.node);
+    Linear old = linear(normalised), now = linear(actual);
     const Value old_added = old.added, new_added = now.added;
     while (is_a<op::ScalarMul>(old.product) && is_a<op::ScalarMul>(now.product)) {
       const Array* a = first_.of(old.product.node->inputs()[1]);
@@ -274,33 +276,39 @@ class ComputedAhead {
       return false;
     const std::size_t axis = convolves ? 0 : weight->rank() - 1;
     const auto channels = static_cast<std::size_t>(weight->extents()[axis]);
-    std::vector<std::vector<double>> parameters;
-    for (std::size_t i = 1; i < 5; ++i) {
-      const auto numbers = per_channel(norm.inputs()[i], channels);
-      if (!numbers) return false;
-      parameters.push_back(*numbers);
-    }
     const auto bias = per_channel(old_added, channels), new_bias = per_channel(new_added, channels);
     if (!bias || !new_bias) return false;
-    const double epsilon = std::get<op::BatchNorm>(*norm.as_operator()).epsilon;
-    std::vector<double> factors;
-    for (std::size_t c = 0; c < channels; ++c) {
-      // The long way round: in more digits than the fold has.
-      const long double factor =
-          static_cast<long double>(parameters[0][c]) / std::sqrt(static_cast<long double>(parameters[3][c]) + epsilon);
-      const long double moved = (static_cast<long double>((*bias)[c]) - parameters[2][c]) * factor;
-      const auto exact = static_cast<double>(moved + parameters[1][c]);
-      const double lost =
-          0x1p-48 * (std::abs((*bias)[c] * static_cast<double>(factor)) +
-                     std::abs(parameters[2][c] * static_cast<double>(factor)) + std::abs(parameters[1][c]));
-      if (!(std::abs((*new_bias)[c] - exact) <= rounding(weight->type(), exact) + lost)) return false;
-      factors.push_back(static_cast<double>(factor));
-    }
     const std::vector<double> before = weight->doubles(), after = folded->doubles();
+    std::vector<long double> factors(channels, 1), shifts(bias->begin(), bias->end());
+    std::vector<double> shift_errors(channels, 0);
+    for (auto norm = norms.rbegin(); norm != norms.rend(); ++norm) {
+      std::vector<std::vector<double>> parameters;
+      for (std::size_t i = 1; i < 5; ++i) {
+        const auto numbers = per_channel((*norm)->inputs()[i], channels);
+        if (!numbers) return false;
+        parameters.push_back(*numbers);
+      }
+      const double epsilon = std::get<op::BatchNorm>(*(*norm)->as_operator()).epsilon;
+      for (std::size_t c = 0; c < channels; ++c) {
+        // The long way round: in more digits than the fold has.
+        const long double factor = static_cast<long double>(parameters[0][c]) /
+                                   std::sqrt(static_cast<long double>(parameters[3][c]) + epsilon);
+        const double size = std::abs(static_cast<double>(factor));
+        const double lost = 0x1p-48 * (std::abs(static_cast<double>(shifts[c])) * size +
+                                       std::abs(parameters[2][c]) * size + std::abs(parameters[1][c]));
+        factors[c] *= factor;
+        shifts[c] = (shifts[c] - parameters[2][c]) * factor + parameters[1][c];
+        shift_errors[c] = shift_errors[c] * size + rounding(weight->type(), static_cast<double>(shifts[c])) + lost;
+      }
+    }
+    for (std::size_t c = 0; c < channels; ++c)
+      if (!(std::abs((*new_bias)[c] - static_cast<double>(shifts[c])) <= shift_errors[c])) return false;
     const std::size_t run = convolves ? before.size() / std::max<std::size_t>(channels, 1) : 1;
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const double exact = before[i] * factors[i / run % channels];
-      if (!(std::abs(after[i] - exact) <= rounding(weight->type(), exact))) return false;
+      const auto exact = static_cast<double>(before[i] * factors[i / run % channels]);
+      // It was rounded behind each of them.
+      const double allowed = static_cast<double>(norms.size()) * rounding(weight->type(), exact);
+      if (!(std::abs(after[i] - exact) <= allowed)) return false;
     }
     open.emplace_back(old.product.node->inputs()[0], now.product.node->inputs()[0]);
     return true;

@@ -277,7 +277,6 @@ void GraphEdit::remove_unused_additions() {
       remove(*node);
     }
   }
-  added_.clear();
 }
 
 bool GraphEdit::can_replace_uses(const std::string& from, const std::string& to) const {

@@ -119,8 +119,8 @@ class Importer {
     read_inputs();
     for (const auto& sparse : view_.model->graph().sparse_initializer())
       set(sparse.values().name(), opaque_constant("sparse_initializer", sparse), {});
-    for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info.type());
-    for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info.type());
+    for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info);
+    for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info);
     // What is passed on as it is has the type of what it becomes, and keeps it when a clean-up joins the two.
     for (auto node = view_.nodes.rbegin(); node != view_.nodes.rend(); ++node) {
       const onnx::NodeProto& one = **node;
@@ -303,7 +303,7 @@ class Importer {
       Type type = inferred[i].type;
       const std::string& name = node.output(static_cast<int>(i));
       if (const auto hint = hints_.find(name); hint != hints_.end() && !type.shape && believes_hints()) {
-        const Type declared = read_type(*hint->second, name, Trust::hint);
+        const Type declared = read_type(hint->second->type(), hint->second->name(), Trust::hint);
         if (type.element == ElementType::undefined || type.element == declared.element) type = declared;
       }
       opaque.outputs.push_back(std::move(type));
@@ -325,7 +325,7 @@ class Importer {
   const ModelView& view_;
   SharedImport* shared_;
   Imported result_;
-  std::unordered_map<std::string, const onnx::TypeProto*> hints_;
+  std::unordered_map<std::string, const onnx::ValueInfoProto*> hints_;
   ElementTypes foreign_;  // of what we do not model
 };
 

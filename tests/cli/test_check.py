@@ -182,3 +182,13 @@ def test_what_float_allows_holds_for_the_check_as_well(taso_opt, tmp_path):
         lost[mode] = json.loads(report.read_text())["check"]["with_large_inputs"]["finite_no_longer"]
     assert lost["strict"] == lost["usual"] == 0 < lost["fast"]
     assert "finite no longer" in done.err
+
+
+def test_strict_keeps_a_batch_norm(taso_opt, taso_verify, tmp_path):
+    """Folding it into weights rounds in other places."""
+    before, after = save(models.with_batch_norm(), tmp_path / "model.onnx"), tmp_path / "out.onnx"
+    for mode, kept in (("strict", True), ("usual", False)):
+        done = run(taso_opt, before, "-o", after, "--force", "--float", mode)
+        assert done.code == 0, done
+        assert ("BatchNormalization" in [node.op_type for node in onnx.load(after).graph.node]) == kept
+        assert run(taso_verify, "--certificate", f"{after}.cert", before, after).code == 0

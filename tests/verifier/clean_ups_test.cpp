@@ -89,6 +89,19 @@ TEST_CASE("batch normalisation that went into weights is computed anew") {
   }
 }
 
+TEST_CASE("batch normalisations one behind the other") {
+  onnx::ModelProto model = empty_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  declare(*graph.add_input(), "x", {1, 3, 5, 5});
+  add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
+  add_node(graph, "Conv", {"x", "w"}, {"c"});
+  add_norm(graph, "c", "n", 4);
+  add_floats(graph, "other", {4}, numbers(4, 0.25F));
+  add_node(graph, "BatchNormalization", {"n", "scale", "shift", "other", "variance"}, {"y"});
+  declare(*graph.add_output(), "y", {1, 4, 3, 3});
+  CHECK(check_clean_ups(model) == 2);
+}
+
 TEST_CASE("batch normalisation behind a convolution that is not modelled") {
   onnx::ModelProto model = empty_model();
   onnx::GraphProto& graph = *model.mutable_graph();
