@@ -41,9 +41,9 @@ struct SearchSummary {
     std::size_t count = 0;
     double saved = 0;  ///< in the same units; less than nothing for a step that others made up for
   };
-  std::vector<Applied> applied;  ///< in the order of their first use
+  std::vector<Applied> applied;         ///< in the order of their first use
   double min_gain = 0, max_growth = 0;  ///< percent: what had to be saved, and what weights may have grown by
-  std::string note;              ///< why nothing came of what was found; else empty
+  std::string note;                     ///< why nothing came of what was found; else empty
   /// Rules that were left out in the end, for the check objected to what they made; and what it said.
   std::vector<std::string> left_out;
   std::string objection;

@@ -87,9 +87,8 @@ const std::vector<Array>* FoldedConstants::of(const Node& node) {
 bool FoldedConstants::is_usable(const Value& value) {
   if (value.node->as_operator() == nullptr || !is_constant(*value.node)) return true;
   const std::vector<const Node*> behind = nodes_behind(*value.node);
-  if (std::all_of(behind.begin(), behind.end(), [](const Node* node) {
-        return node->as_operator() == nullptr || only_moves(*node->as_operator());
-      }))
+  if (std::all_of(behind.begin(), behind.end(),
+                  [](const Node* node) { return node->as_operator() == nullptr || only_moves(*node->as_operator()); }))
     return true;
   const std::vector<Array>* const results = of(*value.node);
   if (results == nullptr || is_finite((*results)[value.output])) return true;
