@@ -87,7 +87,8 @@ std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& import
   return {names.begin(), names.end()};
 }
 
-/// Dimensions of one name that several inputs have, and those inputs: ONNX says that they are equal, and so do rewrites.
+/// Dimensions of one name that several inputs have, and those inputs: ONNX says that they are equal, and so do
+/// rewrites.
 std::string shared_dimensions(const Graph& graph) {
   std::map<std::string, std::set<std::string>> inputs;
   for (const Value& input : graph.inputs)

@@ -237,8 +237,8 @@ class Optimiser {
     do_nothing(objection->text);
   }
 
-  /// Goes back to what is left once the certificate of what was done is rejected, with the model as it was: clean-ups only, or
-  /// nothing at all. Says whether anything was taken back.
+  /// Goes back to what is left once the certificate of what was done is rejected, with the model as it was: clean-ups
+  /// only, or nothing at all. Says whether anything was taken back.
   bool fall_back(const std::string& rejection) {
     const std::string reason = fmt::format("its certificate is rejected: {}", rejection);
     if (summary_.search && summary_.search->changed()) {
@@ -395,13 +395,13 @@ class Optimiser {
       if (after.seconds_in_lanes > 0 && in_lanes > before.seconds_in_lanes) return false;
       if (after.seconds_in_lanes < before.seconds_in_lanes) return after.seconds <= before.seconds;
     }
-    // Nodes more or as many have to save something: work on weights that cannot be done ahead is free in a plan, and other
-    // words for what the model has already are none of its gains.
+    // Nodes more or as many have to save something: work on weights that cannot be done ahead is free in a plan, and
+    // other words for what the model has already are none of its gains.
     return shrank ? after.of(objective) <= before.of(objective) : after.of(objective) < before.of(objective);
   }
 
-  /// The share of the cost that has to be saved. Measured prices of one kernel repeat to 0.4 % in the median, and one plan
-  /// that is loaded twice to 1 % (cost/README.md); predicted ones are less sure. What is counted has no noise.
+  /// The share of the cost that has to be saved. Measured prices of one kernel repeat to 0.4 % in the median, and one
+  /// plan that is loaded twice to 1 % (cost/README.md); predicted ones are less sure. What is counted has no noise.
   double least_gain() const {
     if (options_.min_gain) return *options_.min_gain / 100;
     if (options_.objective != Objective::time) return 0;
@@ -509,7 +509,8 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     // From here on there is something worth writing, once it is checked: an interrupt does not throw it away.
     optimiser.check();
   });
-  // Nothing is said to be right that taso-verify would not say so of: a rejected certificate is a fault of ours, somewhere.
+  // Nothing is said to be right that taso-verify would not say so of: a rejected certificate is a fault of ours,
+  // somewhere.
   for (;;) {
     phases.begin("replay", "following the certificate");
     summary.before.figures = optimiser.figures_before();  // as long as the nodes are there that it is about

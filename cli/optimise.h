@@ -13,7 +13,8 @@
 namespace taso {
 
 /// Throws what trouble_of() knows; whatever is thrown, no output is written. Where a GPU is asked for and none is given, it is
-/// this machine's. `spoil` is for tests: it does to the certificate, before that is followed, what a fault of ours might.
+/// this machine's. `spoil` is for tests: it does to the certificate, before that is followed, what a fault of ours
+/// might.
 Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu = nullptr,
                 const std::function<void(RewriteCertificate&)>& spoil = nullptr);
 

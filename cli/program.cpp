@@ -63,10 +63,10 @@ bool is_limited(__rlimit_resource resource) {
 
 bool memory_is_limited() { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
 
-/// OpenBLAS starts threads while it is loaded, each with a large stack, and sends its own process a SIGINT where the limit on
-/// memory forbids that: it looks like a Ctrl-C. They would do nothing here, see ops/kernels/gemm.cpp. Only the environment
-/// that a program starts with tells it so; so it is started once more, as the same process. Nothing is ready yet: no library
-/// may be asked for more than a system call.
+/// OpenBLAS starts threads while it is loaded, each with a large stack, and sends its own process a SIGINT where the
+/// limit on memory forbids that: it looks like a Ctrl-C. They would do nothing here, see ops/kernels/gemm.cpp. Only the
+/// environment that a program starts with tells it so; so it is started once more, as the same process. Nothing is
+/// ready yet: no library may be asked for more than a system call.
 void start_without_threads_of_blas(int, char** arguments, char** environment) {
   constexpr std::string_view setting = "OPENBLAS_NUM_THREADS=";
   constexpr std::size_t most = 4096;
@@ -88,8 +88,8 @@ void start_without_threads_of_blas(int, char** arguments, char** environment) {
 using Beginning = void (*)(int, char**, char**);
 [[gnu::section(".preinit_array"), gnu::used]] Beginning beginning = start_without_threads_of_blas;
 
-/// Calls it on a stack that graphs of 100,000 nodes in a row do not exhaust, whatever the shell's limit is: only what is used of
-/// it takes memory. Where there is no room for such a stack, on the one that there is.
+/// Calls it on a stack that graphs of 100,000 nodes in a row do not exhaust, whatever the shell's limit is: only what
+/// is used of it takes memory. Where there is no room for such a stack, on the one that there is.
 void call_on_large_stack(const std::function<void()>& work) {
   constexpr std::size_t large = std::size_t{1} << 30;
   const auto enter = [](void* argument) -> void* {

@@ -15,7 +15,8 @@ struct ProvedFile {
   std::size_t rules = 0;   ///< how many there are in it
   std::string file_hash;   ///< of its bytes
   std::string rules_hash;  ///< of what the rules in it say, see hash_of_rules
-  /// What each rule does to floating-point numbers, in the order of the file, see digit_of; empty if it was not recorded.
+  /// What each rule does to floating-point numbers, in the order of the file, see digit_of; empty if it was not
+  /// recorded.
   std::string float_classes = {};
   bool operator==(const ProvedFile&) const = default;
 };

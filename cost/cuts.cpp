@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-/// What a node may be taken with: the node that uses its only result, or for a split the one that it splits a result of. More
-/// than fusion.h takes together, but never less.
+/// What a node may be taken with: the node that uses its only result, or for a split the one that it splits a result
+/// of. More than fusion.h takes together, but never less.
 struct Link {
   std::uint32_t node = none;
   PlanValue value = no_plan_value;

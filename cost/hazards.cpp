@@ -12,8 +12,8 @@ void add(std::vector<Access>& list, const Binding& binding, const Call::Operand&
   list.push_back({binding.place, binding.index, {binding.offset, size, operand.extents, operand.strides}, is_write});
 }
 
-/// Who touched which bytes of a memory, by where these begin, those of about one length together: what lies elsewhere is not
-/// looked at, for thousands may touch parts of one buffer.
+/// Who touched which bytes of a memory, by where these begin, those of about one length together: what lies elsewhere
+/// is not looked at, for thousands may touch parts of one buffer.
 class Touched {
  public:
   void add(std::uint32_t step, const Footprint& what) {

@@ -34,8 +34,8 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
   constexpr std::size_t few = 256;
   if (buffers.size() <= few) return lay_out(buffers, are_needed_together);
 
-  // The same, but only what is near in time is looked at. Buffers are listed by stretches of steps; those that are needed for
-  // many stretches, in one list.
+  // The same, but only what is near in time is looked at. Buffers are listed by stretches of steps; those that are
+  // needed for many stretches, in one list.
   std::size_t last = 0;
   for (const Buffer& buffer : buffers) last = std::max(last, buffer.end);
   constexpr std::size_t stretch = 16, most_stretches = 64;

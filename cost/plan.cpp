@@ -40,8 +40,8 @@ std::int64_t offset_of_view(const WholeGraph& view, PlanNode node, PlanValue res
          static_cast<std::int64_t>(size_of(view.element(operand)));
 }
 
-/// The value in whose memory this one lies, and where in it; nothing if it has memory of its own. Operands come before results,
-/// and concats before what is written into them.
+/// The value in whose memory this one lies, and where in it; nothing if it has memory of its own. Operands come before
+/// results, and concats before what is written into them.
 std::optional<Storage> next_storage(const WholeGraph& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
   if (view.is_free(producer)) return std::nullopt;

@@ -10,12 +10,13 @@
 
 namespace taso {
 
-/// Told from both sides at a number of ranks, sizes and contents: what is true of a class was seen there. The same for the
-/// same rule, on every machine.
+/// Told from both sides at a number of ranks, sizes and contents: what is true of a class was seen there. The same for
+/// the same rule, on every machine.
 struct FloatClass {
   /// Every result is the same to the bit: data is moved, and elements are computed as they were.
   bool is_exact = false;
-  /// A value on the way can be larger than all that the source computes, so that it overflows where the source does not.
+  /// A value on the way can be larger than all that the source computes, so that it overflows where the source does
+  /// not.
   bool may_overflow = true;
   /// Such a value can overflow float32 although the operands are of ordinary size, at most a thousand.
   bool overflows_early = true;

@@ -1,5 +1,5 @@
-// The steps that lead from the graph that was given to where a program stands. Some can be left out: what follows is then done
-// again, as far as that is possible without them.
+// The steps that lead from the graph that was given to where a program stands. Some can be left out: what follows is
+// then done again, as far as that is possible without them.
 #pragma once
 
 #include <memory>
@@ -25,8 +25,8 @@ class AppliedSteps {
     std::vector<Applied> undone;
   };
   Way way_without(const std::set<const Match*>& some) const;
-  /// Does as much of a way as is possible: a step may need one that is left out. Only if it is priced do steps say what they
-  /// cost.
+  /// Does as much of a way as is possible: a step may need one that is left out. Only if it is priced do steps say what
+  /// they cost.
   Back go(const Way& way, bool is_priced);
   void go_back(Back back);
 

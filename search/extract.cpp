@@ -154,9 +154,10 @@ class Expressions {
 
 }  // namespace
 
-/// Whether a value is computed as it was by the model, from values that have names. An operand with a name that has been merged
-/// keeps the node as it is: it gets the other operand with all who used that name. One without a name is a part of the node, as
-/// the inner concats of a Concat of three are: only the node itself could get the other operand, so it is written anew.
+/// Whether a value is computed as it was by the model, from values that have names. An operand with a name that has
+/// been merged keeps the node as it is: it gets the other operand with all who used that name. One without a name is a
+/// part of the node, as the inner concats of a Concat of three are: only the node itself could get the other operand,
+/// so it is written anew.
 bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named,
                              Unchanged& known) const {
   const Program::Definition& definition = program_.definition(id);
@@ -200,7 +201,8 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
       const ValueId now = merged_.current(id);
       if (now == id || !program_.definition(now).exists) continue;  // nobody needs it
       const Value by = expressions.of(now);
-      // It may be the part of a node, without a name, that turned out to be this very value: then that is computed as it was.
+      // It may be the part of a node, without a name, that turned out to be this very value: then that is computed as
+      // it was.
       if (by != value) (expressions.is_named(now) ? result.merged : result.rewritten).emplace_back(value, by);
       continue;
     }

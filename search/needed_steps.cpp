@@ -7,7 +7,8 @@ namespace {
 
 /// Of what the graph costs, so many parts, one may be given up.
 constexpr Cost least_part = 1000;
-/// Of the steps that save something by themselves, those that save the least: to price a large graph takes a tenth of a second.
+/// Of the steps that save something by themselves, those that save the least: to price a large graph takes a tenth of a
+/// second.
 constexpr std::size_t most_paying = 8;
 
 class NeededSteps {

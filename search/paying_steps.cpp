@@ -45,8 +45,8 @@ class PayingSteps {
     steps_.go(way, true);
   }
 
-  /// Leaves out steps that enlarge weights, those first that save the least for a byte, until the rest is allowed. Whether it
-  /// left out any.
+  /// Leaves out steps that enlarge weights, those first that save the least for a byte, until the rest is allowed.
+  /// Whether it left out any.
   bool limit_growth() {
     const std::size_t found = steps_.all().size();
     for (int round = 0; !prices_.allows(steps_.cost()); ++round)
@@ -132,7 +132,8 @@ class PayingSteps {
     return bad;
   }
 
-  /// The computations of steps, among those that a weight is computed by, whose result cannot be used although all operands can.
+  /// The computations of steps, among those that a weight is computed by, whose result cannot be used although all
+  /// operands can.
   std::vector<ComputationId> causes_of(ValueId weight, const Makers& makers) const {
     std::vector<ComputationId> causes;
     if (!is_made_by(weight, makers) || options_.is_usable(extractor_.value_of(weight))) return causes;

@@ -1,5 +1,5 @@
-// Which steps of a search's result are kept in the end: no step that it does not need, none whose weights cannot be used, and
-// no more growth of the weights than is allowed.
+// Which steps of a search's result are kept in the end: no step that it does not need, none whose weights cannot be
+// used, and no more growth of the weights than is allowed.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct PayingStepsOptions {
   std::function<bool()> should_end = [] { return false; };
 };
 
-/// Takes back steps of which the result is not worse, and those that cannot stay. From then on weights count as the file has
-/// them. The cost that is left is that of `steps`.
+/// Takes back steps of which the result is not worse, and those that cannot stay. From then on weights count as the
+/// file has them. The cost that is left is that of `steps`.
 void keep_paying_steps(AppliedSteps& steps, const Program& program, Prices& prices, Extractor& extractor,
                        const PayingStepsOptions& options);
 

@@ -140,8 +140,8 @@ bool Prices::is_kept(ValueId id) const {
   return false;
 }
 
-/// Parts that are joined count once, as what they came from, also where that is still used by itself: steps of a recurrent
-/// network share their weights, and the first one that joins them does not make the others larger.
+/// Parts that are joined count once, as what they came from, also where that is still used by itself: steps of a
+/// recurrent network share their weights, and the first one that joins them does not make the others larger.
 std::int64_t Prices::stored_bytes(ValueId id) const {
   if (!program_.store().is_foldable(id) || !program_.definition(id).exists) return 0;
   if (counts_as_stored_ ? !is_stored(id) : is_made_of_parts(id) || !is_kept(id)) return 0;

@@ -56,19 +56,19 @@ class ProgramView : public GraphView {
   Border border_;
 };
 
-/// What larger weights cost. A weight that is computed ahead from smaller ones (a product with a narrow middle, an enlarged
-/// kernel) is read from memory in every run, at any batch size, and stored in the file.
+/// What larger weights cost. A weight that is computed ahead from smaller ones (a product with a narrow middle, an
+/// enlarged kernel) is read from memory in every run, at any batch size, and stored in the file.
 struct WeightGrowth {
   Cost price_of_byte = 0;            ///< for each byte that weights grow by
   std::optional<std::int64_t> most;  ///< bytes that they may grow by; any number, if it is not given
   bool is_counted() const { return price_of_byte != 0 || most; }
 };
-/// In picoseconds: what memory of 500 GB/s takes, a tenth of an H200's. The prices of kernels hold the H200's own time, or less
-/// where weights stay in its cache; the model may run elsewhere.
+/// In picoseconds: what memory of 500 GB/s takes, a tenth of an H200's. The prices of kernels hold the H200's own time,
+/// or less where weights stay in its cache; the model may run elsewhere.
 inline constexpr Cost price_of_weight_byte = 2;
 
-/// What the search compares graphs by: the price and what larger weights cost, and of two that cost the same, which has fewer
-/// operators.
+/// What the search compares graphs by: the price and what larger weights cost, and of two that cost the same, which has
+/// fewer operators.
 struct GraphCost {
   Cost price = 0;
   std::int64_t operators = 0;
@@ -94,8 +94,8 @@ struct GraphCost {
   friend GraphCost operator+(GraphCost a, const GraphCost& b) { return a += b; }
 };
 
-/// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost. Smaller weights make up for
-/// no time.
+/// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost. Smaller weights make
+/// up for no time.
 inline bool is_worth(const GraphCost& before, const GraphCost& after, const KernelPrices& kernels) {
   const Cost saved = std::min(before.price - after.price, before.charged() - after.charged());
   return saved > kernels.noise() || (saved >= 0 && after.operators < before.operators);
@@ -125,8 +125,8 @@ class Prices {
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();
   const KernelPrices& kernels() const { return kernels_; }
-  /// From now on weights count as the file has them: what several joined weights hold counts several times. Until then it counts
-  /// once, since the first step that joins weights of several products does not make the others larger.
+  /// From now on weights count as the file has them: what several joined weights hold counts several times. Until then
+  /// it counts once, since the first step that joins weights of several products does not make the others larger.
   void count_as_stored();
   /// Whether weights have grown by no more than they may.
   bool allows(const GraphCost& cost) const { return excess(cost) <= 0; }

@@ -180,9 +180,9 @@ std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) c
   return moves;
 }
 
-/// Those that cost the least in sum first. A step that changes the price by no more than noise, and saves neither an operator nor
-/// a kernel, only puts the same kernels into another order: what that saves is luck, and does not outlast the way back into a
-/// model.
+/// Those that cost the least in sum first. A step that changes the price by no more than noise, and saves neither an
+/// operator nor a kernel, only puts the same kernels into another order: what that saves is luck, and does not outlast
+/// the way back into a model.
 std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
   candidates_.repair();
   std::vector<const Candidate*> order;

@@ -24,8 +24,8 @@ struct SearchOptions {
   /// A graph of more operators than `piece` times three is searched in parts: pieces of about so many operators, each with the
   /// one after it, cut where few values cross. Parts that are alike are searched once. 0 for never.
   std::size_t piece = 24;
-  /// A graph of more is searched in parts only, each once: steps in the whole, and the last choice by what it takes as it runs,
-  /// would take time that grows with the square of its size.
+  /// A graph of more is searched in parts only, each once: steps in the whole, and the last choice by what it takes as
+  /// it runs, would take time that grows with the square of its size.
   std::int64_t most_operators = 4000;
   unsigned jobs = 1;             ///< parts that are searched side by side; the result is the same
   DimensionSizes sizes;          ///< what unknown dimensions are priced as; 1, if nothing is given
@@ -33,12 +33,13 @@ struct SearchOptions {
   /// More rules, for steps that make the whole graph better at once. What it takes several steps to is not searched for with
   /// them.
   std::vector<Rule> direct_rules;
-  /// What larger weights cost: so much for each byte more, and at most this share of what there is more, or these bytes.
+  /// What larger weights cost: so much for each byte more, and at most this share of what there is more, or these
+  /// bytes.
   Cost price_of_weight_byte = 0;
   std::optional<double> most_growth;
   std::int64_t least_growth = 0;
-  /// Whether a weight that is to be computed ahead can be used: not, if it overflows. Steps that make one which cannot be used
-  /// are left out.
+  /// Whether a weight that is to be computed ahead can be used: not, if it overflows. Steps that make one which cannot
+  /// be used are left out.
   std::function<bool(const Value&)> is_usable;
   bool keeps_way = false;  ///< whether the result has the graphs on the way to it
   /// Which values of the graph replacements may speak of; all, if it is not given.

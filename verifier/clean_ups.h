@@ -1,5 +1,5 @@
-// Whether clean-ups have kept what a graph computes where they computed something ahead: decided from what the operators
-// mean, by code that has nothing in common with the clean-ups.
+// Whether clean-ups have kept what a graph computes where they computed something ahead: decided from what the
+// operators mean, by code that has nothing in common with the clean-ups.
 #pragma once
 
 #include <memory>

@@ -60,7 +60,8 @@ class CertificateReplay {
     return {false, std::move(reason), step};
   }
 
-  /// Does the clean-ups again, to see what they are, and makes sure by other means that they have kept what is computed.
+  /// Does the clean-ups again, to see what they are, and makes sure by other means that they have kept what is
+  /// computed.
   std::string clean() {
     CleanupOptions options;
     const auto passes = cleanup_passes();

@@ -1,5 +1,6 @@
-// Checks a certificate from beginning to end: from one model to the other. Matching, rewriting and comparing are code of their
-// own; what models and operators mean (ops/) and what rules say (rules/) is shared with what made it, and trusted.
+// Checks a certificate from beginning to end: from one model to the other. Matching, rewriting and comparing are code
+// of their own; what models and operators mean (ops/) and what rules say (rules/) is shared with what made it, and
+// trusted.
 #pragma once
 
 #include <optional>

@@ -142,8 +142,8 @@ class Side {
     return std::nullopt;
   }
 
-  /// From where to where in something else it is, along one axis. Each is worked out once: of a long row of splits, every one
-  /// begins where those before it end.
+  /// From where to where in something else it is, along one axis. Each is worked out once: of a long row of splits,
+  /// every one begins where those before it end.
   Form part_of(const Value& value) {
     std::vector<std::pair<Value, Part>> row;  // each cut from the next
     const Part* outer = nullptr;

@@ -114,7 +114,8 @@ std::string operator_of(const onnx::NodeProto& node) {
 
 using Message = onnx::NodeProto;
 
-/// Everything that a node says but for names; how many operands and results it has, and which are left out, is kept apart.
+/// Everything that a node says but for names; how many operands and results it has, and which are left out, is kept
+/// apart.
 std::string form_of(const Message& node, const Model& model) {
   const Message content = content_of(node, model.folder());
   return fmt::format(

@@ -1,5 +1,5 @@
-// Whether the weights of a rewritten model, and the types that it declares, are those of the original or plainly new: a model
-// is loaded by all that it says, not only by what its outputs need.
+// Whether the weights of a rewritten model, and the types that it declares, are those of the original or plainly new: a
+// model is loaded by all that it says, not only by what its outputs need.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ namespace taso {
 /// Returns what is wrong with the first that is not so; empty if none is. Both models are valid.
 std::string trouble_with_weights(const Model& before, const Model& after);
 
-/// A type that `after` declares for a value inside is one that `before` declares, and does not contradict what is known of
-/// the value, unless it did so before. `original` and `written` are the two models as imported.
+/// A type that `after` declares for a value inside is one that `before` declares, and does not contradict what is known
+/// of the value, unless it did so before. `original` and `written` are the two models as imported.
 std::string trouble_with_declarations(const Model& before, const Imported& original, const Model& after,
                                       const Imported& written);
 

@@ -78,8 +78,8 @@ double flops_of(const Value& value) {
   return flops;
 }
 
-/// The same with what is used several times counted as often: an upper bound, each of which is worked out once. Of a long row of
-/// constants every node asks for all before it.
+/// The same with what is used several times counted as often: an upper bound, each of which is worked out once. Of a
+/// long row of constants every node asks for all before it.
 class MostFlops {
  public:
   double of(const Value& value) {

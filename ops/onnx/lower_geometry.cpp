@@ -7,8 +7,8 @@
 namespace taso::lowering {
 namespace {
 
-/// More parts than this are joined and cut by halves: in a row, each is a part of all that come after it, so that shapes and
-/// numbers take room that grows with the square.
+/// More parts than this are joined and cut by halves: in a row, each is a part of all that come after it, so that
+/// shapes and numbers take room that grows with the square.
 constexpr std::size_t most_in_row = 256;
 
 /// Ours joins two; more are nested from the left.

@@ -1,4 +1,5 @@
-// Messages as bytes, fields that our schema does not know included: newer models carry some that change what they compute.
+// Messages as bytes, fields that our schema does not know included: newer models carry some that change what they
+// compute.
 #pragma once
 
 #include <initializer_list>
@@ -15,8 +16,8 @@ class NodeProto;
 
 namespace taso {
 
-/// The message but for the fields of these numbers; empty exactly if it says nothing else. Two messages say the same outside
-/// of these fields exactly if this is equal. Nothing is copied but what is returned.
+/// The message but for the fields of these numbers; empty exactly if it says nothing else. Two messages say the same
+/// outside of these fields exactly if this is equal. Nothing is copied but what is returned.
 std::string bytes_without(const google::protobuf::Message& message, std::initializer_list<int> fields);
 
 /// Which of several functions of one name is meant; empty in models that do not tell them apart. Older schemas have no

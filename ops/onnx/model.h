@@ -53,9 +53,9 @@ class Model {
   /// An initializer that was not read from a file: it is saved where the others are.
   void note_new_weight(const std::string& name) { new_weights_.insert(name); }
 
-  /// Refuses what no runtime could run, and what runtimes read in different ways: no opset, cycles, missing operands, two
-  /// initializers of one name, attributes with two values, wrong or short initializers, external data that is missing, …
-  /// Sorts nodes that are out of order, and of Constant nodes of one name keeps the last. Throws InputError.
+  /// Refuses what no runtime could run, and what runtimes read in different ways: no opset, cycles, missing operands,
+  /// two initializers of one name, attributes with two values, wrong or short initializers, external data that is
+  /// missing, … Sorts nodes that are out of order, and of Constant nodes of one name keeps the last. Throws InputError.
   void validate();
 
   /// Writes to a temporary file, syncs, renames. Weights that were external before, and initializers when the file

@@ -39,7 +39,8 @@ std::string bytes_without_operands(const onnx::NodeProto& node) {
   return attribute_bytes(copy);
 }
 
-/// What a node says beyond its operator, operands, results and attributes: which function of a name it calls, for instance.
+/// What a node says beyond its operator, operands, results and attributes: which function of a name it calls, for
+/// instance.
 std::string bytes_beside(const onnx::NodeProto& node) {
   using Node = onnx::NodeProto;
   return bytes_without(node, {Node::kInputFieldNumber, Node::kOutputFieldNumber, Node::kNameFieldNumber,

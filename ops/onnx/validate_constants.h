@@ -1,4 +1,5 @@
-// Constant nodes that define one name twice: exporters' graph surgery leaves such, and ONNX Runtime lets the last count.
+// Constant nodes that define one name twice: exporters' graph surgery leaves such, and ONNX Runtime lets the last
+// count.
 #pragma once
 
 namespace onnx {

@@ -26,7 +26,8 @@ void check_fits(const onnx::TensorProto& tensor, const onnx::ValueInfoProto& inp
 /// Refuses a sparse tensor whose indices and values do not belong together; their data is looked at elsewhere. Throws
 /// InputError.
 void check_sparse(const onnx::SparseTensorProto& tensor);
-/// Refuses one whose indices are out of range or do not ascend. check_sparse() and the data have to be right. Throws InputError.
+/// Refuses one whose indices are out of range or do not ascend. check_sparse() and the data have to be right. Throws
+/// InputError.
 void check_indices(const onnx::SparseTensorProto& tensor, const std::filesystem::path& folder);
 
 /// Whether an operator of ONNX's own domain wants one element type for all of its operands.

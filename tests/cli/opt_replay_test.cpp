@@ -1,4 +1,5 @@
-// taso-opt follows its own certificates: what is not shown to be right is taken back, and nothing is written that is not.
+// taso-opt follows its own certificates: what is not shown to be right is taken back, and nothing is written that is
+// not.
 #include "cli/opt_replay.h"
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// Nodes of the model that are several of our operators: a Concat or Split of many, a Slice of several axes. Only their ends have
-// names, and what is rewritten inside of them is written all the same.
+// Nodes of the model that are several of our operators: a Concat or Split of many, a Slice of several axes. Only their
+// ends have names, and what is rewritten inside of them is written all the same.
 #include <map>
 
 #include "ops/graph_text.h"

@@ -1,4 +1,5 @@
-// Clean-ups are shown to be right by code of its own: what they really do is accepted, and numbers that are a little wrong are not.
+// Clean-ups are shown to be right by code of its own: what they really do is accepted, and numbers that are a little
+// wrong are not.
 #include "verifier/clean_ups.h"
 
 #include <cstring>
