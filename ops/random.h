@@ -5,18 +5,14 @@
 #include <vector>
 
 #include "ops/error.h"
+#include "ops/scramble.h"
 
 namespace taso {
 
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t x = (state_ += 0x9e3779b97f4a7c15u);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  }
+  std::uint64_t next() { return scramble(state_ += 0x9e3779b97f4a7c15u); }
   /// From low to high, both included.
   std::int64_t between(std::int64_t low, std::int64_t high) {
     check(low <= high, "a range has at least one number");

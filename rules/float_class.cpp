@@ -9,18 +9,14 @@
 #include "ops/error.h"
 #include "ops/evaluate.h"
 #include "ops/random.h"
+#include "ops/scramble.h"
 #include "rules/concrete.h"
 #include "rules/term_value.h"
 
 namespace taso {
 namespace {
 
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) { return mixed(mixed(a + 0x9e3779b97f4a7c15u) ^ b); }
+std::uint64_t mixed(std::uint64_t a, std::uint64_t b) { return scramble(scramble(a + 0x9e3779b97f4a7c15u) ^ b); }
 
 }  // namespace
 

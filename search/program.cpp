@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "ops/error.h"
+#include "ops/scramble.h"
 
 namespace taso {
 namespace {
-
-std::uint64_t scramble(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
 
 ProgramHash hash_of_part(std::uint64_t kind, std::uint64_t what, std::uint64_t output, ValueId name) {
   const std::uint64_t a = scramble(what * 0x9e3779b97f4a7c15u + kind);

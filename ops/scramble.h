@@ -1,0 +1,15 @@
+// A hash of one number that spreads every bit over all others, the same on every machine.
+#pragma once
+
+#include <cstdint>
+
+namespace taso {
+
+/// The last steps of splitmix64.
+constexpr std::uint64_t scramble(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace taso
