@@ -9,7 +9,7 @@
 namespace taso {
 
 /// A kernel of more operators is cut, into parts of about so many.
-inline constexpr std::size_t longest_uncut_kernel = 256, operators_of_part = 64;
+inline constexpr std::size_t longest_uncut_kernel = 256, operators_of_part = 16;
 
 /// By value: those that no kernel takes together with what uses them, although it could. None in ordinary graphs.
 std::vector<bool> find_cuts(const WholeGraph& graph);

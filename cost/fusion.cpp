@@ -48,6 +48,15 @@ bool Affected::mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint
   return true;
 }
 
+bool Affected::begin_products(PlanNode node, std::size_t furthest) {
+  if (place(node) >= begun_products_.size())
+    begun_products_.resize(std::max(place(node) + 1, 2 * begun_products_.size()));
+  Products& products = begun_products_[place(node)];
+  if (products.graph == graph_ && products.furthest >= furthest) return false;
+  products = {graph_, furthest};
+  return true;
+}
+
 void Fusion::forget() {
   ++time_;
   segments_.clear();
@@ -390,7 +399,7 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
 }
 
 void Fusion::add_products(PlanNode node, std::size_t furthest, Affected& nodes) const {
-  if (furthest == 0) return;
+  if (furthest == 0 || !nodes.begin_products(node, furthest)) return;
   for (std::size_t i = 0; i < view_.operands(node); ++i) {
     const PlanValue value = view_.operand(node, i);
     const PlanNode producer = view_.producer(value);
@@ -411,6 +420,8 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
   };
   const PlanNode producer = view_.producer(value);
   add(producer);
+  // It is dense, whatever changes before it.
+  if (ends_views(view_, value)) return;
   // Where the parts of a concat lie depends on where it lies itself.
   if (!view_.is_free(producer) && is_role(view_, producer, Role::concat))
     for (std::size_t i = 0; i < view_.operands(producer); ++i) add_moved(view_.operand(producer, i), nodes);

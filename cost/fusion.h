@@ -44,10 +44,17 @@ class Affected {
   bool begin(PlanValue value) { return mark(begun_values_, place(value), graph_); }
   bool begin_layout(PlanValue value) { return mark(begun_layouts_, place(value), graph_); }
   bool begin_concats(PlanNode root) { return mark(begun_concats_, place(root), graph_); }
+  /// Whether products have not yet been looked for from this node as far.
+  bool begin_products(PlanNode node, std::size_t furthest);
   static bool mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint32_t by);
 
   std::vector<PlanNode> nodes_;
   std::vector<std::uint32_t> added_, begun_nodes_, begun_values_, begun_layouts_, begun_concats_;
+  struct Products {
+    std::uint32_t graph = 0;
+    std::size_t furthest = 0;
+  };
+  std::vector<Products> begun_products_;
   std::uint32_t graph_ = 1, change_ = 1;
   std::size_t changes_ = std::numeric_limits<std::size_t>::max();
 };

@@ -348,9 +348,14 @@ bool only_moves(const GraphView& view, PlanNode node) {
   return role == Role::reshape || role == Role::transpose || role == Role::split || role == Role::slice;
 }
 
+bool ends_views(const GraphView& view, PlanValue value) {
+  const PlanNode producer = view.producer(value);
+  return view.is_cut(value) && only_moves(view, producer) && role_of(view, producer) != Role::split;
+}
+
 std::optional<Strides> seen(const GraphView& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
-  if (!only_moves(view, producer)) return std::nullopt;
+  if (!only_moves(view, producer) || ends_views(view, value)) return std::nullopt;
   std::optional<Strides> strides = seen_through(view, producer, strides_in_memory(view, view.operand(producer, 0)));
   if (!strides) return std::nullopt;
   // A copy would lie in just this way: those who want it otherwise have it converted.

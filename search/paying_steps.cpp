@@ -38,7 +38,13 @@ class PayingSteps {
   /// The steps that added a computation, of those that are done ahead.
   using Makers = std::unordered_map<ComputationId, std::vector<const Match*>>;
 
+  /// Steps that concern no weight cost what they did.
   void price_as_stored() {
+    const auto& all = steps_.all();
+    if (std::none_of(all.begin(), all.end(), [&](const Applied& step) { return prices_.concerns_weights(step.log); })) {
+      prices_.count_as_stored();
+      return;
+    }
     const AppliedSteps::Way way = steps_.way_without({});
     steps_.go({}, true);
     prices_.count_as_stored();

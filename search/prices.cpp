@@ -200,6 +200,8 @@ static std::vector<ValueId> weights_among(const Program::Log& log, const Store& 
   return weights;
 }
 
+bool Prices::concerns_weights(const Program::Log& log) const { return !weights_among(log, program_.store()).empty(); }
+
 /// The values that the log gives computations or takes them from, as far as they are there as the program stands, and
 /// whether they are images.
 std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& log, const ProgramView& view) const {

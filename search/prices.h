@@ -128,6 +128,8 @@ class Prices {
   /// From now on weights count as the file has them: what several joined weights hold counts several times. Until then
   /// it counts once, since the first step that joins weights of several products does not make the others larger.
   void count_as_stored();
+  /// Whether changes add or remove weights, or users of weights.
+  bool concerns_weights(const Program::Log& log) const;
   /// Whether weights have grown by no more than they may.
   bool allows(const GraphCost& cost) const { return excess(cost) <= 0; }
   /// The bytes that they have grown by beyond that.

@@ -48,10 +48,6 @@ void RunChoice::run() {
     while (take_best_of(moves_that_add(left() / 2), least_gain())) {
     }
   }
-  settle();
-}
-
-void RunChoice::settle() {
   if (!pays()) take_nothing();
 }
 

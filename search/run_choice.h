@@ -34,8 +34,6 @@ class RunChoice {
   /// no longer than the graph that was given, neither in lanes nor in a row nor in sum; and if it has more operators,
   /// noticeably less.
   void run();
-  /// Takes no step if they do not pay as the graph runs, and looks at no others.
-  void settle();
 
   GraphCost cost() const { return steps_.cost(); }
   RunTime time_before() const { return time_before_; }

@@ -84,9 +84,9 @@ class Search {
         candidates_(program_, rules_.all, prices_, [this] { return should_end(); }) {
     prices_.set_cuts(cuts());
     before_ = cost_ = prices_.total();
-    if (options_.time_of_run) share_of_time_ = share_before_choice;
     is_one_ = options_.piece == 0 || pieces_of(program_, options_.piece).size() <= 3;
     is_large_ = options_.piece > 0 && cost_.operators > options_.most_operators;
+    if (chooses_by_run()) share_of_time_ = share_before_choice;
     descends_ = !is_large_ && (!is_one_ || rules_.all.size() > rules_.deep.size());
     if (descends_) candidates_.leave_alone({});  // else the only region has them all
   }
@@ -114,7 +114,7 @@ class Search {
       if (!end && is_large_) end = End::size;
     }
     SearchResult result;
-    if (options_.time_of_run) choose_by_run(result);
+    if (chooses_by_run()) choose_by_run(result);
     keep_what_pays(result);
     finish(*end, result);
     return result;
@@ -133,6 +133,8 @@ class Search {
     }
     return cuts;
   }
+
+  bool chooses_by_run() const { return options_.time_of_run && !is_large_; }
 
   /// The search of a region, for all regions with the same key.
   struct Task {
@@ -309,7 +311,7 @@ class Search {
   /// Looks around what was found for what takes less as it runs.
   void choose_by_run(SearchResult& result) {
     share_of_time_ = 1;
-    if (!descends_ && !is_large_) candidates_.leave_alone({});
+    if (!descends_) candidates_.leave_alone({});
     RunChoiceOptions choosing;
     choosing.time_of = [this](const Graph& graph) { return options_.time_of_run(graph, layout_); };
     choosing.most_graphs = least_tried + operators_tried * expanded_ /
@@ -317,10 +319,7 @@ class Search {
     choosing.jobs = options_.jobs;
     choosing.should_end = [this] { return should_end(); };
     RunChoice choice(graph_, program_, prices_, candidates_, before_, applied_, opaque_, choosing);
-    if (is_large_)
-      choice.settle();
-    else
-      choice.run();
+    choice.run();
     cost_ = choice.cost();
     result.run_before = choice.time_before();
     result.run_after = choice.time();
@@ -335,12 +334,12 @@ class Search {
     paying.is_usable = options_.is_usable;
     paying.time_before = result.run_before;
     paying.time_after = result.run_after;
-    if (options_.time_of_run) paying.time_now = [&] { return options_.time_of_run(extractor.graph(), layout_); };
+    if (chooses_by_run()) paying.time_now = [&] { return options_.time_of_run(extractor.graph(), layout_); };
     paying.should_end = [this] { return stop_.stop_requested(); };
     const std::size_t found = applied_.size();
     keep_paying_steps(steps, program_, prices_, extractor, paying);
     cost_ = steps.cost();
-    if (applied_.size() == found || !options_.time_of_run) return;
+    if (applied_.size() == found || !chooses_by_run()) return;
     result.run_after = applied_.empty() ? result.run_before : paying.time_now();
   }
 

@@ -45,7 +45,8 @@ struct SearchOptions {
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
   /// What a graph takes as it runs, laid out so, where that is not the sum of its kernels, which may run side by side. The last
-  /// choice is made by it, see run_choice.h. It may be asked from several threads at once.
+  /// choice is made by it, see run_choice.h; not of a graph of more than `most_operators`. It may be asked from several threads at
+  /// once.
   std::function<RunTime(const Graph&, Layout)> time_of_run;
 };
 

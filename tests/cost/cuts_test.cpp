@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cost/hazards.h"
+#include "cost/movement.h"
 #include "cost/plan.h"
 #include "cost/roofline.h"
 #include "ops/graph_text.h"
@@ -66,6 +67,24 @@ Graph wide_split(std::size_t results) {
   return parse_graph(text + "  output " + outputs + ", x" + std::to_string(results - 1) + "\n");
 }
 
+Graph transposes(std::size_t length) {
+  std::string text = header();
+  for (std::size_t i = 0; i < length; ++i)
+    text += "  x" + std::to_string(i + 1) + " = transpose[permutation=[1, 0]](x" + std::to_string(i) + ")\n";
+  return parse_graph(text + "  y = tanh(x" + std::to_string(length) + ")\n  output y\n");
+}
+
+/// How many values a view of another value leads to, from the last one on.
+std::size_t longest_row_of_views(const Graph& graph) {
+  const WholeGraph view(graph);
+  std::size_t longest = 0, row = 0;
+  for (std::uint32_t i = 0; i < view.values(); ++i) {
+    row = seen(view, PlanValue{i}) ? row + 1 : 0;
+    longest = std::max(longest, row);
+  }
+  return longest;
+}
+
 std::size_t largest_kernel(const Graph& graph) {
   std::size_t most = 0;
   for (const Plan::Step& step : plan(WholeGraph(graph), Roofline()).steps)
@@ -91,6 +110,14 @@ TEST_CASE("what is longer is cut into parts, in rows, trees, concats and splits"
     CHECK(largest_kernel(wide_split(size)) <= 3 * operators_of_part);
     CHECK(kernels(row(size)) <= size / operators_of_part + 1);
     CHECK(kernels(wide_concat(size)) <= size / operators_of_part + 1);
+  }
+}
+
+TEST_CASE("a long row of views of views is copied now and then") {
+  CHECK(longest_row_of_views(transposes(longest_uncut_kernel)) == longest_uncut_kernel);
+  for (const std::size_t size : {1000U, 4000U}) {
+    CHECK(longest_row_of_views(transposes(size)) <= 2 * operators_of_part);
+    CHECK(kernels(transposes(size)) <= size / operators_of_part + 2);
   }
 }
 
