@@ -156,12 +156,16 @@ class Optimiser {
     for (const auto& [name, data] : checking.data) shapes_[name] = data.extents();
   }
 
-  std::optional<Figures> figures_of(const ModelView& view) const { return taso::figures_of(view, shapes_, pricing_); }
-  /// Of what there is to compare with: clean-ups are no gain, for whoever runs a model does them first. With the prices of now:
-  /// a search may measure more.
-  std::optional<Figures> figures_before() const {
+  /// Of what there is to compare with: clean-ups are no gain, for whoever runs a model does them first. With the prices
+  /// of now: a search may measure more.
+  std::optional<Figures> figures_before() {
     if (!cleaned_) return std::nullopt;
-    return taso::figures_of(*cleaned_, sizes_from(*cleaned_, shapes_), pricing_);
+    return remembered(before_, [&] { return figures_of(*cleaned_, sizes_from(*cleaned_, shapes_), pricing_); });
+  }
+  /// Of the edit, or of the model that it became.
+  std::optional<Figures> figures_after(const ModelView& view) {
+    if (cleaned_ && !untouched_ && !(summary_.search && summary_.search->changed())) return figures_before();
+    return remembered(after_, [&] { return figures_of(view, shapes_, pricing_); });
   }
 
   void clean() {
@@ -256,8 +260,21 @@ class Optimiser {
   std::unique_ptr<GraphEdit> take_edit() { return std::move(edit_); }
 
  private:
+  /// Figures of one graph, as long as no kernel was measured since: a graph of a hundred thousand operators takes a
+  /// second each time.
+  struct Remembered {
+    std::optional<Figures> figures;
+    std::optional<std::size_t> measured;  // by then; nothing before figures are known
+  };
+  template <class Find>
+  std::optional<Figures> remembered(Remembered& known, const Find& find) {
+    if (known.measured != pricing_.measured()) known = {find(), pricing_.measured()};
+    return known.figures;
+  }
+
   void do_nothing(const std::string& reason) {
     edit_ = std::make_unique<GraphEdit>(model_);
+    before_ = after_ = {};
     if (cleaned_) cleaned_ = graph_now();
     for (CleanupCount& pass : summary_.passes) pass.count = 0;
     take_back(certificate_);
@@ -288,7 +305,8 @@ class Optimiser {
     // Nothing is to be compared that one was measured for and the other was not.
     if (const auto graph = graph_now()) measure(*graph);
     if (cleaned_) measure(*cleaned_);
-    const auto before = figures_before(), after = figures_of(edit_->view());
+    after_ = {};
+    const auto before = figures_before(), after = figures_after(edit_->view());
     const bool shrank = edit_->view().nodes.size() < nodes;
     if (!before || !after || !is_kept(*before, *after, shrank)) {
       summary_.search->give_up("the model would not be better in the end");
@@ -379,6 +397,7 @@ class Optimiser {
     summary_.passes = clean_up(*edit_, cleaning(), &actions);
     certificate_.before = steps_of(actions);
     certificate_.after.clear();
+    before_ = after_ = {};
     if (cleaned_) cleaned_ = graph_now();  // the one before spoke of nodes of the edit that is gone
   }
 
@@ -439,6 +458,7 @@ class Optimiser {
   std::map<std::string, Extents> shapes_;  // of inputs, for prices
   std::unique_ptr<GraphEdit> edit_;
   std::optional<Graph> cleaned_;  // as the clean-ups left it
+  Remembered before_, after_;
   const SearchRules* rules_ = nullptr;
   bool untouched_ = false;  // nothing was kept, not even clean-ups
 };
@@ -557,7 +577,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
-  summary.after.figures = optimiser.figures_of(view_of(model));
+  summary.after.figures = optimiser.figures_after(view_of(model));
   summary.prices = pricing.source();
   summary.measured = pricing.measured();
   summary.measuring = pricing.measuring();

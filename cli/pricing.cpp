@@ -154,27 +154,35 @@ std::size_t Pricing::measure_all(std::span<const Call> calls) {
 
 bool Pricing::goes_on() const { return !interrupted() && !is_late(); }
 
+double Pricing::share_measured(const Graph& graph, const DimensionSizes& sizes) const {
+  try {
+    const Figures figures = figures_of(graph, sizes, *this);
+    const double kernels = figures.seconds - figures.copying;
+    return kernels > 0 ? figures.measured / kernels : 0;
+  } catch (const InputError&) {
+    return 0;
+  }
+}
+
 void Pricing::choose(const Graph& graph, const DimensionSizes& sizes) {
   suit(graph, sizes);
   if (machine_.empty() || gpu_) return;
-  std::optional<Figures> figures;
-  try {
-    figures = figures_of(graph, sizes, *this);
-  } catch (const InputError&) {  // there will be none
-    figures.reset();
-  }
-  const double kernels = figures ? figures->seconds - figures->copying : 0;
-  const double share = kernels > 0 ? figures->measured / kernels : 0;
+  const WholeGraph first(graph, sizes, Layout::channels_first), last(graph, sizes, Layout::channels_last);
+  const Plan laid_first = plan(first, *times_), laid_last = plan(last, *times_);
+  const auto is_known = [&](const GraphView& view, const Plan& laid) {
+    return std::any_of(laid.steps.begin(), laid.steps.end(),
+                       [&](const Plan::Step& step) { return times_->measured(view, step.kernel).has_value(); });
+  };
+  const bool is_any_known = is_known(first, laid_first) || is_known(last, laid_last);
+  const double share = is_any_known ? share_measured(graph, sizes) : 0;
   if (share >= nearly_all) {
     times_->set_caution(caution_beside_measured);
     return;
   }
   // What is predicted is right on average. The model's own kernels are taken at that; a search finds where it is wrong, so that
   // new kernels are not, the less so the more of the others is known.
-  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    const WholeGraph view(graph, sizes, layout);
-    for (const Plan::Step& step : plan(view, *times_).steps) times_->trust(view, step.kernel);
-  }
+  for (const Plan::Step& step : laid_first.steps) times_->trust(first, step.kernel);
+  for (const Plan::Step& step : laid_last.steps) times_->trust(last, step.kernel);
   times_->set_caution(1 + (caution_beside_measured - 1) * share / nearly_all);
   known_ = share;
 }

@@ -58,6 +58,8 @@ class Pricing {
   /// Says how cautious prices are about kernels that nobody has measured: the more of the model was measured, the more. To be
   /// called once, with the model that is to be optimised; for its kind of prices (see `suit`) too.
   void choose(const Graph& graph, const DimensionSizes& sizes);
+  /// The share of a model's time that is known from measurements.
+  double share_measured(const Graph& graph, const DimensionSizes& sizes) const;
   /// From now on kernels cost what they do in a network with such weights: whether those come from memory or stay in the cache.
   void suit(const Graph& graph, const DimensionSizes& sizes);
   Accelerator* gpu() const { return gpu_.get(); }

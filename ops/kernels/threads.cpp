@@ -108,7 +108,8 @@ class Team {
 
 unsigned thread_count(unsigned asked) {
   constexpr unsigned most = 256;
-  return std::min(asked != 0 ? asked : std::max(1u, std::thread::hardware_concurrency()), most);
+  static const unsigned here = std::max(1u, std::thread::hardware_concurrency());  // reads a file each time
+  return std::min(asked != 0 ? asked : here, most);
 }
 
 void run_tasks(unsigned threads, std::int64_t tasks, const TaskBody& body) {
