@@ -3,6 +3,7 @@
 option(TASO_WERROR "Treat warnings as errors. Our presets turn it on; a packager's compiler may know newer warnings" OFF)
 option(TASO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(TASO_Z3 "Build what verifies, where Z3 is found" ON)
+option(TASO_JEMALLOC "Link the programs with jemalloc, where it is found" ON)
 option(TASO_CUDA "Build the CUDA module, where a toolkit is found" ON)
 option(TASO_COVERAGE "Count which lines run" OFF)
 option(TASO_FUZZ "Build the libFuzzer targets (clang only)" OFF)

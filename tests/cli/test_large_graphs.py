@@ -133,7 +133,8 @@ def optimise_and_verify(model, name, taso_opt, taso_verify, folder):
     return costs
 
 
-@pytest.mark.parametrize("name", ["Tanh", "Relu", "Identity", "Add of weights", "Dropout, Identity, Tanh", "side by side"])
+@pytest.mark.parametrize("name", ["Relu", "Identity", "Transpose", "Add of weights", "Dropout, Identity, Tanh",
+                                  "side by side"])
 def test_deep(name, taso_opt, taso_verify, tmp_path):
     optimise_and_verify(DEEP[name](6_000), name, taso_opt, taso_verify, tmp_path)
 
