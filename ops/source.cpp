@@ -1,9 +1,10 @@
 #include "ops/source.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,12 +41,13 @@ Source Source::read(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) throw InputError(path + ": is a folder, not a file");
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()).flush()) {
-    // An empty file sets the failure bit of the stream that it is copied to.
-    if (!file || file.peek() != std::ifstream::traits_type::eof()) throw InputError(path + ": cannot read");
-  }
-  return Source(path, text.str());
+  // Not by way of another stream: where memory runs out, that would say that the file cannot be read.
+  std::string text;
+  std::array<char, 1 << 16> block;
+  while (file.read(block.data(), block.size()) || file.gcount() > 0)
+    text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+  if (!file.is_open() || file.bad()) throw InputError(path + ": cannot read");
+  return Source(path, std::move(text));
 }
 
 SourceLocation Source::location(std::size_t offset) const {
