@@ -156,7 +156,7 @@ void Exploration::retrace(const std::function<void(const Step&)>& take) {
   move_to(0);
   for (auto id = path.rbegin(); id != path.rend(); ++id) {
     const State& state = states_[*id];
-    take({*state.match, state.log, state.made});
+    take({*state.match, state.log, state.made, state.cost - states_[state.parent].cost});
     move_to(*id);
   }
 }

@@ -50,6 +50,7 @@ class Exploration {
     const Match& match;
     const Program::Log& log;
     const std::vector<std::vector<ValueId>>& made;  ///< by the nodes of the target
+    GraphCost difference;                           ///< that it makes in this graph
   };
   void retrace(const std::function<void(const Step&)>& take);
   Program& program() { return program_; }

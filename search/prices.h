@@ -92,6 +92,10 @@ struct GraphCost {
     return *this;
   }
   friend GraphCost operator+(GraphCost a, const GraphCost& b) { return a += b; }
+  friend GraphCost operator-(const GraphCost& a, const GraphCost& b) {
+    return {a.price - b.price, a.operators - b.operators, a.kernels - b.kernels, a.growth - b.growth,
+            a.charge - b.charge};
+  }
 };
 
 /// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost. Smaller weights make

@@ -166,8 +166,8 @@ Region region_of(const Program& program, const Prices& prices, const Ranks& rank
   return RegionBuilder(program, prices, computations).build(ranks);
 }
 
-void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, Program& program, Prices& prices,
-              GraphCost& cost, std::vector<Applied>& applied) {
+void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
+              Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied) {
   // Nodes of graphs with one key are made in one order.
   std::unordered_map<ValueId, ValueId> places;
   const auto from = solved_graph.nodes(), to = region.graph.nodes();
@@ -202,17 +202,26 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
     }
     change.match = std::move(found);
     change.before = made.empty() ? cost : made.back().after;
-    change.after = change.before + prices.difference(program, change.log);
-    prices.moved();
+    if (step_prices == StepPrices::each) {
+      change.after = change.before + prices.difference(program, change.log);
+      prices.moved();
+    } else {
+      change.after = change.before + step.difference;
+    }
     for (std::size_t i = 0; i < change.made.size(); ++i)
       for (std::size_t k = 0; k < change.made[i].size(); ++k) places[step.made[i][k]] = change.made[i][k];
     merged.note(change.log, program);
     made.push_back(std::move(change));
   });
 
+  if (step_prices == StepPrices::together && !made.empty()) {
+    Program::Log all;
+    for (const Applied& change : made) all.insert(all.end(), change.log.begin(), change.log.end());
+    made.back().after = cost + prices.difference(program, all);
+  }
   std::size_t best = 0;  // how many of them to keep
   GraphCost lowest = cost;
-  for (std::size_t i = 0; i < made.size(); ++i)
+  for (std::size_t i = step_prices == StepPrices::each || made.empty() ? 0 : made.size() - 1; i < made.size(); ++i)
     if (made[i].after < lowest && prices.allows(made[i].after) && is_worth(cost, made[i].after, prices.kernels())) {
       best = i + 1;
       lowest = made[i].after;

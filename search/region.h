@@ -2,6 +2,7 @@
 // what is used outside an output.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -36,9 +37,14 @@ struct Applied {
   GraphCost before, after;
 };
 
-/// Does in the program what was found for the region, or for one with the same key, up to where the program costs least, and
-/// appends that. What turns out to be impossible or no improvement there is left. `cost` is the program's.
-void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, Program& program, Prices& prices,
-              GraphCost& cost, std::vector<Applied>& applied);
+/// How steps that were found for a region are priced in the program: one after the other, so that they are done up to where
+/// the program costs least; or together, which takes less time. Then all are done or none, and each but the last is taken
+/// to save what it saved in the region.
+enum class StepPrices : std::uint8_t { each, together };
+
+/// Does in the program what was found for the region, or for one with the same key, and appends that. What turns out to be
+/// impossible or no improvement there is left. `cost` is the program's.
+void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
+              Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied);
 
 }  // namespace taso

@@ -226,7 +226,8 @@ class Search {
       foreseen_ -= task.saved;
       if (!task.found_something()) continue;
       const std::size_t made = applied_.size();
-      transfer(*task.exploration, task.graph, regions[i], program_, prices_, cost_, applied_);
+      transfer(*task.exploration, task.graph, regions[i], is_large_ ? StepPrices::together : StepPrices::each, program_,
+               prices_, cost_, applied_);
       for (std::size_t k = made; k < applied_.size(); ++k) candidates_.touch(applied_[k].log);
       tell();
     }
