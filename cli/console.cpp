@@ -12,6 +12,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "cli/ending.h"
 #include "ops/error.h"
 
 namespace taso {
@@ -75,14 +76,15 @@ void Console::begin_log() {
 
 void Console::say(Level level, std::string_view text) { show(level, text, text); }
 
-void Console::error(std::string_view text) {
-  show(Level::error, fmt::format("{}: error: {}", options_.program, text),
-       fmt::format("{}: {} {}", options_.program, paint("1;31", "error:"), text));
-}
+void Console::error(std::string_view text) { complain(Level::error, "error:", "1;31", text); }
 
-void Console::warning(std::string_view text) {
-  show(Level::warning, fmt::format("{}: warning: {}", options_.program, text),
-       fmt::format("{}: {} {}", options_.program, paint("1;33", "warning:"), text));
+void Console::warning(std::string_view text) { complain(Level::warning, "warning:", "1;33", text); }
+
+/// Names out of a damaged file may hold anything.
+void Console::complain(Level level, std::string_view word, std::string_view color, std::string_view text) {
+  const std::string readable = on_lines(text);
+  show(level, fmt::format("{}: {} {}", options_.program, word, readable),
+       fmt::format("{}: {} {}", options_.program, paint(color, word), readable));
 }
 
 void Console::verdict(bool good, std::string_view word) {

@@ -45,6 +45,7 @@ class Console {
   void close();
 
  private:
+  void complain(Level level, std::string_view word, std::string_view color, std::string_view text);
   void show(Level level, std::string_view plain, std::string_view shown);
   void log(std::string_view text);
   void write_log(std::string_view text);

@@ -158,6 +158,8 @@ Json parse(const std::string& bytes) {
   };
   try {
     return Json::parse(bytes, watch);
+  } catch (const Json::parse_error& error) {
+    throw InputError(fmt::format("not a certificate: byte {} is not JSON", error.byte));
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("not a certificate: {}", error.what()));
   }

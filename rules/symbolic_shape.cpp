@@ -1,6 +1,7 @@
 // Shape inference where attributes may be unknown. Each operator's own `infer` (ops/operators) says what is right for
 // numbers; a test holds the two against each other for every operator.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -304,12 +305,22 @@ class Inference {
   std::vector<Requirement>& requirements_;
 };
 
+/// Proofs are about real numbers. Only a bound may be infinite: there is none then.
+bool has_real_numbers(const SymbolicOperator& op) {
+  if (std::holds_alternative<op::Clip>(prototype(op.kind))) return true;
+  return std::all_of(op.fields.begin(), op.fields.end(), [](const SymbolicField& field) {
+    const auto* const real = std::get_if<RealAttribute>(&field);
+    return real == nullptr || !real->variable.empty() || std::isfinite(real->value);
+  });
+}
+
 }  // namespace
 
 std::optional<Shapes> infer(const SymbolicOperator& op, std::span<const Shape> operands,
                             std::vector<Requirement>& requirements) {
   const Operator& sample = prototype(op.kind);
   if (operands.size() < min_inputs(sample) || operands.size() > max_inputs(sample)) return std::nullopt;
+  if (!has_real_numbers(op)) return std::nullopt;
   return std::visit(Inference(op, operands, requirements), sample);
 }
 

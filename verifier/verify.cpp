@@ -115,6 +115,7 @@ class Verification {
 
  private:
   static constexpr std::size_t quick_tries = 24, thorough_tries = 2000;
+  static constexpr const char* rounding_up = "the number of windows is rounded up, of which the verifier knows nothing";
 
   RuleVerdict decide_all(const std::vector<Condition>& extra) {
     InstanceOptions instance_options;
@@ -133,6 +134,10 @@ class Verification {
                                       instance_options.greatest_rank);
         return std::move(verdict_);
       }
+      if (rounds_up(rule_.source) || rounds_up(rule_.target)) {
+        verdict_.reason = rounding_up;
+        return std::move(verdict_);
+      }
       verdict_.kind = RuleVerdict::Kind::refuted;
       verdict_.reason = instances_.empty() ? "there are no ranks and axes at which its source is well-formed"
                                            : "its target is well-formed nowhere, or never has the source's shape";
@@ -142,8 +147,7 @@ class Verification {
     verdict_.instances = instances_.size();
     if (look_for_counterexample(quick_tries)) return std::move(verdict_);
     if (!check_witnesses()) return std::move(verdict_);
-    if (open_.empty() && (rounds_up(rule_.source) || rounds_up(rule_.target)))
-      open_ = "the number of windows is rounded up, of which the verifier knows nothing";
+    if (open_.empty() && (rounds_up(rule_.source) || rounds_up(rule_.target))) open_ = rounding_up;
     for (std::size_t i = 0; i < instances_.size() && open_.empty(); ++i)
       if (is_possible_[i]) decide(i);
     // Last, in what time is left: a second opinion must not cost the first.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -222,7 +223,7 @@ Lowered pad(const LoweringCall& call) {
       axes = *chosen;
     }
   }
-  if (pads.size() != 2 * axes.size()) return std::nullopt;
+  if (pads.size() != 2 * axes.size() || !std::isfinite(value)) return std::nullopt;
   op::Pad pad{
       .before = std::vector<std::int64_t>(rank, 0), .after = std::vector<std::int64_t>(rank, 0), .value = value};
   for (std::size_t i = 0; i < axes.size(); ++i) {
