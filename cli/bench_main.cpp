@@ -3,9 +3,9 @@
 
 #include "cli/bench/bench.h"
 #include "cli/bench/settings.h"
-#include "cli/interrupt.h"
-#include "cli/program.h"
-#include "cli/version.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/program.h"
+#include "cli/console/version.h"
 
 namespace taso {
 namespace {

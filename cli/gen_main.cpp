@@ -1,12 +1,12 @@
 // taso-gen: finds rules, by enumerating small tensor programs and proving which of them compute the same.
 #include <optional>
 
+#include "cli/console/interrupt.h"
+#include "cli/console/program.h"
+#include "cli/console/version.h"
 #include "cli/gen/find_rules.h"
 #include "cli/gen/operator_sets.h"
 #include "cli/gen/settings.h"
-#include "cli/interrupt.h"
-#include "cli/program.h"
-#include "cli/version.h"
 
 namespace taso {
 namespace {

@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/interrupt.h"
-#include "cli/opt_options.h"
-#include "cli/optimise.h"
-#include "cli/places.h"
-#include "cli/program.h"
-#include "cli/rule_set.h"
-#include "cli/version.h"
-#include "ops/onnx/cleanup.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/program.h"
+#include "cli/console/version.h"
+#include "cli/files/places.h"
+#include "cli/files/rule_set.h"
+#include "cli/opt/optimise.h"
+#include "cli/opt/options.h"
+#include "onnx/cleanup/cleanup.h"
 
 namespace taso {
 namespace {

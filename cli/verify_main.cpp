@@ -2,12 +2,12 @@
 // of a rewritten model.
 #include <optional>
 
-#include "cli/interrupt.h"
-#include "cli/program.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/program.h"
+#include "cli/console/version.h"
 #include "cli/verify/certified_model.h"
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
-#include "cli/version.h"
 
 namespace taso {
 namespace {

@@ -30,7 +30,7 @@ if(NOT CMAKE_CUDA_COMPILER OR NOT CUDAToolkit_FOUND)
 endif()
 enable_language(CUDA)
 
-file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS cost/cuda/*.cu cost/cuda/*.cpp)
+file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS runtime/gpu/cuda/*.cu runtime/gpu/cuda/*.cpp)
 add_library(taso_cuda MODULE ${cuda_sources})
 # CMake 3.25 does not know that nvcc speaks C++20: no standard is asked of it, the flag is spelled out instead.
 foreach(property IN ITEMS CXX_STANDARD CXX_STANDARD_REQUIRED CXX_EXTENSIONS)
@@ -49,7 +49,7 @@ target_compile_options(taso_cuda PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
   $<$<AND:$<BOOL:${TASO_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Xcompiler=-Werror>)
 # What the module needs of our own code is linked into it and hidden there: programs have theirs, perhaps another version.
-target_link_libraries(taso_cuda PRIVATE taso_cost CUDA::cudart_static ${CMAKE_DL_LIBS})
+target_link_libraries(taso_cuda PRIVATE taso_gpu CUDA::cudart_static ${CMAKE_DL_LIBS})
 target_link_options(taso_cuda PRIVATE -Wl,--exclude-libs,ALL)
 if(TARGET CUDA::cublasLt AND TARGET CUDA::cublas)
   target_compile_definitions(taso_cuda PRIVATE TASO_HAS_CUBLAS)

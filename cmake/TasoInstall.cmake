@@ -8,7 +8,8 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/taso)
 
 install(TARGETS ${libraries} EXPORT tasoTargets)
 foreach(folder IN LISTS folders)
-  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/taso FILES_MATCHING PATTERN "*.h"
+  cmake_path(GET folder PARENT_PATH parent)
+  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/taso/${parent} FILES_MATCHING PATTERN "*.h"
           PATTERN "cuda" EXCLUDE)
 endforeach()
 if(programs)
@@ -36,12 +37,12 @@ endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Where the files above end, for programs run from elsewhere.
-if(TARGET taso_cost)
-  set_source_files_properties(cost/device.cpp PROPERTIES COMPILE_DEFINITIONS
+if(TARGET taso_gpu)
+  set_source_files_properties(runtime/gpu/device.cpp PROPERTIES COMPILE_DEFINITIONS
     "TASO_LIBRARY_FOLDER=\"${CMAKE_INSTALL_FULL_LIBDIR}\";TASO_LIBRARY_SUBFOLDER=\"${CMAKE_INSTALL_LIBDIR}\"")
 endif()
 if(TARGET taso_cli)
-  set_source_files_properties(cli/data_files.cpp PROPERTIES COMPILE_DEFINITIONS
+  set_source_files_properties(cli/files/data_files.cpp PROPERTIES COMPILE_DEFINITIONS
     "TASO_DATA_FOLDER=\"${CMAKE_INSTALL_FULL_DATADIR}/taso\"")
 endif()
 

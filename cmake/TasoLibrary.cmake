@@ -1,24 +1,35 @@
-# A folder is a layer is a library: taso_add_library(ops …) makes the target taso_ops (taso::ops) of all sources below ops/.
+# A room is a layer is a library: taso_add_library(ops …) makes the target taso_ops (taso::ops) of all sources below
+# ops/.
 
-# taso_add_library(FOLDER [DEPENDS folder…] [LIBRARIES target…] [EXCLUDE path…] [EXCLUDE_NAMES regex…])
-# DEPENDS names folders of ours; those that are not built are left out. A folder without sources gives no target.
-function(taso_add_library folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;LIBRARIES;EXCLUDE;EXCLUDE_NAMES")
+# taso_add_library(NAME [STATIC] [FOLDER folder] [DEPENDS name…] [LIBRARIES target…]
+#                  [EXCLUDE path…] [EXCLUDE_NAMES regex…])
+# FOLDER is NAME unless it is given. DEPENDS names libraries of ours; those that are not built are left out. A folder
+# without sources gives no target.
+function(taso_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "STATIC" "FOLDER" "DEPENDS;LIBRARIES;EXCLUDE;EXCLUDE_NAMES")
+  set(folder ${name})
+  if(arg_FOLDER)
+    set(folder ${arg_FOLDER})
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.cpp)
   foreach(path IN LISTS arg_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX "^${path}/")
   endforeach()
-  foreach(name IN LISTS arg_EXCLUDE_NAMES)
-    list(FILTER sources EXCLUDE REGEX "${name}")
+  foreach(pattern IN LISTS arg_EXCLUDE_NAMES)
+    list(FILTER sources EXCLUDE REGEX "${pattern}")
   endforeach()
   if(NOT sources)
     return()
   endif()
 
-  set(target taso_${folder})
-  add_library(${target} ${sources})
-  add_library(taso::${folder} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${folder})
+  set(target taso_${name})
+  set(kind)
+  if(arg_STATIC)
+    set(kind STATIC)
+  endif()
+  add_library(${target} ${kind} ${sources})
+  add_library(taso::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/taso>)

@@ -5,12 +5,12 @@
 #include <limits>
 #include <set>
 
-#include "generator/prune.h"
-#include "generator/rule_writer.h"
-#include "generator/select.h"
-#include "generator/workers.h"
-#include "rules/canonical.h"
-#include "rules/rule_size.h"
+#include "generator/enumeration/workers.h"
+#include "generator/selection/prune.h"
+#include "generator/selection/rule_writer.h"
+#include "generator/selection/select.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_size.h"
 
 namespace taso {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "generator/enumerate.h"
-#include "rules/rule.h"
+#include "generator/enumeration/enumerate.h"
+#include "rules/language/rule.h"
 
 namespace taso {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/error.h"
-#include "search/rewrite.h"
+#include "ops/core/error.h"
+#include "search/rewriting/rewrite.h"
 
 namespace taso {
 namespace {

@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "search/candidates.h"
 #include "search/queue.h"
+#include "search/rewriting/candidates.h"
 
 namespace taso {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "ops/error.h"
+#include "ops/core/error.h"
 
 namespace taso {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "search/program.h"
+#include "search/program/program.h"
 
 namespace taso {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cost/movement.h"
-#include "ops/error.h"
+#include "cost/plan/movement.h"
+#include "ops/core/error.h"
 
 namespace taso {
 namespace {

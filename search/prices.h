@@ -11,8 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cost/fusion.h"
-#include "search/program.h"
+#include "cost/plan/fusion.h"
+#include "search/program/program.h"
 
 namespace taso {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/error.h"
+#include "ops/core/error.h"
 
 namespace taso {
 

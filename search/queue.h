@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "search/matcher.h"
 #include "search/prices.h"
+#include "search/rewriting/matcher.h"
 
 namespace taso {
 

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
-#include "ops/operator_text.h"
-#include "search/merged_values.h"
-#include "search/rewrite.h"
+#include "ops/core/error.h"
+#include "ops/text/operator_text.h"
+#include "search/program/merged_values.h"
+#include "search/rewriting/rewrite.h"
 
 namespace taso {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 
-#include "ops/error.h"
-#include "ops/kernels/threads.h"
-#include "search/rewrite.h"
+#include "ops/core/error.h"
+#include "ops/support/threads.h"
+#include "search/rewriting/rewrite.h"
 
 namespace taso {
 namespace {

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "search/applied_steps.h"
-#include "search/candidates.h"
-#include "search/extract.h"
+#include "search/program/applied_steps.h"
+#include "search/program/extract.h"
 #include "search/region.h"
+#include "search/rewriting/candidates.h"
 #include "search/run_time.h"
 
 namespace taso {

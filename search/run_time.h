@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cost/kernel.h"
+#include "cost/plan/kernel.h"
 
 namespace taso {
 

@@ -5,15 +5,15 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "cost/plan.h"
-#include "ops/error.h"
-#include "ops/kernels/threads.h"
-#include "search/applied_steps.h"
-#include "search/extract.h"
-#include "search/paying_steps.h"
+#include "cost/plan/plan.h"
+#include "ops/core/error.h"
+#include "ops/support/threads.h"
 #include "search/pieces.h"
+#include "search/program/applied_steps.h"
+#include "search/program/extract.h"
+#include "search/program/paying_steps.h"
 #include "search/region.h"
-#include "search/rewrite.h"
+#include "search/rewriting/rewrite.h"
 #include "search/run_choice.h"
 
 namespace taso {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "cost/kernel.h"
-#include "ops/graph.h"
-#include "rules/rewrite_certificate.h"
-#include "rules/rule.h"
+#include "cost/plan/kernel.h"
+#include "ops/graph/graph.h"
+#include "rules/language/rewrite_certificate.h"
+#include "rules/language/rule.h"
 #include "search/run_time.h"
 
 namespace taso {

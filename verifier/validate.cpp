@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "verifier/normal_form.h"
-#include "verifier/refute.h"
-#include "verifier/small_sizes.h"
+#include "verifier/normal_form/normal_form.h"
+#include "verifier/refutation/refute.h"
+#include "verifier/refutation/small_sizes.h"
 #include "verifier/verify.h"
 
 namespace taso {

@@ -6,16 +6,16 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
-#include "rules/rule_text.h"
-#include "verifier/abduce.h"
-#include "verifier/deadline.h"
-#include "verifier/definedness.h"
-#include "verifier/entailment.h"
-#include "verifier/normal_form.h"
-#include "verifier/proof.h"
-#include "verifier/refute.h"
-#include "verifier/small_sizes.h"
+#include "ops/core/error.h"
+#include "rules/language/rule_text.h"
+#include "verifier/normal_form/normal_form.h"
+#include "verifier/proof/abduce.h"
+#include "verifier/proof/deadline.h"
+#include "verifier/proof/definedness.h"
+#include "verifier/proof/entailment.h"
+#include "verifier/proof/proof.h"
+#include "verifier/refutation/refute.h"
+#include "verifier/refutation/small_sizes.h"
 
 namespace taso {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "rules/property.h"
-#include "rules/rule.h"
+#include "rules/egraph/property.h"
+#include "rules/language/rule.h"
 
 namespace taso {
 

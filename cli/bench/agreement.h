@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "cost/precision.h"
-#include "ops/graph.h"
-#include "ops/interpreter.h"
+#include "cost/pricing/precision.h"
+#include "ops/graph/graph.h"
+#include "runtime/host/interpreter.h"
 
 namespace taso {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/bench/settings.h"
-#include "cli/console.h"
-#include "cli/ending.h"
+#include "cli/console/console.h"
+#include "cli/console/ending.h"
 
 namespace taso {
 

@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/ending.h"
-#include "cli/table.h"
-#include "ops/random.h"
+#include "cli/console/ending.h"
+#include "cli/console/table.h"
+#include "ops/core/random.h"
 
 namespace taso {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/bench/agreement.h"
-#include "cost/accelerator.h"
-#include "cost/precision.h"
+#include "cost/pricing/precision.h"
+#include "runtime/gpu/accelerator.h"
 
 namespace taso {
 

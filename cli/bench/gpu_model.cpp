@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "cli/bench/settings.h"
-#include "cli/interrupt.h"
-#include "cost/h200.h"
+#include "cli/console/interrupt.h"
+#include "cost/pricing/h200.h"
 
 namespace taso {
 namespace {

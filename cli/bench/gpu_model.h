@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cli/bench/figures.h"
-#include "cli/pricing.h"
-#include "cost/execution.h"
-#include "cost/plan.h"
-#include "ops/random.h"
+#include "cli/pricing/pricing.h"
+#include "cost/plan/plan.h"
+#include "ops/core/random.h"
+#include "runtime/gpu/execution.h"
 
 namespace taso {
 

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include "cli/bench/gpu_model.h"
-#include "cli/ending.h"
-#include "ops/error.h"
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/import.h"
-#include "ops/onnx/proto.h"
-#include "ops/random.h"
+#include "cli/console/ending.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
+#include "onnx/model/proto.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
 
 namespace taso {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "cli/bench/range.h"
 #include "cli/bench/settings.h"
-#include "ops/array.h"
-#include "ops/graph.h"
-#include "ops/onnx/edit.h"
-#include "ops/onnx/model.h"
+#include "onnx/export/edit.h"
+#include "onnx/model/model.h"
+#include "ops/core/array.h"
+#include "ops/graph/graph.h"
 
 namespace taso {
 

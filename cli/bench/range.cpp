@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/bench/rounding.h"
-#include "cli/ending.h"
+#include "cli/console/ending.h"
 
 namespace taso {
 namespace {

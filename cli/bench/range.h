@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cost/precision.h"
-#include "ops/graph.h"
-#include "ops/interpreter.h"
+#include "cost/pricing/precision.h"
+#include "ops/graph/graph.h"
+#include "runtime/host/interpreter.h"
 
 namespace taso {
 

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "cli/bench/loaded_model.h"
-#include "cli/interrupt.h"
-#include "cli/opt_search.h"
-#include "cli/pricing.h"
-#include "cli/rule_set.h"
-#include "cli/table.h"
-#include "ops/error.h"
-#include "ops/onnx/cleanup.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/table.h"
+#include "cli/files/rule_set.h"
+#include "cli/opt/search.h"
+#include "cli/pricing/pricing.h"
+#include "onnx/cleanup/cleanup.h"
+#include "ops/core/error.h"
 
 namespace taso {
 namespace {

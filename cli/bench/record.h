@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "cli/bench/settings.h"
-#include "cli/console.h"
-#include "cli/ending.h"
-#include "cost/accelerator.h"
+#include "cli/console/console.h"
+#include "cli/console/ending.h"
+#include "runtime/gpu/accelerator.h"
 
 namespace taso {
 

@@ -1,8 +1,8 @@
 // What a precision rounds on a device, done on the CPU: it shows how far rounding alone takes a model's outputs.
 #pragma once
 
-#include "cost/precision.h"
-#include "ops/graph.h"
+#include "cost/pricing/precision.h"
+#include "ops/graph/graph.h"
 
 namespace taso {
 

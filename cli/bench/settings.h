@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
-#include "cli/input_shape.h"
-#include "cli/places.h"
-#include "cost/precision.h"
+#include "cli/console/console.h"
+#include "cli/files/places.h"
+#include "cli/opt/input_shape.h"
+#include "cost/pricing/precision.h"
 
 namespace taso {
 

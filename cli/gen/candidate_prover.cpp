@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
-#include "rules/rule_text.h"
+#include "ops/core/error.h"
+#include "rules/language/rule_text.h"
 
 namespace taso {
 namespace {

@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/ending.h"
-#include "ops/error.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "cli/console/ending.h"
+#include "ops/core/error.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 
 namespace taso {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "generator/program.h"
+#include "generator/enumeration/program.h"
 
 namespace taso {
 namespace {

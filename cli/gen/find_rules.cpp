@@ -13,20 +13,20 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/console/interrupt.h"
+#include "cli/console/memory.h"
+#include "cli/console/streams.h"
+#include "cli/console/table.h"
+#include "cli/console/version.h"
+#include "cli/files/property_file.h"
+#include "cli/files/rule_input.h"
 #include "cli/gen/candidate_prover.h"
 #include "cli/gen/checkpoint.h"
 #include "cli/gen/findings.h"
 #include "cli/gen/operator_sets.h"
 #include "cli/gen/progress.h"
-#include "cli/interrupt.h"
-#include "cli/memory.h"
-#include "cli/property_file.h"
-#include "cli/rule_input.h"
-#include "cli/streams.h"
-#include "cli/table.h"
-#include "cli/version.h"
-#include "ops/error.h"
-#include "ops/onnx/atomic_file.h"
+#include "ops/core/error.h"
+#include "ops/support/atomic_file.h"
 #include "verifier/version.h"
 
 namespace taso {

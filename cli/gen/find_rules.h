@@ -1,8 +1,8 @@
 // The work of taso-gen from the first file read to the last line said.
 #pragma once
 
-#include "cli/console.h"
-#include "cli/ending.h"
+#include "cli/console/console.h"
+#include "cli/console/ending.h"
 #include "cli/gen/settings.h"
 
 namespace taso {

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/ending.h"
-#include "cli/table.h"
-#include "rules/canonical.h"
-#include "rules/rule_size.h"
-#include "rules/rule_text.h"
+#include "cli/console/ending.h"
+#include "cli/console/table.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_size.h"
+#include "rules/language/rule_text.h"
 
 namespace taso {
 namespace {

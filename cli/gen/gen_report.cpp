@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/console/version.h"
 #include "cli/gen/findings.h"
-#include "cli/version.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 #include "verifier/version.h"
 
 namespace taso {

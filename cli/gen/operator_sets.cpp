@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/data_files.h"
-#include "cli/ending.h"
-#include "cli/rule_input.h"
-#include "generator/family.h"
-#include "ops/spelling.h"
-#include "rules/term.h"
+#include "cli/console/ending.h"
+#include "cli/files/data_files.h"
+#include "cli/files/rule_input.h"
+#include "generator/enumeration/family.h"
+#include "ops/text/spelling.h"
+#include "rules/language/term.h"
 
 namespace taso {
 namespace {

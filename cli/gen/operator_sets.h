@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/source.h"
+#include "ops/text/source.h"
 
 namespace taso {
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/memory.h"
-#include "cli/table.h"
+#include "cli/console/memory.h"
+#include "cli/console/table.h"
 
 namespace taso {
 namespace {

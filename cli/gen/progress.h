@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "cli/progress_line.h"
+#include "cli/console/progress_line.h"
 #include "generator/generate.h"
 
 namespace taso {

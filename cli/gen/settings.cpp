@@ -6,12 +6,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "cli/command_line.h"
-#include "cli/ending.h"
+#include "cli/console/command_line.h"
+#include "cli/console/ending.h"
+#include "cli/console/option_values.h"
+#include "cli/files/places.h"
+#include "cli/files/property_file.h"
 #include "cli/gen/operator_sets.h"
-#include "cli/option_values.h"
-#include "cli/places.h"
-#include "cli/property_file.h"
 
 namespace taso {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
+#include "cli/console/console.h"
 #include "verifier/verify.h"
 
 namespace taso {

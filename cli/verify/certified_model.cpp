@@ -6,16 +6,16 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/input_shape.h"
-#include "cli/interrupt.h"
-#include "cli/rule_input.h"
-#include "cli/rule_set.h"
-#include "cli/streams.h"
-#include "cli/version.h"
-#include "ops/error.h"
-#include "ops/onnx/model_hash.h"
-#include "ops/onnx/proto.h"
-#include "verifier/replay_certificate.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/streams.h"
+#include "cli/console/version.h"
+#include "cli/files/rule_input.h"
+#include "cli/files/rule_set.h"
+#include "cli/opt/input_shape.h"
+#include "onnx/model/model_hash.h"
+#include "onnx/model/proto.h"
+#include "ops/core/error.h"
+#include "verifier/replay/replay_certificate.h"
 
 namespace taso {
 namespace {

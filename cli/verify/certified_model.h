@@ -1,8 +1,8 @@
 // taso-verify --certificate: whether one model is the other, rewritten by rules that are proved.
 #pragma once
 
-#include "cli/console.h"
-#include "cli/ending.h"
+#include "cli/console/console.h"
+#include "cli/console/ending.h"
 #include "cli/verify/settings.h"
 
 namespace taso {

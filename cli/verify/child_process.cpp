@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
+#include "ops/core/error.h"
 
 extern char** environ;
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/ending.h"
+#include "cli/console/ending.h"
 #include "cli/verify/results.h"
 
 namespace taso {

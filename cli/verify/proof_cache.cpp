@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/data_files.h"
-#include "cli/version.h"
-#include "ops/error.h"
-#include "ops/onnx/atomic_file.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "cli/console/version.h"
+#include "cli/files/data_files.h"
+#include "ops/core/error.h"
+#include "ops/support/atomic_file.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 #include "verifier/version.h"
 
 namespace taso {

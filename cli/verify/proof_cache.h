@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "rules/rule.h"
+#include "rules/language/rule.h"
 #include "verifier/verify.h"
 
 namespace taso {

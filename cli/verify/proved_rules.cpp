@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "cli/ending.h"
-#include "cli/interrupt.h"
-#include "cli/progress_line.h"
-#include "cli/property_file.h"
-#include "cli/rule_input.h"
+#include "cli/console/ending.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/progress_line.h"
+#include "cli/files/property_file.h"
+#include "cli/files/rule_input.h"
 #include "cli/verify/proof_cache.h"
 #include "cli/verify/spread.h"
-#include "rules/canonical.h"
+#include "rules/language/canonical.h"
 #include "verifier/verify.h"
 
 namespace taso {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
-#include "cli/rule_input.h"
+#include "cli/console/console.h"
+#include "cli/files/rule_input.h"
 
 namespace taso {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/ending.h"
-#include "cli/table.h"
+#include "cli/console/ending.h"
+#include "cli/console/table.h"
 
 namespace taso {
 namespace {

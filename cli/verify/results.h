@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/rule_input.h"
+#include "cli/files/rule_input.h"
 #include "cli/verify/second_prover.h"
 #include "verifier/verify.h"
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/ending.h"
+#include "cli/console/ending.h"
 #include "cli/verify/child_process.h"
-#include "ops/error.h"
+#include "ops/core/error.h"
 
 namespace taso {
 namespace {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "cli/command_line.h"
-#include "cli/ending.h"
-#include "cli/option_values.h"
-#include "cli/places.h"
+#include "cli/console/command_line.h"
+#include "cli/console/ending.h"
+#include "cli/console/option_values.h"
+#include "cli/files/places.h"
 
 namespace taso {
 namespace {

@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/console/version.h"
 #include "cli/verify/results.h"
-#include "cli/version.h"
 #include "verifier/version.h"
 
 namespace taso {

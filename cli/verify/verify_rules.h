@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/console.h"
-#include "cli/ending.h"
+#include "cli/console/console.h"
+#include "cli/console/ending.h"
 #include "cli/verify/settings.h"
 
 namespace taso {

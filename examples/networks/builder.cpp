@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
-#include "ops/onnx/proto.h"
-#include "ops/onnx/tensor_data.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
+#include "ops/core/error.h"
 
 namespace taso::networks {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "examples/networks/weights.h"
-#include "ops/onnx/model.h"
+#include "onnx/model/model.h"
 
 namespace onnx {
 class NodeProto;

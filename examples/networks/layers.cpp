@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "examples/networks/builder.h"
-#include "ops/error.h"
-#include "ops/onnx/tensor_data.h"
+#include "onnx/model/tensor_data.h"
+#include "ops/core/error.h"
 
 namespace taso::networks {
 namespace {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "examples/networks/builder.h"
-#include "ops/error.h"
-#include "ops/onnx/proto.h"
+#include "onnx/model/proto.h"
+#include "ops/core/error.h"
 
 namespace taso::networks {
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/error.h"
-#include "ops/spelling.h"
+#include "ops/core/error.h"
+#include "ops/text/spelling.h"
 
 namespace taso::networks {
 namespace {

@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "cli/console.h"
-#include "cli/ending.h"
-#include "cli/interrupt.h"
-#include "cli/places.h"
-#include "cli/table.h"
-#include "cli/version.h"
+#include "cli/console/console.h"
+#include "cli/console/ending.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/table.h"
+#include "cli/console/version.h"
+#include "cli/files/places.h"
 #include "examples/networks/settings.h"
-#include "ops/error.h"
-#include "ops/onnx/model.h"
+#include "onnx/model/model.h"
+#include "ops/core/error.h"
 
 namespace taso::networks {
 namespace {

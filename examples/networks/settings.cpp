@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "cli/command_line.h"
-#include "cli/ending.h"
-#include "cli/option_values.h"
-#include "ops/error.h"
+#include "cli/console/command_line.h"
+#include "cli/console/ending.h"
+#include "cli/console/option_values.h"
+#include "ops/core/error.h"
 
 namespace taso::networks {
 namespace {

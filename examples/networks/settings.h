@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
+#include "cli/console/console.h"
 #include "examples/networks/networks.h"
 
 namespace taso::networks {

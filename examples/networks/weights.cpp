@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
 
 namespace taso::networks {
 namespace {

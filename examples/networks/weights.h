@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/element_type.h"
+#include "ops/core/element_type.h"
 
 namespace taso::networks {
 

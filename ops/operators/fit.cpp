@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
+#include "ops/core/error.h"
 
 namespace taso::op {
 

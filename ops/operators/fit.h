@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/shape.h"
+#include "ops/core/shape.h"
 
 namespace taso::op {
 

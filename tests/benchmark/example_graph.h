@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "examples/networks/networks.h"
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/import.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
 
 namespace taso {
 

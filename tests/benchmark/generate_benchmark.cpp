@@ -13,9 +13,9 @@
 
 #include <fmt/format.h>
 
-#include "generator/enumerate.h"
-#include "generator/workers.h"
-#include "ops/error.h"
+#include "generator/enumeration/enumerate.h"
+#include "generator/enumeration/workers.h"
+#include "ops/core/error.h"
 
 namespace {
 

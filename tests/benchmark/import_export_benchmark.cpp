@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
-#include "ops/array.h"
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/export.h"
-#include "ops/onnx/proto.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/export/export.h"
+#include "onnx/model/proto.h"
+#include "ops/core/array.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/interpreter.h"
+#include "runtime/host/interpreter.h"
 
 namespace {
 

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "cost/plan.h"
-#include "cost/roofline.h"
+#include "cost/plan/plan.h"
+#include "cost/pricing/roofline.h"
 #include "search/search.h"
 #include "tests/benchmark/example_graph.h"
 #include "tests/search/rule_graph.h"

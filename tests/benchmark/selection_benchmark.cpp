@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "cost/roofline.h"
-#include "search/experience.h"
+#include "cost/pricing/roofline.h"
 #include "search/search.h"
+#include "search/selection/experience.h"
 #include "tests/benchmark/example_graph.h"
 #include "tests/search/rule_graph.h"
 

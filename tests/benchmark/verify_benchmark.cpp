@@ -17,10 +17,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/rule_input.h"
+#include "cli/files/rule_input.h"
 #include "cli/verify/spread.h"
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
 #include "verifier/verify.h"
 
 namespace {

@@ -34,10 +34,10 @@ def prefix(cache, tmp_path_factory):
 
 
 def test_headers_keep_their_folders(prefix):
-    assert (prefix / "include/taso/ops/graph.h").is_file()
-    assert (prefix / "include/taso/cost/device.h").is_file()
+    assert (prefix / "include/taso/ops/graph/graph.h").is_file()
+    assert (prefix / "include/taso/runtime/gpu/device.h").is_file()
     assert not list(prefix.rglob("*.cpp")), "sources were installed"
-    assert not (prefix / "include/taso/cost/cuda").exists()
+    assert not (prefix / "include/taso/runtime/gpu/cuda").exists()
 
 
 def test_no_path_of_the_build_is_installed(prefix, cache, source_folder):

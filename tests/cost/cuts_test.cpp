@@ -1,15 +1,15 @@
 // Rows and trees of thousands of operators are many kernels of some dozens each; ordinary ones are what they were.
-#include "cost/cuts.h"
+#include "cost/plan/cuts.h"
 
 #include <algorithm>
 #include <string>
 
-#include "cost/hazards.h"
-#include "cost/movement.h"
-#include "cost/plan.h"
-#include "cost/roofline.h"
-#include "ops/graph_text.h"
-#include "ops/random.h"
+#include "cost/plan/movement.h"
+#include "cost/plan/plan.h"
+#include "cost/pricing/roofline.h"
+#include "ops/core/random.h"
+#include "ops/text/graph_text.h"
+#include "runtime/gpu/hazards.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,9 +1,9 @@
 // Buffers in one arena: none that are needed together overlap, and the arena is little larger than it has to be.
-#include "cost/memory_plan.h"
+#include "cost/plan/memory_plan.h"
 
 #include <algorithm>
 
-#include "ops/random.h"
+#include "ops/core/random.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,8 +1,8 @@
 // Operators that are plain functions, as a model would bring them along, for graphs that are made by hand.
 #pragma once
 
-#include "ops/graph.h"
-#include "ops/host/host.h"
+#include "ops/graph/graph.h"
+#include "runtime/host/host.h"
 
 namespace taso {
 

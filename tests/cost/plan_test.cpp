@@ -1,6 +1,6 @@
 // Plans of small graphs. tests/cost/plans.graphs holds graphs, each with the kernels that it is laid onto and what they
 // cost, to the picosecond; TASO_BLESS=1 writes these anew.
-#include "cost/plan.h"
+#include "cost/plan/plan.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "cost/roofline.h"
-#include "ops/graph_text.h"
+#include "cost/pricing/roofline.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 

@@ -1,8 +1,8 @@
-#include "cost/price_database.h"
+#include "cost/pricing/price_database.h"
 
-#include "cost/plan.h"
-#include "cost/recorded_prices.h"
-#include "ops/error.h"
+#include "cost/plan/plan.h"
+#include "cost/pricing/recorded_prices.h"
+#include "ops/core/error.h"
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 

@@ -2,8 +2,8 @@
 // take another's place; and a view of such a graph that can be changed.
 #pragma once
 
-#include "cost/graph_view.h"
-#include "ops/random.h"
+#include "cost/plan/graph_view.h"
+#include "ops/core/random.h"
 #include "tests/cost/plain_body.h"
 #include "tests/ops/random_graph.h"
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "cost/call.h"
-#include "cost/plan.h"
-#include "cost/roofline.h"
-#include "ops/graph_text.h"
+#include "cost/plan/plan.h"
+#include "cost/pricing/call.h"
+#include "cost/pricing/roofline.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 #include "tests/ops/random_graph.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cost/movement.h"
-#include "ops/error.h"
-#include "ops/operator_text.h"
-#include "ops/plain_function.h"
+#include "cost/plan/movement.h"
+#include "ops/core/error.h"
+#include "ops/graph/plain_function.h"
+#include "ops/text/operator_text.h"
 
 namespace taso {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cost/kernel.h"
+#include "cost/plan/kernel.h"
 
 namespace taso {
 

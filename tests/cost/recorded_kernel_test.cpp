@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "cost/call.h"
-#include "cost/plan.h"
-#include "cost/roofline.h"
-#include "ops/error.h"
+#include "cost/plan/plan.h"
+#include "cost/pricing/call.h"
+#include "cost/pricing/roofline.h"
+#include "ops/core/error.h"
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 

@@ -1,11 +1,11 @@
 // What kernels cost by what was recorded, the first time and again.
-#include "cost/recorded_prices.h"
+#include "cost/pricing/recorded_prices.h"
 
 #include <fmt/format.h>
 
-#include "cost/plan.h"
-#include "ops/graph_text.h"
-#include "ops/random.h"
+#include "cost/plan/plan.h"
+#include "ops/core/random.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 

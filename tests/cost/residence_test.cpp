@@ -1,7 +1,7 @@
 // Which networks find their weights in the cache.
-#include "cost/residence.h"
+#include "cost/pricing/residence.h"
 
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,10 +1,10 @@
 // What every price list should keep to: more work never costs less, and one kernel never more than two that do the same.
-#include "cost/roofline.h"
+#include "cost/pricing/roofline.h"
 
 #include <algorithm>
 
-#include "cost/h200.h"
-#include "ops/random.h"
+#include "cost/pricing/h200.h"
+#include "ops/core/random.h"
 #include "tests/catch.h"
 
 using namespace taso;

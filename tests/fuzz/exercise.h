@@ -4,15 +4,15 @@
 #include <filesystem>
 #include <string_view>
 
-#include "ops/array.h"
-#include "ops/error.h"
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/compare.h"
-#include "ops/onnx/import.h"
-#include "ops/onnx/model.h"
-#include "ops/onnx/model_tensors.h"
-#include "ops/onnx/proto.h"
-#include "ops/onnx/tensor_data.h"
+#include "onnx/check/compare.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
+#include "onnx/model/model.h"
+#include "onnx/model/model_tensors.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
+#include "ops/core/array.h"
+#include "ops/core/error.h"
 
 namespace taso::test {
 

@@ -1,7 +1,7 @@
 // Any bytes at all as the text of a graph: refused with InputError, or read, printed and read back the same.
 #include <cstdint>
 
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -1,9 +1,9 @@
 // Any bytes at all as a rule file: refused with InputError, or read, printed and read back the same.
 #include <cstdint>
 
-#include "ops/error.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "ops/core/error.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

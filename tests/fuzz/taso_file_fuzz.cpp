@@ -1,8 +1,8 @@
 // Any bytes at all as a rule file of TASO's: refused with InputError, or read as rules that print and parse.
 #include <cstdint>
 
-#include "ops/error.h"
-#include "rules/taso_file.h"
+#include "ops/core/error.h"
+#include "rules/taso/taso_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

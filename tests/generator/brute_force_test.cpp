@@ -11,9 +11,9 @@
 #include <fmt/ranges.h>
 
 #include "generator/generate.h"
-#include "ops/random.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "ops/core/random.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/generator/derivation.h"
 #include "tests/generator/proved_rules.h"

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "rules/assignment.h"
-#include "rules/canonical.h"
+#include "rules/instance/assignment.h"
+#include "rules/language/canonical.h"
 
 namespace taso {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "rules/property.h"
-#include "rules/saturation.h"
+#include "rules/egraph/property.h"
+#include "rules/egraph/saturation.h"
 
 namespace taso {
 

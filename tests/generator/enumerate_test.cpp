@@ -1,9 +1,9 @@
 // The enumeration finds the same whatever it has to do for it.
-#include "generator/enumerate.h"
+#include "generator/enumeration/enumerate.h"
 
-#include "generator/select.h"
-#include "generator/workers.h"
-#include "ops/error.h"
+#include "generator/enumeration/workers.h"
+#include "generator/selection/select.h"
+#include "ops/core/error.h"
 #include "tests/catch.h"
 
 using namespace taso;

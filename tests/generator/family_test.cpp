@@ -1,5 +1,5 @@
 // The families are complete and find what they are for, and what is found is written as rules that make sense.
-#include "generator/family.h"
+#include "generator/enumeration/family.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,10 @@
 #include <set>
 
 #include "generator/generate.h"
-#include "generator/rule_writer.h"
-#include "rules/canonical.h"
-#include "rules/instance.h"
-#include "rules/rule_text.h"
+#include "generator/selection/rule_writer.h"
+#include "rules/instance/instance.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/error.h"
-#include "rules/rule_text.h"
+#include "ops/core/error.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/generator/derivation.h"
 #include "tests/generator/proved_rules.h"

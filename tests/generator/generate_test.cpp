@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "generator/prune.h"
-#include "generator/rule_writer.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "generator/selection/prune.h"
+#include "generator/selection/rule_writer.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,5 +1,5 @@
 // A recorded meaning computes what the meaning computes.
-#include "generator/program.h"
+#include "generator/enumeration/program.h"
 
 #include <fmt/format.h>
 

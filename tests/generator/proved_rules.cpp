@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 #include "tests/source_folder.h"
 #include "verifier/verify.h"
 

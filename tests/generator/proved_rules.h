@@ -2,8 +2,8 @@
 #pragma once
 
 #include "generator/generate.h"
-#include "rules/property.h"
-#include "rules/rule.h"
+#include "rules/egraph/property.h"
+#include "rules/language/rule.h"
 
 namespace taso {
 

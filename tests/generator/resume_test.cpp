@@ -4,7 +4,7 @@
 #include <stop_token>
 
 #include "generator/generate.h"
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "generator/family.h"
-#include "rules/rule_text.h"
+#include "generator/enumeration/family.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/generator/derivation.h"
 #include "tests/generator/proved_rules.h"

@@ -12,11 +12,11 @@
 
 #include <fmt/format.h>
 
-#include "ops/interpreter.h"
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/compare.h"
-#include "ops/onnx/export.h"
-#include "ops/onnx/proto.h"
+#include "onnx/check/compare.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/export/export.h"
+#include "onnx/model/proto.h"
+#include "runtime/host/interpreter.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ops/error.h"
-#include "ops/onnx/model.h"
-#include "ops/onnx/proto.h"
+#include "onnx/model/model.h"
+#include "onnx/model/proto.h"
+#include "ops/core/error.h"
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 

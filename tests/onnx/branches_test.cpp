@@ -1,10 +1,10 @@
 // If on the host: which branch runs, what it sees, what is known of its results before, and what is said where it cannot run.
-#include "ops/onnx/branches.h"
+#include "onnx/import/branches.h"
 
-#include "ops/interpreter.h"
-#include "ops/onnx/import.h"
-#include "ops/onnx/model.h"
-#include "ops/onnx/node_body.h"
+#include "onnx/import/import.h"
+#include "onnx/import/node_body.h"
+#include "onnx/model/model.h"
+#include "runtime/host/interpreter.h"
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/onnx/proto.h"
+#include "onnx/model/proto.h"
 
 namespace taso::test {
 

@@ -1,7 +1,7 @@
 // The check has to catch wrong edits, whole and by regions, and to pass right ones.
 #include <functional>
 
-#include "tests/onnx/clean_model.h"
+#include "tests/onnx/cleanup/clean_model.h"
 
 using namespace taso;
 using namespace taso::test;

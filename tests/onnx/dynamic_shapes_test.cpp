@@ -1,6 +1,6 @@
 // Models whose sizes are computed: what an exporter writes for a dynamic BERT or GPT-2 stays visible to the search.
-#include "ops/onnx/import.h"
-#include "ops/onnx/model.h"
+#include "onnx/import/import.h"
+#include "onnx/model/model.h"
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 

@@ -1,8 +1,8 @@
 // From graphs back to ONNX: changed models compute the changed graph, and random graphs survive the way there and back.
-#include "ops/onnx/export.h"
+#include "onnx/export/export.h"
 
-#include "ops/graph_text.h"
-#include "tests/onnx/clean_model.h"
+#include "ops/text/graph_text.h"
+#include "tests/onnx/cleanup/clean_model.h"
 
 using namespace taso;
 using namespace taso::test;

@@ -1,9 +1,9 @@
 // What our operators say of an ONNX node is what its plain function computes.
-#include "ops/onnx/lowering.h"
+#include "onnx/lowering/lowering.h"
 
 #include <fmt/ranges.h>
 
-#include "ops/interpreter.h"
+#include "runtime/host/interpreter.h"
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
 

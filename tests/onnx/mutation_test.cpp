@@ -3,7 +3,7 @@
 
 #include "tests/catch.h"
 #include "tests/fuzz/exercise.h"
-#include "tests/onnx/clean_model.h"
+#include "tests/onnx/cleanup/clean_model.h"
 #include "tests/onnx/mutate_model.h"
 
 using namespace taso;

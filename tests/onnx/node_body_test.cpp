@@ -1,7 +1,7 @@
 // What nodes that we do not model tell of themselves: which plain function they are, and whether they can be computed ahead.
-#include "ops/onnx/node_body.h"
+#include "onnx/import/node_body.h"
 
-#include "ops/host/host.h"
+#include "runtime/host/host.h"
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 

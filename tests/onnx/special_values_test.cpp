@@ -1,7 +1,7 @@
 // What the check makes of elements that are not finite or far apart in size, and of decisions that rounding turns over.
 #include <functional>
 
-#include "tests/onnx/clean_model.h"
+#include "tests/onnx/cleanup/clean_model.h"
 
 using namespace taso;
 using namespace taso::test;

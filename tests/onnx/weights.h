@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/array.h"
-#include "ops/onnx/model.h"
-#include "ops/onnx/proto.h"
+#include "onnx/model/model.h"
+#include "onnx/model/proto.h"
+#include "ops/core/array.h"
 #include "tests/catch.h"
 
 namespace taso::test {

@@ -1,10 +1,10 @@
 // Laws of dimensions, at random: the text form is canonical, and every operation means what it says at every binding.
-#include "ops/dim.h"
+#include "ops/core/dim.h"
 
 #include <map>
 #include <random>
 
-#include "ops/error.h"
+#include "ops/core/error.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,5 +1,5 @@
 // The two small floating-point formats, against their definition: nearest, ties to even.
-#include "ops/element_type.h"
+#include "ops/core/element_type.h"
 
 #include <cmath>
 #include <limits>

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "ops/operator.h"
+#include "ops/graph/operator.h"
 
 namespace taso {
 

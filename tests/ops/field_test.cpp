@@ -1,4 +1,4 @@
-#include "ops/field.h"
+#include "ops/core/field.h"
 
 #include <random>
 

@@ -1,6 +1,6 @@
-#include "ops/graph.h"
+#include "ops/graph/graph.h"
 
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 
 namespace taso {

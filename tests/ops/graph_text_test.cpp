@@ -1,11 +1,11 @@
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "ops/literal.h"
+#include "ops/text/literal.h"
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
 

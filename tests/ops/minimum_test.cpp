@@ -1,10 +1,10 @@
 // The smaller of two dimensions: one form, known bounds, and a number once there are numbers.
-#include "ops/minimum.h"
+#include "ops/core/minimum.h"
 
 #include <map>
 
-#include "ops/error.h"
-#include "ops/literal.h"
+#include "ops/core/error.h"
+#include "ops/text/literal.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <set>
 
-#include "ops/field.h"
+#include "ops/core/field.h"
 #include "tests/catch.h"
 #include "tests/ops/examples.h"
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/field.h"
-#include "ops/operator.h"
+#include "ops/core/field.h"
+#include "ops/graph/operator.h"
 #include "tests/catch.h"
 
 using namespace taso;

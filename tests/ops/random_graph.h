@@ -1,7 +1,7 @@
 // Random graphs over all operators, the same for a seed on every machine.
 #pragma once
 
-#include "ops/graph.h"
+#include "ops/graph/graph.h"
 #include "tests/ops/random_operator.h"
 
 namespace taso {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "ops/operator.h"
-#include "ops/random.h"
+#include "ops/core/random.h"
+#include "ops/graph/operator.h"
 
 namespace taso {
 

@@ -1,6 +1,6 @@
-#include "ops/sha256.h"
+#include "ops/support/sha256.h"
 
-#include "ops/random.h"
+#include "ops/core/random.h"
 #include "tests/catch.h"
 
 using namespace taso;

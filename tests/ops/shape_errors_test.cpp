@@ -1,7 +1,7 @@
 // What does not fit is refused, with a ShapeError and never with anything worse.
 #include <limits>
 
-#include "ops/operator.h"
+#include "ops/graph/operator.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,4 +1,4 @@
-#include "ops/spelling.h"
+#include "ops/text/spelling.h"
 
 #include <string>
 #include <vector>

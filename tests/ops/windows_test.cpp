@@ -2,7 +2,7 @@
 #include <cmath>
 #include <random>
 
-#include "ops/operator.h"
+#include "ops/graph/operator.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,9 +1,9 @@
-#include "rules/assignment.h"
+#include "rules/instance/assignment.h"
 
 #include <set>
 
-#include "rules/concrete.h"
-#include "rules/rule_text.h"
+#include "rules/instance/concrete.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,10 +1,10 @@
-#include "rules/canonical.h"
+#include "rules/language/canonical.h"
 
 #include <algorithm>
 #include <map>
 
-#include "rules/rule_size.h"
-#include "rules/rule_text.h"
+#include "rules/language/rule_size.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/rules/random_rule.h"
 

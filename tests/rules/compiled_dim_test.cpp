@@ -1,9 +1,9 @@
-#include "rules/compiled_dim.h"
+#include "rules/instance/compiled_dim.h"
 
 #include <limits>
 
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
 #include "tests/catch.h"
 
 using namespace taso;

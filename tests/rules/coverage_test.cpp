@@ -1,17 +1,17 @@
 // What is used of a rule is what was proved of it: instances that are made without solving equations, as matching has them,
 // against those that provers see.
-#include "rules/coverage.h"
+#include "rules/instance/coverage.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 
-#include "ops/error.h"
-#include "ops/random.h"
-#include "rules/concrete.h"
-#include "rules/property.h"
-#include "rules/rule_text.h"
-#include "rules/term_value.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
+#include "rules/egraph/property.h"
+#include "rules/instance/concrete.h"
+#include "rules/instance/term_value.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 

@@ -1,9 +1,9 @@
 // The e-graph: congruence, explanations, and what properties make of it.
-#include "rules/egraph.h"
+#include "rules/egraph/egraph.h"
 
-#include "rules/assignment.h"
-#include "rules/rule_text.h"
-#include "rules/saturation.h"
+#include "rules/egraph/saturation.h"
+#include "rules/instance/assignment.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

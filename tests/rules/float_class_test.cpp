@@ -1,6 +1,6 @@
-#include "rules/float_class.h"
+#include "rules/instance/float_class.h"
 
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 

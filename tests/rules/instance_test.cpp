@@ -1,10 +1,10 @@
 // Rules become instances: ranks and axes chosen, equations solved, obligations kept apart.
-#include "rules/instance.h"
+#include "rules/instance/instance.h"
 
 #include <algorithm>
 
-#include "rules/equations.h"
-#include "rules/rule_text.h"
+#include "rules/instance/equations.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/random.h"
-#include "rules/rule.h"
-#include "rules/signature.h"
+#include "ops/core/random.h"
+#include "rules/language/rule.h"
+#include "rules/language/signature.h"
 
 namespace taso::test {
 

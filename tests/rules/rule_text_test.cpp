@@ -1,12 +1,12 @@
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "ops/error.h"
-#include "rules/well_formed.h"
+#include "ops/core/error.h"
+#include "rules/language/well_formed.h"
 #include "tests/catch.h"
 #include "tests/rules/random_rule.h"
 

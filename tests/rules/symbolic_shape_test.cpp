@@ -1,6 +1,6 @@
 // Shape inference with unknowns says what each operator's own inference says at every number.
-#include "ops/error.h"
-#include "rules/symbolic_operator.h"
+#include "ops/core/error.h"
+#include "rules/instance/symbolic_operator.h"
 #include "tests/catch.h"
 #include "tests/ops/random_operator.h"
 

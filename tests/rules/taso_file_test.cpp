@@ -1,7 +1,7 @@
-#include "rules/taso_file.h"
+#include "rules/taso/taso_file.h"
 
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
 #include "tests/catch.h"
 #include "tests/rules/taso_bytes.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "ops/interpreter.h"
+#include "runtime/host/interpreter.h"
 #include "tests/search/rule_graph.h"
 
 namespace taso {

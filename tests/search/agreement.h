@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "ops/field.h"
-#include "ops/graph.h"
-#include "ops/random.h"
+#include "ops/core/field.h"
+#include "ops/core/random.h"
+#include "ops/graph/graph.h"
 
 namespace taso {
 

@@ -1,10 +1,10 @@
 // Kinds of networks, told from small networks of each, and from the example networks.
-#include "search/architecture.h"
+#include "search/selection/architecture.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 #include "tests/benchmark/example_graph.h"
 #include "tests/catch.h"
 

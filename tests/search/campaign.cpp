@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "ops/graph_text.h"
-#include "search/extract.h"
-#include "search/rewrite.h"
+#include "ops/text/graph_text.h"
+#include "search/program/extract.h"
+#include "search/rewriting/rewrite.h"
 #include "tests/search/reduce.h"
 
 namespace taso {

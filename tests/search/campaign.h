@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "cost/roofline.h"
-#include "search/rewrite_rule.h"
+#include "cost/pricing/roofline.h"
+#include "search/rewriting/rewrite_rule.h"
 #include "search/search.h"
 #include "tests/search/agreement.h"
 #include "tests/search/rule_graph.h"

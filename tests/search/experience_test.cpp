@@ -1,12 +1,12 @@
 // What was recorded of rules: as text, as a choice of rules, and as it is shipped.
-#include "search/experience.h"
+#include "search/selection/experience.h"
 
 #include <unordered_set>
 
-#include "cost/roofline.h"
-#include "ops/error.h"
-#include "ops/graph_text.h"
-#include "search/learn.h"
+#include "cost/pricing/roofline.h"
+#include "ops/core/error.h"
+#include "ops/text/graph_text.h"
+#include "search/selection/learn.h"
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 

@@ -1,10 +1,10 @@
 // From a model through the search and back: the values that were rewritten keep their names, and all others their nodes.
 #include <map>
 
-#include "ops/graph_text.h"
-#include "ops/onnx/export.h"
-#include "ops/onnx/import.h"
-#include "ops/onnx/proto.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
+#include "onnx/model/proto.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/search/model_search.h"
 

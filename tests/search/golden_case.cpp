@@ -4,8 +4,8 @@
 #include <set>
 #include <sstream>
 
-#include "ops/error.h"
-#include "ops/graph_text.h"
+#include "ops/core/error.h"
+#include "ops/text/graph_text.h"
 #include "tests/search/rule_graph.h"
 
 namespace taso {

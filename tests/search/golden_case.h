@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/graph.h"
-#include "rules/rule.h"
+#include "ops/graph/graph.h"
+#include "rules/language/rule.h"
 #include "search/search.h"
 
 namespace taso {

@@ -15,8 +15,8 @@
 
 #include <fmt/format.h>
 
-#include "cost/roofline.h"
-#include "ops/graph_text.h"
+#include "cost/pricing/roofline.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 

@@ -8,11 +8,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cost/roofline.h"
-#include "ops/interpreter.h"
-#include "ops/onnx/edit.h"
-#include "ops/onnx/export.h"
-#include "ops/onnx/import.h"
+#include "cost/pricing/roofline.h"
+#include "onnx/export/edit.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
+#include "runtime/host/interpreter.h"
 #include "search/search.h"
 #include "tests/search/rule_graph.h"
 

@@ -1,10 +1,10 @@
 // Steps that a result does not need are taken back, and those that make unusable or much larger weights are not taken.
 #include <map>
 
-#include "cost/roofline.h"
-#include "ops/graph_text.h"
-#include "search/needed_steps.h"
-#include "search/rewrite.h"
+#include "cost/pricing/roofline.h"
+#include "ops/text/graph_text.h"
+#include "search/program/needed_steps.h"
+#include "search/rewriting/rewrite.h"
 #include "search/search.h"
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "cost/roofline.h"
-#include "ops/graph_text.h"
-#include "search/extract.h"
+#include "cost/pricing/roofline.h"
+#include "ops/text/graph_text.h"
 #include "search/pieces.h"
 #include "search/prices.h"
-#include "search/rewrite.h"
+#include "search/program/extract.h"
+#include "search/rewriting/rewrite.h"
 #include "search/search.h"
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"

@@ -2,7 +2,7 @@
 // and a threshold that lets the search wander. The program search_random does more of it.
 #include <cmath>
 
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/search/campaign.h"
 #include "tests/search/reduce.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 #include "tests/ops/random_graph.h"
 #include "tests/search/rule_graph.h"
 

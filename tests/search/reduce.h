@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "ops/graph.h"
-#include "rules/rule.h"
+#include "ops/graph/graph.h"
+#include "rules/language/rule.h"
 
 namespace taso {
 

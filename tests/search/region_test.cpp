@@ -2,9 +2,9 @@
 #include "search/region.h"
 
 #include <set>
-#include "cost/roofline.h"
+#include "cost/pricing/roofline.h"
 
-#include "ops/graph_text.h"
+#include "ops/text/graph_text.h"
 #include "search/pieces.h"
 #include "search/search.h"
 #include "tests/catch.h"

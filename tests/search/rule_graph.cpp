@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "rules/assignment.h"
-#include "rules/concrete.h"
+#include "rules/instance/assignment.h"
+#include "rules/instance/concrete.h"
 #include "tests/ops/random_graph.h"
 #include "tests/search/agreement.h"
 

@@ -7,10 +7,10 @@
 #include <optional>
 #include <sstream>
 
-#include "ops/graph.h"
-#include "ops/random.h"
-#include "rules/instance.h"
-#include "rules/rule_text.h"
+#include "ops/core/random.h"
+#include "ops/graph/graph.h"
+#include "rules/instance/instance.h"
+#include "rules/language/rule_text.h"
 #include "tests/source_folder.h"
 
 namespace taso {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <map>
 
-#include "cost/execution.h"
-#include "cost/plan.h"
-#include "ops/error.h"
-#include "ops/graph_text.h"
+#include "cost/plan/plan.h"
+#include "ops/core/error.h"
+#include "ops/text/graph_text.h"
+#include "runtime/gpu/execution.h"
 #include "tests/catch.h"
 #include "tests/search/campaign.h"
 #include "tests/search/rule_graph.h"

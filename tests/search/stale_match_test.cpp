@@ -1,8 +1,8 @@
 // A match of an earlier graph is applied only where the matcher would find it again.
 #include <algorithm>
 
-#include "ops/graph_text.h"
-#include "search/rewrite.h"
+#include "ops/text/graph_text.h"
+#include "search/rewriting/rewrite.h"
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 

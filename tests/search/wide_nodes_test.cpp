@@ -2,8 +2,8 @@
 // ends have names, and what is rewritten inside of them is written all the same.
 #include <map>
 
-#include "ops/graph_text.h"
-#include "ops/onnx/proto.h"
+#include "onnx/model/proto.h"
+#include "ops/text/graph_text.h"
 #include "tests/catch.h"
 #include "tests/search/model_search.h"
 

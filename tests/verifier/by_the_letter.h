@@ -8,12 +8,12 @@
 #include <set>
 #include <string>
 
-#include "ops/error.h"
-#include "ops/random.h"
-#include "rules/assignment.h"
-#include "rules/rule_text.h"
-#include "rules/term_value.h"
-#include "verifier/rounded.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
+#include "rules/instance/assignment.h"
+#include "rules/instance/term_value.h"
+#include "rules/language/rule_text.h"
+#include "verifier/refutation/rounded.h"
 
 namespace taso::test {
 

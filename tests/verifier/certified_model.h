@@ -5,13 +5,13 @@
 #include <optional>
 #include <unordered_set>
 
-#include "cost/roofline.h"
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/export.h"
-#include "ops/onnx/import.h"
+#include "cost/pricing/roofline.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
 #include "search/search.h"
-#include "verifier/replay.h"
-#include "verifier/replay_certificate.h"
+#include "verifier/replay/replay.h"
+#include "verifier/replay/replay_certificate.h"
 
 namespace taso {
 

@@ -1,14 +1,14 @@
 // Clean-ups are shown to be right by code of its own: what they really do is accepted, and numbers that are a little
 // wrong are not.
-#include "verifier/clean_ups.h"
+#include "verifier/replay/clean_ups.h"
 
 #include <cstring>
 #include <set>
 
-#include "ops/onnx/cleanup.h"
-#include "ops/onnx/import.h"
-#include "ops/onnx/model_tensors.h"
-#include "ops/onnx/proto.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
+#include "onnx/model/model_tensors.h"
+#include "onnx/model/proto.h"
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 #include "verifier/verify.h"

@@ -1,6 +1,6 @@
-#include "verifier/definedness.h"
+#include "verifier/proof/definedness.h"
 
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 

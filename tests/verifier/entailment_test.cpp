@@ -1,4 +1,4 @@
-#include "verifier/entailment.h"
+#include "verifier/proof/entailment.h"
 
 #include "tests/catch.h"
 

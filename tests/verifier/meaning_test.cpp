@@ -1,10 +1,10 @@
 // The operators' meaning as formulas: the same definition that computes also proves.
 #include <set>
 
-#include "ops/operator.h"
+#include "ops/graph/operator.h"
 #include "tests/catch.h"
 #include "tests/ops/examples.h"
-#include "verifier/symbol.h"
+#include "verifier/refutation/symbol.h"
 
 using namespace taso;
 

@@ -15,15 +15,15 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "ops/core/error.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 #include "tests/verifier/by_the_letter.h"
 #include "tests/verifier/mutate_rule.h"
-#include "verifier/definedness.h"
-#include "verifier/normal_form.h"
-#include "verifier/proof.h"
-#include "verifier/refute.h"
+#include "verifier/normal_form/normal_form.h"
+#include "verifier/proof/definedness.h"
+#include "verifier/proof/proof.h"
+#include "verifier/refutation/refute.h"
 #include "verifier/verify.h"
 
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/random.h"
-#include "rules/rule.h"
-#include "rules/symbolic_operator.h"
+#include "ops/core/random.h"
+#include "rules/instance/symbolic_operator.h"
+#include "rules/language/rule.h"
 
 namespace taso::test {
 

@@ -1,10 +1,10 @@
-#include "verifier/normal_form.h"
+#include "verifier/normal_form/normal_form.h"
 
 #include <cstdlib>
 #include <string>
 
-#include "rules/instance.h"
-#include "rules/rule_text.h"
+#include "rules/instance/instance.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

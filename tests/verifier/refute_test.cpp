@@ -1,7 +1,7 @@
-#include "verifier/refute.h"
+#include "verifier/refutation/refute.h"
 
-#include "ops/error.h"
-#include "rules/rule_text.h"
+#include "ops/core/error.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,16 +1,16 @@
 // Steps that the search took are followed, and lead to the graph that it found and to the model that was written.
-#include "verifier/replay.h"
+#include "verifier/replay/replay.h"
 
-#include "cost/roofline.h"
-#include "ops/graph_text.h"
-#include "ops/onnx/import.h"
+#include "cost/pricing/roofline.h"
+#include "onnx/import/import.h"
+#include "ops/text/graph_text.h"
 #include "search/search.h"
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 #include "tests/search/rule_graph.h"
 #include "tests/verifier/certified_model.h"
-#include "verifier/replay_certificate.h"
-#include "verifier/same_graph.h"
+#include "verifier/replay/replay_certificate.h"
+#include "verifier/replay/same_graph.h"
 
 using namespace taso;
 

@@ -1,6 +1,6 @@
-#include "verifier/rounded.h"
+#include "verifier/refutation/rounded.h"
 
-#include "ops/random.h"
+#include "ops/core/random.h"
 #include "tests/catch.h"
 
 using namespace taso;

@@ -1,6 +1,6 @@
-#include "verifier/small_sizes.h"
+#include "verifier/refutation/small_sizes.h"
 
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
 using namespace taso;

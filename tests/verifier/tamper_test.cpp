@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/onnx/proto.h"
+#include "onnx/model/proto.h"
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 #include "tests/verifier/certified_model.h"

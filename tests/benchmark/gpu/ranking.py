@@ -3,7 +3,7 @@
     scripts/compare-ranking [--build BUILD] [--count 20] [--seconds 20] [--loads 2] [--json FOLDER] MODEL...
     scripts/compare-ranking --results FILE...
 
-For each model BUILD/tests/cost_variants runs variants as the search makes them, good ones and bad ones, in turn, each loaded more
+For each model BUILD/tools/cost_variants runs variants as the search makes them, good ones and bad ones, in turn, each loaded more
 than once. Two of them differ beyond noise if they are farther apart than three standard errors and than one percent; errors
 are those of medians and of where a variant lies in memory, which follows from how far loads of the same variant are apart.
 Printed is the share of such pairs that the predictions put in the right order: as they run, with kernels side by side, and one
@@ -151,7 +151,7 @@ def main():
                          "--runs", options.runs, "--precision", options.precision, "--json", result]
             if options.prices:
                 arguments += ["--prices", options.prices]
-            said = subprocess.run([options.build / "tests/cost_variants", *map(str, arguments), model], text=True,
+            said = subprocess.run([options.build / "tools/cost_variants", *map(str, arguments), model], text=True,
                                   capture_output=True)
             if said.returncode != 0 or not result.exists():
                 lines = (said.stdout + said.stderr).strip().splitlines()

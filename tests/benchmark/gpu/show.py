@@ -65,8 +65,8 @@ def parsed():
 
 
 PROGRAMS = {"networks": ["taso-networks", "taso-opt", "taso-bench"], "models": ["taso-opt", "taso-bench"],
-            "ranking": ["taso-networks", "cost_variants"], "repeat": ["taso-networks", "cost_repeat"], "tests": ["cost_tests"],
-            "sanitize": ["cost_tests"], "record": ["taso-networks", "taso-bench"]}
+            "ranking": ["taso-networks", "cost_variants"], "repeat": ["taso-networks", "cost_repeat"], "tests": ["runtime_tests"],
+            "sanitize": ["runtime_tests"], "record": ["taso-networks", "taso-bench"]}
 
 
 def trouble_of(options):
@@ -77,7 +77,7 @@ def trouble_of(options):
             return f"--networks: there is no network '{name}'; there are {', '.join(known)}"
     chosen = [name for name, _ in options.steps]
     for one in dict.fromkeys(one for name in chosen for one in PROGRAMS[name]):
-        file = options.build / ("tests" if one.startswith("cost_") else "bin") / one
+        file = options.build / steps.folder_of(one) / one
         if not os.access(file, os.X_OK):
             return f"{file} is not there: build first"
     if not list((options.build / "lib").glob("**/*taso_cuda.so")):

@@ -42,6 +42,11 @@ class Done:
 AT_ONCE = max(1, (os.cpu_count() or 2) // 2)  # processes, where they do not measure
 
 
+def folder_of(program):
+    """Where a build has it."""
+    return "tests" if program.endswith("_tests") else "tools" if program.startswith("cost_") else "bin"
+
+
 @dataclasses.dataclass
 class Place:
     """Where things are and how they are to be done."""
@@ -68,7 +73,7 @@ class Place:
         return f"{self.precision}-{self.batch}"
 
     def program(self, name):
-        return self.build / ("tests" if name.startswith("cost_") else "bin") / name
+        return self.build / folder_of(name) / name
 
     def environment(self):
         """Prices that come with taso do not count, only those in the results."""
@@ -364,7 +369,7 @@ def tests(place, clock):
     apart = 100_000  # seeds of one process from those of the next
 
     def of_one(at):
-        return run([place.program("cost_tests"), "*GPU*", "-d", "yes"], clock.left(), place, TASO_TEST_PATIENCE=f"{patience:.2f}",
+        return run([place.program("runtime_tests"), "*GPU*", "-d", "yes"], clock.left(), place, TASO_TEST_PATIENCE=f"{patience:.2f}",
                    TASO_TEST_SEED=str(at * apart))
 
     processes = min(8, AT_ONCE)  # most of the time goes into engines that are made on the host

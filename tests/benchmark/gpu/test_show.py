@@ -67,15 +67,15 @@ elif name == "cost_repeat":
     print("3 calls in 3 runs; largest from smallest: median 0.50 %")
     if given("--out"):
         given("--out").write_text("prices")
-elif name == "cost_tests":
+elif name == "runtime_tests":
     print("  convolutions: 200 configurations checked, in 420 ways\nAll tests passed (1955 assertions in 5 test cases)")
 '''
 
 
 @pytest.fixture
 def build(tmp_path):
-    for name in ("bin/taso-opt", "bin/taso-bench", "bin/taso-networks", "tests/cost_variants", "tests/cost_repeat",
-                 "tests/cost_tests", "lib/taso/libtaso_cuda.so"):
+    for name in ("bin/taso-opt", "bin/taso-bench", "bin/taso-networks", "tools/cost_variants", "tools/cost_repeat",
+                 "tests/runtime_tests", "lib/taso/libtaso_cuda.so"):
         file = tmp_path / "build" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         write_program(file, FAKE)
@@ -242,8 +242,8 @@ def test_what_is_missing_is_told_before_anything_runs(arguments, word, build, tm
     assert code == 2 and word in said and calls == [] and not (tmp_path / "results").exists(), said
 
 
-@pytest.mark.parametrize("step, piece", [("networks", "bin/taso-bench"), ("ranking", "tests/cost_variants"),
-                                         ("repeat", "tests/cost_repeat"), ("tests", "tests/cost_tests"),
+@pytest.mark.parametrize("step, piece", [("networks", "bin/taso-bench"), ("ranking", "tools/cost_variants"),
+                                         ("repeat", "tools/cost_repeat"), ("tests", "tests/runtime_tests"),
                                          ("networks", "lib/taso/libtaso_cuda.so")])
 def test_what_is_not_built_is_told_before_anything_runs(step, piece, build, tmp_path):
     (build / piece).unlink()

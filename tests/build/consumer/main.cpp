@@ -1,8 +1,8 @@
 #include <cstdio>
 
-#include "cost/device.h"
-#include "ops/element_type.h"
-#include "ops/graph.h"
+#include "ops/core/element_type.h"
+#include "ops/graph/graph.h"
+#include "runtime/gpu/device.h"
 
 int main() {
   const taso::DeviceReport report = taso::find_devices("/nonexistent/module.so");

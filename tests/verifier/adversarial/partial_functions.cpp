@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "ops/error.h"
-#include "ops/random.h"
-#include "rules/canonical.h"
-#include "rules/rule_text.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
+#include "rules/language/canonical.h"
+#include "rules/language/rule_text.h"
 
 namespace taso::test {
 namespace {

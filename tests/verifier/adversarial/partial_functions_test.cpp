@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "rules/rule_text.h"
+#include "rules/language/rule_text.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 #include "verifier/verify.h"

@@ -1,0 +1,81 @@
+#include "cli/console/interrupt.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <string_view>
+
+#include "cli/console/ending.h"
+#include "ops/support/atomic_file.h"
+
+namespace taso {
+namespace {
+
+std::atomic<bool> asked{false};
+std::atomic<std::int64_t> asked_at{0};
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
+              "set in a signal handler");
+
+/// timeout(1) sends its signal to the program and then to its group: the same one twice within a moment is one wish.
+constexpr std::int64_t moment = 300;
+
+std::int64_t milliseconds_now() {
+  struct timespec now {};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+// Only what may be called in a signal handler is called here.
+void handle(int signal) {
+  const int error = errno;
+  const bool asks = signal == SIGINT || signal == SIGTERM;
+  if (asks && !asked.exchange(true)) {
+    asked_at = milliseconds_now();
+    constexpr std::string_view text = "\ninterrupted: finishing; once more to end at once\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    errno = error;
+    return;
+  }
+  if (asks && milliseconds_now() - asked_at < moment) {
+    errno = error;
+    return;
+  }
+  // A model and its weights get their names first.
+  if (asks && Commit::defers_exit(static_cast<int>(Ending::interrupted))) {
+    errno = error;
+    return;
+  }
+  remove_temporary_files();
+  if (asks) ::_exit(static_cast<int>(Ending::interrupted));
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+void watch(int signal) {
+  struct sigaction before {};
+  if (::sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+void watch_for_interrupt() {
+  watch(SIGINT);
+  watch(SIGTERM);
+  watch(SIGHUP);
+  watch(SIGPIPE);
+  watch(SIGXCPU);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), which says so
+}
+
+bool interrupted() { return asked; }
+
+}  // namespace taso

@@ -1,0 +1,70 @@
+#include "cli/console/option_values.h"
+
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "cli/console/ending.h"
+
+namespace taso {
+
+std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most, std::uint64_t least) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value > most || value < least)
+    throw UsageError(fmt::format("{} takes a whole number from {} to {}, not '{}'", flag, least, most, text));
+  return value;
+}
+
+double number_from_zero(const std::string& flag, const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || !std::isfinite(value) || value < 0)
+    throw UsageError(fmt::format("{} takes a number from 0 on, not '{}'", flag, text));
+  return value;
+}
+
+std::size_t byte_count(const std::string& flag, const std::string& text) {
+  const auto bad = [&] {
+    return UsageError(fmt::format("{} takes a number of bytes such as 4G or 512M, not '{}'", flag, text));
+  };
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error != std::errc{} || !std::isfinite(value) || value < 0) throw bad();
+  std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  double factor = 1;
+  if (!unit.empty()) {
+    constexpr std::string_view letters = "BKMGT";
+    const std::size_t place = letters.find(static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front()))));
+    const std::string_view rest = unit.substr(1);
+    if (place == std::string_view::npos || (!rest.empty() && (place == 0 || (rest != "B" && rest != "iB"))))
+      throw bad();
+    for (std::size_t i = 0; i < place; ++i) factor *= 1024;
+  }
+  if (value * factor >= 0x1p62) throw bad();
+  return static_cast<std::size_t>(value * factor);
+}
+
+std::optional<std::filesystem::path> named_file(const std::string& flag, const std::string& text) {
+  if (text == "-") throw UsageError(fmt::format("{} needs a name; '-' cannot stand for a stream here", flag));
+  return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
+}
+
+Precision precision_of_flag(const std::string& text) {
+  if (const auto precision = precision_named(text)) return *precision;
+  throw UsageError(fmt::format("--precision: tf32, fp32, fp16 or bf16 is needed, not '{}'", on_one_line(text)));
+}
+
+Console::Color color_named(const std::string& text) {
+  if (text.empty() || text == "auto") return Console::Color::automatic;
+  if (text == "always") return Console::Color::always;
+  if (text == "never") return Console::Color::never;
+  throw UsageError(fmt::format("--color takes auto, always or never, not '{}'", text));
+}
+
+}  // namespace taso

@@ -1,0 +1,26 @@
+// What the flags of every program take: numbers and colours, with the same words about what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "cli/console/console.h"
+#include "cost/pricing/precision.h"
+
+namespace taso {
+
+/// All of these throw UsageError.
+std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most,
+                           std::uint64_t least = 0);
+/// A finite number, 0 or greater.
+double number_from_zero(const std::string& flag, const std::string& text);
+/// Bytes: "4G", "512M", "1.5GiB", "65536"; units are powers of 1024.
+std::size_t byte_count(const std::string& flag, const std::string& text);
+/// Of what has to be a file: "-" is not taken for a stream there, nor for a file of that name. Nothing if the text is empty.
+std::optional<std::filesystem::path> named_file(const std::string& flag, const std::string& text);
+Precision precision_of_flag(const std::string& text);
+Console::Color color_named(const std::string& text);
+
+}  // namespace taso

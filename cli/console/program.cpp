@@ -1,0 +1,133 @@
+#include "cli/console/program.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/files/data_files.h"
+#include "ops/core/error.h"
+
+namespace taso {
+namespace {
+
+/// The program ends badly already: a log that cannot be written changes nothing.
+void end_log(Console& console) {
+  try {
+    console.begin_log();
+    console.close();
+  } catch (const EnvironmentError&) {
+    return;
+  }
+}
+
+Ending end_badly(const std::string& name, std::optional<Console>& console) {
+  Trouble trouble = trouble_of(std::current_exception());
+  if (trouble.ending == Ending::usage) trouble.text += fmt::format(" ({} --help lists the options)", name);
+  if (!console) console.emplace(Console::Options{name, 0, Console::Color::automatic, {}});
+  console->error(trouble.text);
+  // A log that is no log is a mistake of usage; in all other cases it is told what went wrong.
+  if (trouble.ending != Ending::usage) end_log(*console);
+  return trouble.ending;
+}
+
+}  // namespace
+
+Ending print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw EnvironmentError("cannot write to the standard output");
+  return Ending::done;
+}
+
+Ending run_with_console(const Console::Options& options, std::optional<Console>& console,
+                        const std::function<Ending(Console&)>& work) {
+  console.emplace(options);
+  if (const auto trouble = trouble_with_data_folder()) console->warning(*trouble);
+  const Ending ending = work(*console);
+  console->close();
+  return ending;
+}
+
+namespace {
+
+bool is_limited(__rlimit_resource resource) {
+  rlimit limit{};
+  return ::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool memory_is_limited() { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
+
+/// OpenBLAS starts threads while it is loaded, each with a large stack, and sends its own process a SIGINT where the
+/// limit on memory forbids that: it looks like a Ctrl-C. They would do nothing here, see runtime/host/kernels/gemm.cpp. Only the
+/// environment that a program starts with tells it so; so it is started once more, as the same process. Nothing is
+/// ready yet: no library may be asked for more than a system call.
+void start_without_threads_of_blas(int, char** arguments, char** environment) {
+  constexpr std::string_view setting = "OPENBLAS_NUM_THREADS=";
+  constexpr std::size_t most = 4096;
+  if (!memory_is_limited()) return;
+  std::array<char*, most + 2> extended{};
+  std::size_t count = 0;
+  for (; environment[count] != nullptr; ++count) {
+    if (count == most || std::string_view(environment[count]).starts_with(setting)) return;
+    extended[count + 1] = environment[count];
+  }
+  std::array<char, setting.size() + 2> one{};
+  setting.copy(one.data(), setting.size());
+  one[setting.size()] = '1';
+  extended[0] = one.data();
+  ::execve("/proc/self/exe", arguments, extended.data());  // where that fails, as it is
+}
+
+// The one list of functions that runs before those of shared libraries.
+using Beginning = void (*)(int, char**, char**);
+[[gnu::section(".preinit_array"), gnu::used]] Beginning beginning = start_without_threads_of_blas;
+
+/// Calls it on a stack that graphs of 100,000 nodes in a row do not exhaust, whatever the shell's limit is: only what
+/// is used of it takes memory. Where there is no room for such a stack, on the one that there is.
+void call_on_large_stack(const std::function<void()>& work) {
+  constexpr std::size_t large = std::size_t{1} << 30;
+  const auto enter = [](void* argument) -> void* {
+    (*static_cast<const std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_t thread{};
+  bool begun = false;
+  if (!memory_is_limited() && ::pthread_attr_init(&attributes) == 0) {
+    // Helping threads look at the same graphs.
+    if (::pthread_attr_setstacksize(&attributes, large / 16) == 0) ::pthread_setattr_default_np(&attributes);
+    begun = ::pthread_attr_setstacksize(&attributes, large) == 0 &&
+            ::pthread_create(&thread, &attributes, enter, const_cast<std::function<void()>*>(&work)) == 0;
+    ::pthread_attr_destroy(&attributes);
+  }
+  if (begun)
+    ::pthread_join(thread, nullptr);
+  else
+    work();
+}
+
+}  // namespace
+
+int run_program(const std::string& name, const std::function<Ending(std::optional<Console>& console)>& run) {
+  Ending ending = Ending::done;
+  call_on_large_stack([&] {
+    std::optional<Console> console;
+    try {
+      ending = run(console);
+    } catch (...) {
+      ending = end_badly(name, console);
+    }
+  });
+  std::fflush(nullptr);
+  // Without the farewells of libraries: where memory ran out, OpenBLAS waits for threads that ask for more, forever.
+  if (ending == Ending::environment || memory_is_limited()) std::_Exit(static_cast<int>(ending));
+  return static_cast<int>(ending);
+}
+
+}  // namespace taso

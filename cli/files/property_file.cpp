@@ -1,0 +1,36 @@
+#include "cli/files/property_file.h"
+
+#include <fmt/format.h>
+
+#include "cli/console/ending.h"
+#include "cli/files/data_files.h"
+#include "cli/files/rule_input.h"
+#include "rules/language/canonical.h"
+
+namespace taso {
+
+std::filesystem::path properties_path(const std::optional<std::filesystem::path>& named) {
+  if (named) return *named;
+  const auto found = find_data_file("rules/properties.rules");
+  if (!found) throw EnvironmentError("the properties that come with taso are not found; --properties names others");
+  return *found;
+}
+
+std::string hash_of_properties(const std::vector<Rule>& properties) {
+  std::string text;
+  for (const Rule& property : properties) text += fmt::format("{} {}\n", property.name, content_hash(property));
+  return hash_of_text(text);
+}
+
+std::string describe_properties() {
+  const auto found = find_data_file("rules/properties.rules");
+  if (!found) return "none";
+  try {
+    const std::vector<Rule> properties = read_properties(*found).rules.rules();
+    return fmt::format("{} ({})", hash_of_properties(properties), properties.size());
+  } catch (const InputError&) {
+    return fmt::format("{} cannot be read", on_one_line(found->string()));
+  }
+}
+
+}  // namespace taso

@@ -1,0 +1,78 @@
+#include "cli/files/proved_record.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/files/data_files.h"
+#include "cli/files/property_file.h"
+#include "cli/files/rule_input.h"
+#include "ops/core/error.h"
+#include "ops/text/source.h"
+#include "rules/language/canonical.h"
+#include "verifier/version.h"
+
+namespace taso {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int schema_version = 1;
+
+}  // namespace
+
+const ProvedFile* ProvedRecord::find(std::string_view bytes) const {
+  const std::string hash = hash_of_text(bytes);
+  const auto found =
+      std::find_if(files.begin(), files.end(), [&](const ProvedFile& file) { return file.file_hash == hash; });
+  return found == files.end() ? nullptr : &*found;
+}
+
+std::string text_of(const ProvedRecord& record) {
+  Json files = Json::array();
+  for (const ProvedFile& file : record.files)
+    files.push_back({{"name", file.name},
+                     {"rules", file.rules},
+                     {"file_hash", file.file_hash},
+                     {"rules_hash", file.rules_hash},
+                     {"float_classes", file.float_classes}});
+  const Json json = {{"schema_version", schema_version},
+                     {"verifier", record.verifier},
+                     {"properties", record.properties},
+                     {"files", files}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+ProvedRecord parse_record(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("schema_version").get<int>() != schema_version)
+      throw InputError("the record of proved rules is of another version");
+    ProvedRecord record;
+    record.verifier = json.at("verifier").get<unsigned>();
+    record.properties = json.at("properties").get<std::string>();
+    for (const Json& file : json.at("files"))
+      record.files.push_back({file.at("name").get<std::string>(), file.at("rules").get<std::size_t>(),
+                              file.at("file_hash").get<std::string>(), file.at("rules_hash").get<std::string>(),
+                              file.value("float_classes", "")});
+    return record;
+  } catch (const Json::exception& error) {
+    throw InputError(std::string("the record of proved rules cannot be read: ") + error.what());
+  }
+}
+
+std::optional<ProvedRecord> shipped_record() {
+  const auto place = find_data_file("rules/proved.json");
+  if (!place) return std::nullopt;
+  try {
+    ProvedRecord record = parse_record(Source::read(place->string()).text());
+    if (record.verifier != verifier_revision) return std::nullopt;
+    const std::vector<Rule> properties = read_properties(place->parent_path() / "properties.rules").rules.rules();
+    if (hash_of_properties(properties) != record.properties) return std::nullopt;
+    return record;
+  } catch (const InputError&) {  // then nothing is known, and rules are proved
+    return std::nullopt;
+  }
+}
+
+}  // namespace taso

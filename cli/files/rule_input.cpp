@@ -1,0 +1,119 @@
+#include "cli/files/rule_input.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/console/ending.h"
+#include "ops/core/error.h"
+
+namespace taso {
+namespace {
+
+/// Far more than a million rules: something else was named by mistake, and a device may have no end.
+constexpr std::size_t largest_file = std::size_t{256} << 20;
+
+std::string read_all(std::FILE* file, const std::string& name) {
+  std::string text;
+  char buffer[1 << 16];
+  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, file)) {
+    text.append(buffer, count);
+    if (text.size() > largest_file)
+      throw InputError(
+          fmt::format("{}: larger than {} MB, which no file of rules or steps is", name, largest_file >> 20));
+  }
+  if (std::ferror(file) != 0) throw InputError(fmt::format("{}: cannot read: {}", name, std::strerror(errno)));
+  return text;
+}
+
+/// By what it says first, then by its name, then by whether it could be text at all.
+bool is_taso_file(const Source& source) {
+  if (source.text().starts_with("taso rules")) return false;
+  const std::string extension = std::filesystem::path(source.name()).extension().string();
+  if (extension == ".pb" || extension == ".rules") return extension == ".pb";
+  const std::string_view start = source.text().substr(0, 4096);
+  return std::any_of(start.begin(), start.end(), [](char c) { return static_cast<unsigned char>(c) < 0x09; });
+}
+
+/// Errors of the parser point into the file.
+template <class Work>
+auto placed(Work&& work) {
+  try {
+    return work();
+  } catch (const InputError& error) {
+    throw PlacedError(error.what());
+  }
+}
+
+}  // namespace
+
+Source read_source(const std::filesystem::path& path) {
+  if (path == "-") return {"<stdin>", read_all(stdin, "<stdin>")};
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    throw InputError(fmt::format("{}: is a folder, not a file", path.string()));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  if (!file) throw InputError(fmt::format("{}: cannot read: {}", path.string(), std::strerror(errno)));
+  return {path.string(), read_all(file.get(), path.string())};
+}
+
+GivenFile read_rules(const std::filesystem::path& path) {
+  GivenFile file{read_source(path), false, {}, {}};
+  file.is_taso = is_taso_file(file.source);
+  file.rules =
+      placed([&] { return file.is_taso ? parse_taso_rules(file.source, file.unstated) : parse_rules(file.source); });
+  return file;
+}
+
+GivenFile read_properties(const std::filesystem::path& path) {
+  GivenFile file = read_rules(path);
+  for (const Rule& rule : file.rules.rules())
+    if (rule.kind != Rule::Kind::axiom)
+      placed([&] {
+        if (file.is_taso) throw InputError(fmt::format("{}: TASO's files hold rules, not properties", path.string()));
+        file.source.fail(rule.place, fmt::format("a {} among the properties, which are axioms", text_of(rule.kind)));
+      });
+  return file;
+}
+
+std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
+  std::vector<GivenRule> rules;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    // Places are in the order of the file, so that lines are counted once and not anew for every rule.
+    const std::string_view text = files[i].source.text();
+    std::size_t line = 1, seen = 0;
+    auto unstated = files[i].unstated.begin();
+    const auto add_unstated = [&](std::size_t before) {
+      for (; unstated != files[i].unstated.end() && unstated->before <= before; ++unstated) {
+        Rule name_only;
+        name_only.name = unstated->name;
+        name_only.kind = Rule::Kind::candidate;
+        rules.push_back({std::move(name_only), i, 0, unstated->reason});
+      }
+    };
+    std::size_t stated = 0;
+    for (Rule& rule : files[i].rules.rules()) {
+      add_unstated(stated++);
+      const std::size_t place = std::min(rule.place.begin, text.size());
+      if (place > seen) {
+        line += static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(seen),
+                                                    text.begin() + static_cast<std::ptrdiff_t>(place), '\n'));
+        seen = place;
+      }
+      rules.push_back({std::move(rule), i, files[i].is_taso ? 0 : line});
+    }
+    add_unstated(stated);
+  }
+  return rules;
+}
+
+std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files) {
+  const std::string& name = files[rule.file].source.name();
+  return rule.line == 0 ? name : fmt::format("{}:{}", name, rule.line);
+}
+
+}  // namespace taso

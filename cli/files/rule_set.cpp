@@ -1,0 +1,165 @@
+#include "cli/files/rule_set.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/console/ending.h"
+#include "cli/files/data_files.h"
+#include "cli/files/proved_record.h"
+#include "ops/text/spelling.h"
+#include "rules/instance/float_class.h"
+#include "rules/language/canonical.h"
+#ifdef TASO_VERIFIES
+#include "cli/verify/proved_rules.h"
+#endif
+
+namespace taso {
+namespace {
+
+/// The rules that come with taso: those that were found, and beside them those that were stated by hand. Empty if there are
+/// none.
+std::vector<std::filesystem::path> shipped_rules() {
+  const auto found = find_data_file("rules/taso.rules");
+  if (!found) return {};
+  std::vector<std::filesystem::path> files{*found};
+  std::error_code error;
+  if (const auto stated = found->parent_path() / "networks.rules"; std::filesystem::exists(stated, error))
+    files.push_back(stated);
+  return files;
+}
+
+void leave_out(std::vector<GivenRule>& rules, const std::vector<std::string>& disabled) {
+  std::unordered_set<std::string_view> known;
+  std::vector<std::string> names;
+  for (const GivenRule& one : rules)
+    if (known.insert(one.rule.name).second) names.push_back(one.rule.name);
+  for (const std::string& name : disabled) {
+    if (known.contains(name)) continue;
+    const std::string meant = did_you_mean(name, names);
+    throw UsageError(fmt::format("--disable-rule: there is no rule '{}'{}", on_one_line(name),
+                                 meant.empty() ? "; --list-rules prints those that there are" : meant));
+  }
+  const std::unordered_set<std::string_view> unwanted(disabled.begin(), disabled.end());
+  std::erase_if(rules, [&](const GivenRule& one) { return unwanted.contains(one.rule.name); });
+}
+
+/// A step of a certificate names its rule: one that is added cannot have the name of another.
+void check_names(const RuleSet& set, std::size_t usual) {
+  std::unordered_map<std::string_view, const GivenRule*> known;
+  for (const GivenRule& one : set.rules) {
+    const auto [other, is_new] = known.emplace(one.rule.name, &one);
+    if (!is_new && one.file >= usual)
+      throw InputError(fmt::format("{}: there is another rule '{}', in {}", place_of(one, set.files), one.rule.name,
+                                   place_of(*other->second, set.files)));
+  }
+}
+
+/// Those of the rules of one file, as the record has them; of no use if they are not one for each.
+void note_float_classes(const std::string& digits, std::size_t file, std::vector<GivenRule>& rules) {
+  std::vector<GivenRule*> of_file;
+  for (GivenRule& one : rules)
+    if (one.file == file) of_file.push_back(&one);
+  if (digits.size() != of_file.size()) return;
+  for (std::size_t i = 0; i < digits.size(); ++i) of_file[i]->float_class = float_class_of(digits[i]);
+}
+
+}  // namespace
+
+bool RuleSet::is_proved() const { return std::find(proved.begin(), proved.end(), false) == proved.end(); }
+
+std::string hash_of_rules(const std::vector<Rule>& rules) {
+  std::string text;
+  for (const Rule& rule : rules) text += content_hash(rule) + "\n";
+  return hash_of_text(text);
+}
+
+RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled,
+                      const std::vector<std::filesystem::path>& extra) {
+  RuleSet set;
+  for (const auto& file : files.empty() ? shipped_rules() : files) set.files.push_back(read_rules(file));
+  if (set.files.empty()) throw EnvironmentError("the rules that come with taso are not found; --rules names others");
+  const std::size_t usual = set.files.size();
+  for (const auto& file : extra) set.files.push_back(read_rules(file));
+  set.extra = extra.size();
+  set.rules = rules_of(set.files);
+  for (const GivenRule& one : set.rules)
+    if (one.rule.kind == Rule::Kind::axiom)
+      throw InputError(
+          fmt::format("{}: '{}' is a property; a search takes rules", place_of(one, set.files), one.rule.name));
+  if (!extra.empty()) check_names(set, usual);
+  const auto record = shipped_record();
+  std::vector<std::string> hashes;
+  for (std::size_t i = 0; i < set.files.size(); ++i) {
+    const GivenFile& file = set.files[i];
+    const ProvedFile* known = record ? record->find(file.source.text()) : nullptr;
+    set.proved.push_back(known != nullptr);
+    hashes.push_back(known != nullptr ? known->rules_hash : hash_of_rules(file.rules.rules()));
+    if (known != nullptr) note_float_classes(known->float_classes, i, set.rules);
+  }
+  set.hash = hashes.size() == 1 ? hashes[0] : hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
+  leave_out(set.rules, disabled);
+  for (const GivenRule& one : set.rules)
+    if (!one.unstated.empty())
+      throw InputError(fmt::format("{}: rule '{}' cannot be stated: {}; --disable-rule leaves it out",
+                                   place_of(one, set.files), one.rule.name, one.unstated));
+  return set;
+}
+
+std::string describe_rules() {
+  if (shipped_rules().empty()) return "none";
+  try {
+    const RuleSet set = read_rule_set({}, {});
+    return fmt::format("{} ({}{})", set.hash, set.rules.size(), set.is_proved() ? "" : ", not known to be proved");
+  } catch (const InputError& error) {
+    return fmt::format("cannot be read: {}", on_one_line(error.what()));
+  }
+}
+
+std::string print(const RuleSet& set) {
+  RuleFile file;
+  for (const GivenRule& one : set.rules) {
+    Rule rule = one.rule;
+    rule.comments.push_back("float: " + text_of(one.float_class ? *one.float_class : float_class(rule)));
+    file.items.emplace_back(std::move(rule));
+  }
+  return print(file);
+}
+
+SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_unused]] Console& console, bool anew) {
+  SearchRules result;
+  result.hash = set.hash;
+  std::vector<GivenRule> open;
+  std::unordered_set<std::string_view> names;
+  for (const GivenRule& one : set.rules) {
+    result.rules.push_back(one.rule);
+    if (!names.insert(one.rule.name).second) {
+      result.float_classes.erase(one.rule.name);  // which of the two it is of does not show
+    } else if (one.float_class) {
+      result.float_classes.emplace(one.rule.name, *one.float_class);
+    }
+    if (one.file + set.extra >= set.files.size()) ++result.extra;
+    if (anew || !set.proved[one.file]) open.push_back(one);
+  }
+  if (open.empty()) return result;
+#ifdef TASO_VERIFIES
+  Proofs proofs = prove_rules(open, set.files, jobs, console, anew);
+  result.failures = std::move(proofs.failures);
+  result.interrupted = proofs.interrupted;
+#else
+  // One line for each file, of which some rules may be left.
+  std::set<std::size_t> files;
+  for (const GivenRule& one : open)
+    if (files.insert(one.file).second)
+      result.failures.push_back(
+          fmt::format("{}: it is not among the proved rule files that come with taso, and this build has no prover",
+                      on_one_line(set.files[one.file].source.name())));
+#endif
+  return result;
+}
+
+}  // namespace taso

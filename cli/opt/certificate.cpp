@@ -1,0 +1,82 @@
+#include "cli/opt/certificate.h"
+
+#include <fmt/format.h>
+
+#include "cli/console/ending.h"
+#include "cli/console/version.h"
+#include "cli/files/places.h"
+#include "cli/files/rule_input.h"
+#include "onnx/model/model_hash.h"
+#include "ops/support/atomic_file.h"
+
+namespace taso {
+namespace {
+
+/// Whether there is a file, and what is in it was written by this program.
+bool is_certificate(const std::filesystem::path& file) {
+  try {
+    parse_certificate(std::string(read_source(file).text()));
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void check_certificate_place(const std::filesystem::path& output) {
+  const std::filesystem::path file = certificate_file_of(output);
+  std::error_code error;
+  if (std::filesystem::exists(file, error) && !is_certificate(file))
+    throw UsageError(
+        fmt::format("{} is no certificate; --force replaces it, --no-certificate leaves it alone", file.string()));
+}
+
+void remove_certificate(const std::filesystem::path& output) {
+  const std::filesystem::path file = certificate_file_of(output);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error) || !is_certificate(file)) return;
+  std::filesystem::remove(followed(file), error);
+  if (error) throw EnvironmentError(fmt::format("cannot remove {}: {}", file.string(), error.message()));
+}
+
+RewriteCertificate begin_certificate(const OptOptions& options) {
+  RewriteCertificate certificate;
+  certificate.version = program_version();
+  certificate.disabled.assign(options.disabled_passes.begin(), options.disabled_passes.end());
+  certificate.fold_limit = options.fold_limit;
+  for (const InputShape& shape : options.new_shapes)
+    certificate.input_shapes.push_back({shape.input.value_or(""), shape.extents});
+  return certificate;
+}
+
+std::vector<CleanupStep> steps_of(const std::vector<CleanupAction>& actions) {
+  std::vector<CleanupStep> steps;
+  for (const CleanupAction& action : actions) steps.push_back({std::string(action.pass), action.at});
+  return steps;
+}
+
+CleanupOptions exact(CleanupOptions options) {
+  options.disabled.insert({"batch-norm", "shape-arithmetic"});
+  return options;
+}
+
+void take_back(RewriteCertificate& certificate) {
+  certificate.disabled.clear();
+  for (const CleanupPass& pass : cleanup_passes()) certificate.disabled.emplace_back(pass.name);
+  certificate.before.clear();
+  certificate.after.clear();
+}
+
+void complete(RewriteCertificate& certificate, const SearchSummary* search) {
+  certificate.rules = search != nullptr ? search->rules_hash : "";
+  certificate.steps = search != nullptr ? search->steps : std::vector<RewriteStep>();
+  certificate.names = search != nullptr ? search->names : decltype(certificate.names)();
+}
+
+std::filesystem::path write_certificate(RewriteCertificate certificate, const OptOptions& options) {
+  certificate.output = hash_of_model(options.output);
+  return write_file(certificate_file_of(options.output), print(certificate));
+}
+
+}  // namespace taso

@@ -1,0 +1,21 @@
+// What taso-opt does: from the options to the written model.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "cli/console/console.h"
+#include "cli/console/ending.h"
+#include "cli/opt/options.h"
+#include "rules/language/rewrite_certificate.h"
+#include "runtime/gpu/accelerator.h"
+
+namespace taso {
+
+/// Throws what trouble_of() knows; whatever is thrown, no output is written. Where a GPU is asked for and none is given, it is
+/// this machine's. `spoil` is for tests: it does to the certificate, before that is followed, what a fault of ours
+/// might.
+Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu = nullptr,
+                const std::function<void(RewriteCertificate&)>& spoil = nullptr);
+
+}  // namespace taso

@@ -1,0 +1,264 @@
+#include "cli/opt/options.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/console/command_line.h"
+#include "cli/console/ending.h"
+#include "cli/console/option_values.h"
+#include "onnx/check/compare.h"
+#include "onnx/cleanup/cleanup.h"
+
+namespace taso {
+namespace {
+
+/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+struct Raw {
+  std::string model, second;
+  std::string output, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth, time_budget,
+      check, rtol, atol, seed, jobs, fold_limit, report, log_file, color, float_mode;
+  std::vector<std::string> input_data, test_shapes, new_shapes, disabled, rules, extra_rules, disabled_rules;
+  bool external = false, embed = false, no_certificate = false, version = false, list_passes = false,
+       list_rules = false;
+  int verbose = 0, quiet = 0;
+};
+
+/// "1e-3 for float32, …"
+std::string text_of_tolerances(bool relative) {
+  std::vector<std::string> parts;
+  for (const ElementType type : {ElementType::float64, ElementType::float32, ElementType::float16}) {
+    const Tolerance tolerance = Tolerance::of(type);
+    parts.push_back(fmt::format("{:g} for {}", relative ? tolerance.rtol : tolerance.atol, name_of(type)));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void declare(CLI::App& app, Raw& raw, OptOptions& options) {
+  // One value at a time: a flag must not swallow the model that follows it.
+  const auto many = [&](const std::string& flag, std::vector<std::string>& values, const std::string& about,
+                        const std::string& type) {
+    app.add_option(flag, values, about)
+        ->type_name(type)
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
+                       const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
+  app.add_option("model", raw.model, "The ONNX model to read; - is the standard input")->type_name("FILE");
+  app.add_option("result", raw.second, "The output, as with -o")->type_name("FILE");
+  one("-o,--output", raw.output, "The model to write; - is the standard output", "FILE", "Options");
+  app.add_flag("--dry-run", options.dry_run, "Do everything except writing the model");
+  app.add_flag("--force", options.force,
+               "Let the output replace the input, its weights, or a file in the place of the certificate");
+
+  const std::string searching = "The search";
+  one("--budget", raw.budget,
+      fmt::format("Graphs that the search expands; 0: clean-ups only (default {})", options.budget), "N", searching);
+  many("--rules", raw.rules,
+       "Rules to use instead of those that come with taso; they are proved first; may be repeated", "FILE");
+  many("--extra-rules", raw.extra_rules,
+       "Rules to use in addition to the others; they are proved first; may be repeated", "FILE");
+  many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
+  for (const char* flag : {"--rules", "--extra-rules", "--disable-rule"}) app.get_option(flag)->group(searching);
+  one("--float", raw.float_mode,
+      "Which rules to use, by their class in --list-rules, and what the check demands: strict (results stay the same "
+      "to the bit), usual (ordinary "
+      "finite results stay finite) or fast (all) (default usual)",
+      "NAME", searching);
+  one("--objective", raw.objective,
+      "What to minimise: predicted time, peak activation memory, or kernel launches: time, memory or launches (default "
+      "time)",
+      "NAME", searching);
+  app.add_flag("--all-rules", options.all_rules,
+               "Use all rules everywhere, not only those that paid off for this kind of network");
+  app.add_flag("--explain", options.explain, "Say what kind of network this is, and which rules were chosen for it");
+  for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
+  one("--device", raw.device,
+      "cuda: measure kernels on this machine's GPU; auto: use what was measured before (default auto)", "NAME",
+      searching);
+  one("--prices", raw.prices,
+      "File of measured prices; created by --device cuda (default $XDG_CACHE_HOME/taso/measured.prices)", "FILE",
+      searching);
+  one("--precision", raw.precision, "How float32 is computed on the GPU: tf32, fp32, fp16 or bf16 (default tf32)",
+      "NAME", searching);
+  one("--lanes", raw.lanes,
+      fmt::format("Kernels that run concurrently on a GPU, at most; 1: one at a time (default {})", usual_lanes), "N",
+      searching);
+  app.add_flag("--confirm", options.confirm,
+               "Run both models on the GPU; keep the rewrites only if they are faster there")
+      ->group(searching);
+  one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (default 1.05)", "X", searching);
+  one("--min-gain", raw.min_gain,
+      "Percent that the result has to save (default 1 with measured prices, 2 with predicted ones, else 0)", "P",
+      searching);
+  one("--max-growth", raw.max_growth,
+      fmt::format("Percent by which the search may enlarge the weights (default {})", options.max_growth), "P",
+      searching);
+  one("--time-budget", raw.time_budget,
+      "Seconds after which the search ends, not counting measurements (default: no limit)", "S", searching);
+
+  const std::string checking = "The check";
+  one("--check", raw.check, "Compare both models on N sets of random inputs; 0: do not compare (default 1)", "N",
+      checking);
+  one("--rtol", raw.rtol, fmt::format("Relative tolerance (default {})", text_of_tolerances(true)), "X", checking);
+  one("--atol", raw.atol, fmt::format("Absolute tolerance (default {})", text_of_tolerances(false)), "X", checking);
+  one("--seed", raw.seed, "Seed for the random inputs (default 0)", "N", checking);
+  many("--input-data", raw.input_data, "Data for an input, instead of random values; may be repeated", "NAME:FILE.npy");
+  many("--test-input-shape", raw.test_shapes, "Shape of an input, for the check and for prices only; may be repeated",
+       "NAME:1,3,224,224");
+  for (const char* flag : {"--input-data", "--test-input-shape"}) app.get_option(flag)->group(checking);
+
+  const std::string changing = "The model";
+  many("--overwrite-input-shape", raw.new_shapes,
+       "Set the shape of an input in the model: unknown dimensions and the batch; may be repeated", "NAME:1,3,224,224");
+  many("--disable-pass", raw.disabled, "Leave a clean-up out (--list-passes names them); may be repeated", "NAME");
+  for (const char* flag : {"--overwrite-input-shape", "--disable-pass"}) app.get_option(flag)->group(changing);
+  one("--fold-limit", raw.fold_limit, "Largest constant to fold where that makes the file larger (default 1024)",
+      "BYTES", changing);
+  app.add_flag("--external-data", raw.external, "Put the weights into OUTPUT.data (default: where the input has them)")
+      ->group(changing);
+  app.add_flag("--embed", raw.embed, "Put all weights into the model file")->group(changing);
+
+  app.add_flag("--no-certificate", raw.no_certificate,
+               "Do not write OUTPUT.cert, by which taso-verify can check the result")
+      ->group(changing);
+
+  const std::string saying = "Output";
+  one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
+  one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
+  one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", saying);
+  app.get_option("--jobs")->group("Options");
+  app.add_flag("--list-passes", raw.list_passes, "Print the clean-ups and exit")->group(saying);
+  app.add_flag("--list-rules", raw.list_rules, "Print the rules and exit")->group(saying);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
+}
+
+std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const CleanupPass& pass : cleanup_passes()) known.push_back(pass.name);
+  for (const auto& name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UsageError(fmt::format("there is no clean-up '{}'; there are {}", name, fmt::join(known, ", ")));
+  return {names.begin(), names.end()};
+}
+
+void resolve_files(const Raw& raw, OptOptions& options) {
+  if (raw.model.empty()) throw UsageError("no model is given");
+  options.input = raw.model;
+  if (!raw.output.empty() && !raw.second.empty())
+    throw UsageError("the output is given twice, by -o and as second file");
+  options.output = raw.output.empty() ? raw.second : raw.output;
+  if (options.output.empty() && !options.dry_run) throw UsageError("no output is given: add -o FILE, or --dry-run");
+  if (!raw.report.empty()) options.report = raw.report;
+  options.console.log_file = named_file("--log-file", raw.log_file);
+  if (options.output != "-") return;
+  if (raw.external) throw UsageError("--external-data needs an output with a name: the weights are written beside it");
+  options.weights = SaveOptions::Weights::embedded;
+}
+
+void resolve_search(const Raw& raw, OptOptions& options) {
+  if (!raw.budget.empty()) options.budget = whole_number("--budget", raw.budget, 1'000'000'000);
+  if (!raw.objective.empty()) options.objective = objective_named(raw.objective);
+  if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
+  if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
+  if (!raw.min_gain.empty()) options.min_gain = number_from_zero("--min-gain", raw.min_gain);
+  if (options.min_gain && *options.min_gain > 100) throw UsageError("--min-gain: a number from 0 to 100 is needed");
+  if (!raw.max_growth.empty()) options.max_growth = number_from_zero("--max-growth", raw.max_growth);
+  if (options.max_growth > 1e6) throw UsageError("--max-growth: a number from 0 to 1000000 is needed");
+  if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
+  if (!raw.device.empty() && raw.device != "cuda" && raw.device != "auto")
+    throw UsageError(fmt::format("--device: cuda or auto is needed, not '{}'", on_one_line(raw.device)));
+  options.pricing.on_gpu = raw.device == "cuda";
+  if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm: needs --device cuda");
+  options.pricing.file = named_file("--prices", raw.prices);
+  if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
+  if (!raw.lanes.empty())
+    options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, usual_lanes, 1));
+  if (!raw.float_mode.empty()) {
+    const auto mode = float_mode_named(raw.float_mode);
+    if (!mode)
+      throw UsageError(fmt::format("--float: strict, usual or fast is needed, not '{}'", on_one_line(raw.float_mode)));
+    options.float_mode = *mode;
+  }
+  const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
+                            !raw.min_gain.empty() || !raw.max_growth.empty() || !raw.time_budget.empty() ||
+                            !raw.rules.empty() || !raw.extra_rules.empty() || !raw.disabled_rules.empty() ||
+                            !raw.float_mode.empty();
+  if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
+}
+
+void resolve_rules(const Raw& raw, OptOptions& options) {
+  for (const auto& file : raw.rules) options.rule_files.emplace_back(file);
+  for (const auto& file : raw.extra_rules) options.extra_rules.emplace_back(file);
+  std::ptrdiff_t standard = raw.model == "-" ? 1 : 0;
+  for (const auto* list : {&raw.rules, &raw.extra_rules}) standard += std::count(list->begin(), list->end(), "-");
+  if (standard > 1) throw UsageError("the standard input can be read only once");
+  options.disabled_rules = raw.disabled_rules;
+}
+
+void resolve(const Raw& raw, OptOptions& options) {
+  constexpr auto large = std::numeric_limits<std::uint64_t>::max();
+  resolve_files(raw, options);
+  resolve_search(raw, options);
+  resolve_rules(raw, options);
+  if (!raw.check.empty()) options.samples = static_cast<unsigned>(whole_number("--check", raw.check, 1'000'000));
+  if (!raw.rtol.empty()) options.rtol = number_from_zero("--rtol", raw.rtol);
+  if (!raw.atol.empty()) options.atol = number_from_zero("--atol", raw.atol);
+  if (!raw.seed.empty()) options.seed = whole_number("--seed", raw.seed, large);
+  if (!raw.jobs.empty()) options.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
+  if (!raw.fold_limit.empty())
+    options.fold_limit = static_cast<std::size_t>(whole_number("--fold-limit", raw.fold_limit, std::size_t{1} << 40));
+  for (const auto& text : raw.test_shapes) options.test_shapes.push_back(parse_input_shape(text));
+  for (const auto& text : raw.new_shapes) options.new_shapes.push_back(parse_input_shape(text));
+  options.input_data = raw.input_data;
+  options.disabled_passes = known_passes(raw.disabled);
+  if (raw.float_mode == name_of(FloatMode::strict))
+    options.disabled_passes.insert("batch-norm");  // it rounds elsewhere
+  options.certificate = !raw.no_certificate;
+  if (raw.external && raw.embed) throw UsageError("--external-data and --embed exclude one another");
+  if (raw.external) options.weights = SaveOptions::Weights::external;
+  if (raw.embed) options.weights = SaveOptions::Weights::embedded;
+}
+
+}  // namespace
+
+OptCommand parse_opt_command(int argc, const char* const* argv) {
+  OptCommand command;
+  Raw raw;
+  CLI::App app("Rewrites an ONNX model into a faster one that computes the same.", "taso-opt");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.footer(
+      "Examples:\n"
+      "  taso-opt model.onnx -o fast.onnx\n"
+      "  taso-opt model.onnx -o fast.onnx --test-input-shape input:1,3,224,224 --report report.json");
+  declare(app, raw, command.options);
+  if (auto help = take_apart(app, argc, argv)) {
+    command.kind = OptCommand::Kind::help;
+    command.help = std::move(*help);
+    return command;
+  }
+  command.options.console.program = "taso-opt";
+  command.options.console.verbosity = raw.verbose - raw.quiet;
+  command.options.console.color = color_named(raw.color);
+  if (raw.version || raw.list_passes) {
+    command.kind = raw.version ? OptCommand::Kind::version : OptCommand::Kind::list_passes;
+    return command;
+  }
+  if (raw.list_rules) {
+    command.kind = OptCommand::Kind::list_rules;
+    resolve_rules(raw, command.options);
+    return command;
+  }
+  resolve(raw, command.options);
+  return command;
+}
+
+}  // namespace taso

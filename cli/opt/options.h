@@ -1,0 +1,68 @@
+// The command line of taso-opt.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/console/console.h"
+#include "cli/opt/input_shape.h"
+#include "cli/pricing/objective.h"
+#include "cli/pricing/pricing.h"
+#include "onnx/model/model.h"
+#include "rules/instance/float_class.h"
+
+namespace taso {
+
+struct OptOptions {
+  std::filesystem::path input;
+  std::filesystem::path output;  ///< empty only in a dry run
+  bool dry_run = false;
+  bool force = false;
+
+  unsigned samples = 1;  ///< of the check; 0 turns it off
+  std::uint64_t seed = 0;
+  unsigned jobs = 0;  ///< 0: one for each processor
+  std::optional<double> rtol, atol;
+  std::vector<InputShape> test_shapes;
+  std::vector<InputShape> new_shapes;
+  std::vector<std::string> input_data;  ///< resolved when the model is known
+
+  std::set<std::string, std::less<>> disabled_passes;
+  std::size_t fold_limit = 1024;
+  SaveOptions::Weights weights = SaveOptions::Weights::automatic;
+
+  std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
+  Objective objective = Objective::time;
+  PricingOptions pricing;
+  double alpha = 1.05;
+  std::optional<double> min_gain;                  ///< percent; if it is not given, what the noise of prices hides
+  double max_growth = 50;                          ///< of weights, percent
+  std::optional<double> time_budget;               ///< seconds
+  std::vector<std::filesystem::path> rule_files;   ///< instead of those that come with taso
+  std::vector<std::filesystem::path> extra_rules;  ///< in addition
+  std::vector<std::string> disabled_rules;
+  FloatMode float_mode = FloatMode::usual;
+  bool all_rules = false;  ///< also those that did not pay for this kind of network
+  bool explain = false;    ///< say which rules were chosen, and why
+
+  bool confirm = false;     ///< run both models on the GPU, and keep what is faster there
+  bool certificate = true;  ///< write one beside the output
+  std::optional<std::filesystem::path> report;
+  Console::Options console;
+};
+
+struct OptCommand {
+  enum class Kind { optimise, help, version, list_passes, list_rules };
+  Kind kind = Kind::optimise;
+  OptOptions options;  ///< complete only for `optimise`; for `list_rules` with what concerns rules
+  std::string help;    ///< the text to print for `help`
+};
+
+/// Throws UsageError.
+OptCommand parse_opt_command(int argc, const char* const* argv);
+
+}  // namespace taso

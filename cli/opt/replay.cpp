@@ -1,0 +1,38 @@
+#include "cli/opt/replay.h"
+
+#ifdef TASO_VERIFIES
+#include <fmt/format.h>
+
+#include "ops/core/error.h"
+#include "verifier/replay/replay_certificate.h"
+#endif
+
+namespace taso {
+
+#ifdef TASO_VERIFIES
+
+bool can_replay() { return true; }
+
+std::string rejection_of(const RewriteCertificate& certificate, const Model& before, const Model& after,
+                         const std::vector<Rule>& rules) {
+  // As it will be read: names that are not UTF-8 are written in another way.
+  const RewriteCertificate written = parse_certificate(print(certificate));
+  try {
+    const CertificateVerdict verdict = replay_certificate(written, before, after, rules);
+    if (verdict.accepted) return "";
+    if (!verdict.step) return verdict.reason;
+    return fmt::format("step {} (rule '{}'): {}", *verdict.step, written.steps[*verdict.step - 1].rule, verdict.reason);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+#else
+
+bool can_replay() { return false; }
+
+std::string rejection_of(const RewriteCertificate&, const Model&, const Model&, const std::vector<Rule>&) { return ""; }
+
+#endif
+
+}  // namespace taso

@@ -1,0 +1,133 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/console/version.h"
+#include "cli/opt/summary.h"
+
+namespace taso {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of_scope(CheckResult::Scope scope) {
+  switch (scope) {
+    case CheckResult::Scope::unchanged: return "unchanged";
+    case CheckResult::Scope::whole: return "whole";
+    case CheckResult::Scope::regions: return "regions";
+  }
+  return "";
+}
+
+Json json_of(const ModelCounts& counts) {
+  Json figures = nullptr;
+  if (counts.figures)
+    figures = {{"seconds", counts.figures->seconds},
+               {"measured_seconds", counts.figures->measured},
+               {"seconds_in_lanes", counts.figures->seconds_in_lanes},
+               {"lanes", counts.figures->lanes},
+               {"no_lanes", counts.figures->no_lanes},
+               {"kernels", counts.figures->launches},
+               {"bytes_moved", counts.figures->bytes_moved},
+               {"peak_activation_bytes", counts.figures->peak_bytes},
+               {"channels", counts.figures->layout == Layout::channels_last ? "last" : "first"}};
+  return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}, {"predicted", figures}};
+}
+
+Json json_of(const Kinds& kinds) {
+  return {{"finite_before", kinds.finite}, {"finite_no_longer", kinds.lost}, {"otherwise_special", kinds.other}};
+}
+
+Json json_of(const Coverage& coverage) {
+  Json opaque = Json::array();
+  for (const auto& [reason, operators] : coverage.opaque)
+    for (const auto& [name, count] : operators)
+      opaque.push_back({{"operator", name}, {"count", count}, {"reason", reason}});
+  return {{"operators", coverage.operators}, {"understood", coverage.understood}, {"opaque", opaque}};
+}
+
+Json json_of_check(const Summary& summary) {
+  if (!summary.check) return nullptr;
+  const CheckResult& check = *summary.check;
+  return {{"passed", check.passed},
+          {"scope", name_of_scope(check.scope)},
+          {"samples", summary.samples},
+          {"seed", summary.seed},
+          {"tensors", check.compared},
+          {"worst_share_of_tolerance", check.worst},
+          {"least_finite_share", check.finite},
+          {"with_large_inputs", json_of(check.large)},
+          {"with_special_inputs", json_of(check.special)},
+          {"reason", check.reason}};
+}
+
+Json json_of(const AssumedSizes& assumed) {
+  Json inputs = Json::object();
+  for (const auto& [name, extents] : assumed.inputs) inputs[name] = extents;
+  return {{"inputs", inputs}, {"sizes_inside", assumed.inside}, {"values_without_rank", assumed.unranked}};
+}
+
+Json json_of_search(const Summary& summary) {
+  if (!summary.search) return nullptr;
+  const SearchSummary& search = *summary.search;
+  Json applied = Json::array();
+  for (const auto& one : search.applied)
+    applied.push_back({{"rule", one.rule}, {"count", one.count}, {"saved", one.saved}});
+  return {
+      {"objective", name_of(search.objective)},
+      {"end", search.end},
+      {"rules_hash", search.rules_hash},
+      {"network", {{"kind", name_of(search.architecture.kind)}, {"reason", search.architecture.reason}}},
+      {"rules", search.rules},
+      {"float", {{"mode", name_of(search.float_mode)}, {"rules_left_out", search.not_admitted}}},
+      {"chosen_rules", search.chosen},
+      {"all_rules_because", search.all_rules.empty() ? Json(nullptr) : Json(search.all_rules)},
+      {"usable_rules", search.usable},
+      {"expanded", search.expanded},
+      {"matched", search.matched},
+      {"kept", search.kept},
+      {"cost", {{"before", search.before}, {"after", search.after}}},
+      {"tried_in_lanes", search.tried},
+      {"cost_in_lanes",
+       search.in_lanes ? Json{{"before", search.in_lanes->before}, {"after", search.in_lanes->after}} : Json(nullptr)},
+      {"applied", applied},
+      {"left_out", search.left_out},
+      {"objection", search.objection},
+      {"unconfirmed", search.unconfirmed},
+      {"min_gain_percent", search.min_gain},
+      {"max_growth_percent", search.max_growth},
+      {"note", search.note}};
+}
+
+}  // namespace
+
+std::string report_of(const Summary& summary) {
+  Json passes = Json::object();
+  for (const CleanupCount& pass : summary.passes) passes[std::string(pass.pass)] = pass.count;
+  Json seconds = Json::object();
+  for (const auto& [phase, time] : summary.seconds) seconds[phase] = time;
+  const Json report = {
+      {"schema_version", 1},
+      {"program", {{"name", "taso-opt"}, {"version", program_version()}}},
+      {"input", summary.input.string()},
+      {"output", summary.written ? Json(summary.output.string()) : Json(nullptr)},
+      {"certificate", summary.certificate ? Json(summary.certificate->string()) : Json(nullptr)},
+      {"verdict", summary.verdict()},
+      {"before", json_of(summary.before)},
+      {"after", json_of(summary.after)},
+      {"coverage", summary.coverage ? json_of(*summary.coverage) : Json(nullptr)},
+      {"passes", passes},
+      {"prices", summary.prices},
+      {"assumed_sizes", json_of(summary.assumed)},
+      {"measuring", {{"kernels", summary.measured}, {"seconds", summary.measuring}}},
+      {"confirmed", summary.confirmed ? Json{{"ratio", summary.confirmed->value},
+                                             {"low", summary.confirmed->low},
+                                             {"high", summary.confirmed->high}}
+                                      : Json(nullptr)},
+      {"search", json_of_search(summary)},
+      {"check", json_of_check(summary)},
+      {"seconds", seconds},
+  };
+  // File and operator names may be of any bytes.
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace taso

@@ -1,0 +1,288 @@
+#include "cli/opt/search.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stop_token>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/console/ending.h"
+#include "cli/console/interrupt.h"
+#include "cli/console/progress_line.h"
+#include "cli/console/table.h"
+#include "cli/opt/search_rounds.h"
+#include "cli/opt/selection.h"
+#include "cli/pricing/figures.h"
+#include "cost/plan/plan.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
+#include "onnx/model/proto.h"
+#include "ops/support/threads.h"
+#include "runtime/gpu/execution.h"
+#include "search/prices.h"
+#include "search/search.h"
+
+namespace taso {
+namespace {
+
+class Progress {
+ public:
+  using Time = std::optional<SearchRounds::Seconds>;
+  Progress(Console& console, const OptOptions& options, const Time& time)
+      : shown_(console), options_(options), time_(time) {}
+  void operator()(const SearchProgress& now) {
+    shown_.show([&] { return line(now); });
+  }
+
+ private:
+  std::string line(const SearchProgress& now) const {
+    std::string text = fmt::format("searching: {:.0f} s", shown_.seconds());
+    if (time_) text += fmt::format(" of {:.0f} s", time_->count());
+    const auto before = static_cast<double>(std::max<Cost>(now.before, 1)), best = static_cast<double>(now.best);
+    return text + fmt::format(", {} of {} graphs; best {}, {:.1f} % less", with_commas(now.expanded),
+                              with_commas(options_.budget),
+                              text_of_cost(options_.objective, in_units(options_.objective, now.best)),
+                              100 * (1 - best / before));
+  }
+
+  ProgressLine shown_;
+  const OptOptions& options_;
+  Time time_;
+};
+
+void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary) {
+  for (const RewriteStep& step : steps) {
+    auto found = std::find_if(summary.applied.begin(), summary.applied.end(),
+                              [&](const SearchSummary::Applied& one) { return one.rule == step.rule; });
+    if (found == summary.applied.end()) found = summary.applied.insert(found, {step.rule, 0, 0});
+    ++found->count;
+    found->saved += in_units(summary.objective, step.cost_before) - in_units(summary.objective, step.cost_after);
+  }
+}
+
+/// The names that values of the model have, as far as the steps speak of them; of several the first.
+std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& imported,
+                                                          const std::vector<RewriteStep>& steps) {
+  std::set<ValueNumber> mentioned;
+  for (const RewriteStep& step : steps) {
+    for (const auto& [input, value] : step.inputs) mentioned.insert(value);
+    mentioned.insert(step.replaced.begin(), step.replaced.end());
+  }
+  std::unordered_map<Value, ValueNumber, HashValue> numbers;
+  for (const Node* node : imported.graph.nodes())
+    for (std::size_t i = 0; i < node->outputs().size(); ++i) numbers.emplace(node->output(i), numbers.size());
+  std::map<ValueNumber, std::string> names;
+  for (const auto& [name, value] : imported.values) {
+    const auto number = numbers.find(value);
+    if (number == numbers.end() || !mentioned.contains(number->second)) continue;
+    const auto [known, fresh] = names.emplace(number->second, name);
+    if (!fresh && name < known->second) known->second = name;
+  }
+  return {names.begin(), names.end()};
+}
+
+/// Dimensions of one name that several inputs have, and those inputs: ONNX says that they are equal, and so do
+/// rewrites.
+std::string shared_dimensions(const Graph& graph) {
+  std::map<std::string, std::set<std::string>> inputs;
+  for (const Value& input : graph.inputs)
+    if (input.type().shape)
+      for (const Dim& dim : *input.type().shape)
+        for (const std::string& name : dim.symbols()) inputs[name].insert(input.node->as_input()->name);
+  constexpr std::size_t most = 8;  // inputs that are told of each
+  std::string text;
+  for (const auto& [name, those] : inputs) {
+    if (those.size() < 2) continue;
+    std::vector<std::string> told(those.begin(),
+                                  std::next(those.begin(), static_cast<std::ptrdiff_t>(std::min(those.size(), most))));
+    if (those.size() > most) told.push_back(fmt::format("{} more", with_commas(those.size() - most)));
+    text += fmt::format("{}{} of {}", text.empty() ? "" : "; ", name, fmt::join(told, ", "));
+  }
+  return text.empty() ? "" : on_one_line(text);
+}
+
+bool has_float16(const Graph& graph) {
+  for (const Node* node : graph.nodes())
+    for (std::size_t i = 0; i < node->outputs().size(); ++i)
+      if (node->outputs()[i].element == ElementType::float16) return true;
+  return false;
+}
+
+/// The rules that may be used on a model.
+struct AdmittedRules {
+  std::vector<Rule> rules;
+  std::size_t extra = 0;  ///< how many of them, the last, were added by the user
+};
+
+/// As --float has it. Each rule is looked at by itself, so that any number of threads gives the same.
+AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const OptOptions& options) {
+  const std::vector<Rule>& rules = given.rules;
+  const bool in_float16 = has_float16(graph);
+  const auto is_admitted_here = [&](const Rule& rule) {
+    const auto known = given.float_classes.find(rule.name);
+    return known == given.float_classes.end() ? is_admitted(rule, options.float_mode, in_float16)
+                                              : is_admitted(known->second, options.float_mode, in_float16);
+  };
+  std::vector<char> is_in(rules.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < rules.size(); i = next++) is_in[i] = is_admitted_here(rules[i]) ? 1 : 0;
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < kernels::thread_count(options.jobs); ++i) threads.emplace_back(work);
+    work();
+  }
+  AdmittedRules admitted;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (is_in[i] == 0) continue;
+    admitted.rules.push_back(rules[i]);
+    if (i + given.extra >= rules.size()) ++admitted.extra;
+  }
+  return admitted;
+}
+
+/// What a graph takes as it runs; nothing where that is not known.
+std::function<RunTime(const Graph&, Layout)> time_of_run(const Graph& graph, const DimensionSizes& sizes,
+                                                         const OptOptions& options, const Pricing& pricing) {
+  if (options.objective != Objective::time) return {};
+  // The graph that was given is asked for more than once; its time is another one when more was measured.
+  struct Given {
+    std::vector<Value> outputs;
+    std::mutex guard;
+    std::map<std::pair<std::size_t, Layout>, RunTime> times;
+  };
+  const auto given = std::make_shared<Given>();
+  given->outputs = graph.outputs;
+  const auto compute = [&pricing, sizes](const Graph& one, Layout layout) {
+    const WholeGraph view(one, sizes, layout);
+    const RecordedPrices& prices = pricing.times();
+    const Outlook outlook = look_ahead(view, one, plan(view, prices), prices.precision(), pricing.lanes());
+    return RunTime{outlook.cost, outlook.in_a_row};
+  };
+  auto time = [&pricing, given, compute](const Graph& one, Layout layout) {
+    if (one.outputs != given->outputs) return compute(one, layout);
+    const std::lock_guard lock(given->guard);
+    const std::pair key(pricing.measured(), layout);
+    const auto found = given->times.find(key);
+    return found != given->times.end() ? found->second : given->times.emplace(key, compute(one, layout)).first->second;
+  };
+  try {
+    time(graph, Layout::channels_first);
+  } catch (const InputError&) {
+    return {};
+  }
+  return time;
+}
+
+}  // namespace
+
+void SearchSummary::give_up(const std::string& reason) {
+  applied.clear();
+  steps.clear();
+  names.clear();
+  after = before;
+  if (in_lanes) in_lanes->after = in_lanes->before;
+  note = reason;
+}
+
+SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
+                           const OptOptions& options, Pricing& pricing, Console& console) {
+  SearchSummary summary;
+  summary.objective = options.objective;
+  summary.max_growth = options.max_growth;
+  summary.rules = rules.rules.size();
+  summary.rules_hash = rules.hash;
+  const Imported imported = import_model(edit.view());
+  std::unordered_set<Value, HashValue> named;
+  for (const auto& [name, value] : imported.values) named.insert(value);
+  const AdmittedRules admitted = admitted_rules(imported.graph, rules, options);
+  summary.float_mode = options.float_mode;
+  summary.not_admitted = rules.rules.size() - admitted.rules.size();
+  const RuleSelection selection = select_rules(imported.graph, admitted.rules, admitted.extra, options, console);
+  summary.architecture = selection.architecture;
+  summary.all_rules = selection.choice.reason;
+  summary.chosen = selection.choice.rules.size();
+  console.say(options.explain ? Console::Level::result : Console::Level::detail, explain(selection));
+  SearchOptions searching;
+  searching.alpha = options.alpha;
+  searching.budget = options.budget;
+  searching.jobs = kernels::thread_count(options.jobs);
+  searching.sizes = sizes_from(imported.graph, shapes);
+  searching.time_of_run = time_of_run(imported.graph, searching.sizes, options, pricing);
+  searching.keeps_way = pricing.gpu() != nullptr && pricing.measures();
+  if (options.objective == Objective::time) searching.price_of_weight_byte = price_of_weight_byte;
+  searching.most_growth = options.max_growth / 100;
+  if (options.max_growth > 0) searching.least_growth = static_cast<std::int64_t>(options.fold_limit);
+  FoldedConstants folded;
+  searching.is_usable = [&](const Value& value) { return folded.is_usable(value); };
+  searching.direct_rules = selection.choice.others;
+  searching.is_named = [&](const Value& value) { return named.contains(value); };
+  std::stop_source stop;
+  if (interrupted()) stop.request_stop();
+  const KernelPrices& prices = pricing.of(options.objective);
+  SearchRounds rounds;
+  rounds.look = [&](const std::optional<SearchRounds::Seconds>& time) {
+    searching.time_budget = time;
+    Progress progress(console, options, time);  // of this round: measuring between them is no searching
+    return search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
+                  [&](const SearchProgress& now) {
+                    if (interrupted()) stop.request_stop();
+                    progress(now);
+                  });
+  };
+  rounds.measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
+  rounds.price = [&](SearchResult& found) { price_anew(found, imported.graph, prices, searching); };
+  rounds.interrupted = interrupted;
+  rounds.measure(imported.graph);
+  std::optional<SearchRounds::Seconds> time;
+  if (options.time_budget) time.emplace(*options.time_budget);
+  const SearchResult found = search_in_rounds(time, rounds);
+  console.draw({});
+  summary.end = std::string(text_of(found.end));
+  summary.usable = found.counts.rules;
+  summary.expanded = found.counts.expanded;
+  summary.matched = found.counts.matched;
+  summary.kept = found.counts.kept;
+  summary.before = in_units(options.objective, found.cost_before);
+  summary.after = in_units(options.objective, found.cost_after);
+  summary.tried = found.counts.tried;
+  if (found.run_before.in_lanes > 0 && pricing.lanes() > 1)
+    summary.in_lanes = {in_units(options.objective, found.run_before.in_lanes),
+                        in_units(options.objective, found.run_after.in_lanes)};
+  count_applied(found.steps, summary);
+  if (found.steps.empty()) return summary;
+  summary.steps = found.steps;
+  summary.names = names_of(imported, found.steps);
+  if (found.cost_after > found.cost_before) {  // no certificate may have steps that make it dearer
+    summary.give_up("what looked better takes longer now that it was measured");
+    return summary;
+  }
+  if (!found.replacements.complete) {
+    summary.give_up("the optimised graph cannot be expressed with the model's value names");
+    return summary;
+  }
+  try {
+    export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
+    // What counts is what was written: a Concat of many, say, may be read in another order than it was found in.
+    const Graph written = import_model(edit.view()).graph;
+    const Cost cost = plan(written, prices, {sizes_from(written, shapes), found.layout}).cost;
+    summary.after = in_units(options.objective, std::max(cost, found.cost_after));
+  } catch (const InputError& error) {
+    summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
+    return summary;
+  }
+  if (const std::string shared = shared_dimensions(imported.graph); !shared.empty())
+    console.say(Console::Level::result,
+                fmt::format("dimensions of one name are taken to be equal, as ONNX has it: {}", shared));
+  return summary;
+}
+
+}  // namespace taso

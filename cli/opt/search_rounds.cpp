@@ -1,0 +1,58 @@
+#include "cli/opt/search_rounds.h"
+
+#include <algorithm>
+
+namespace taso {
+namespace {
+
+using End = SearchResult::End;
+
+/// By how much it takes longer than the graph that was given.
+Cost excess(const SearchResult& found) {
+  return std::max<Cost>(found.cost_after - found.cost_before, 0) + excess(found.run_after, found.run_before);
+}
+
+/// As it runs, if that is known.
+Cost cost_of(const SearchResult& found) {
+  return found.run_before == RunTime() ? found.cost_after : weighed(found.run_after);
+}
+
+bool pays(const SearchResult& found) { return !found.steps.empty() && excess(found) == 0; }
+
+bool was_cut_short(const SearchResult& found) { return found.end == End::time || found.end == End::stopped; }
+
+/// Whether what an earlier round found is to be preferred. A search that came to its end had reasons to leave alone what is only
+/// a little better.
+bool is_still_better(const SearchResult& earlier, const SearchResult& latest) {
+  constexpr Cost least_part = 1000;
+  if (excess(earlier) != excess(latest)) return excess(earlier) < excess(latest);
+  const Cost least_gain = was_cut_short(latest) ? 0 : cost_of(latest) / least_part;
+  return cost_of(earlier) < cost_of(latest) - least_gain;
+}
+
+}  // namespace
+
+SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds) {
+  constexpr std::size_t most_rounds = 12;
+  SearchResult best;
+  for (std::size_t round = 1;; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    SearchResult found = rounds.look(time);
+    const SearchRounds::Seconds taken = std::chrono::steady_clock::now() - start;
+    if (time) *time -= taken;
+    const End end = found.end;
+    const bool has_news = !found.steps.empty() && rounds.measure(found.graph) > 0;
+    if (has_news) rounds.price(found);
+    if (has_news && round > 1) rounds.price(best);
+    if (round == 1 || !is_still_better(best, found)) best = std::move(found);
+    best.end = rounds.interrupted() ? End::stopped : end;
+    if (!has_news || rounds.interrupted() || round == most_rounds) return best;
+    // A round that is cut short would find less than this one, unless that has come to nothing.
+    if (time && *time < (pays(best) ? taken : SearchRounds::Seconds(0))) {
+      best.end = End::time;
+      return best;
+    }
+  }
+}
+
+}  // namespace taso

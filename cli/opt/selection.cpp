@@ -1,0 +1,70 @@
+#include "cli/opt/selection.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/console/ending.h"
+#include "cli/files/data_files.h"
+#include "ops/core/error.h"
+
+namespace taso {
+namespace {
+
+std::optional<Experience> shipped_experience(Console& console) {
+  const auto place = find_data_file("rules/search.experience");
+  if (!place) return std::nullopt;
+  try {
+    return parse_experience(Source::read(place->string()));
+  } catch (const InputError& error) {
+    console.warning(fmt::format("what was recorded of rules cannot be read, and the search uses all of them: {}",
+                                on_one_line(error.what())));
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, std::size_t extra,
+                           const OptOptions& options, Console& console) {
+  RuleSelection selection{recognise(graph), {}};
+  RuleChoice& choice = selection.choice;
+  choice.rules = rules;
+  if (options.all_rules)
+    choice.reason = "all are asked for";
+  else if (options.objective != Objective::time)
+    choice.reason = "it is only known which of them save time";
+  else if (selection.architecture.kind == NetworkKind::unknown)
+    choice.reason = "the network is of no known kind";
+  else if (const auto experience = shipped_experience(console)) {
+    // Nobody has experience with rules that are not taso's.
+    const auto added = rules.end() - static_cast<std::ptrdiff_t>(extra);
+    choice = choose_rules({rules.begin(), added}, selection.architecture.kind, *experience, options.rule_files.empty());
+    choice.rules.insert(choice.rules.end(), added, rules.end());
+    choice.kept += extra;
+  } else {
+    choice.reason = "nothing is known of them";
+  }
+  return selection;
+}
+
+std::string explain(const RuleSelection& selection) {
+  const RuleChoice& choice = selection.choice;
+  std::string text =
+      fmt::format("the network is {}: {}\n", text_of(selection.architecture.kind), selection.architecture.reason);
+  if (!choice.reason.empty())
+    return text + fmt::format("the search uses all {} rules: {}", choice.rules.size(), choice.reason);
+  text += fmt::format(
+      "the search uses {} rules: {} paid for networks of this kind, {} elsewhere, {} are kept anyway; {} others are "
+      "used where they save time at once",
+      choice.rules.size(), choice.paid, choice.paid_elsewhere, choice.kept, choice.others.size());
+  for (std::size_t i = 0; i < choice.rules.size(); ++i) {
+    if (i == 0 && choice.paid > 0) text += "\nthat paid for networks of this kind, the best first:";
+    if (i == choice.paid && choice.paid_elsewhere > 0) text += "\nthat paid elsewhere:";
+    if (i == choice.paid + choice.paid_elsewhere) text += "\nthat are kept anyway:";
+    text += "\n  " + choice.rules[i].name;
+  }
+  return text;
+}
+
+}  // namespace taso

@@ -1,0 +1,249 @@
+#include "cli/opt/summary.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/console/ending.h"
+#include "cli/console/streams.h"
+#include "cli/console/table.h"
+#include "onnx/import/view.h"
+#include "onnx/model/external_data.h"
+#include "onnx/model/model_tensors.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
+
+namespace taso {
+namespace {
+
+/// With more kinds of operators than this, only those are shown whose number changed.
+constexpr std::size_t most_rows = 12;
+constexpr std::size_t widest_name = 40;
+
+void count_operators(const onnx::GraphProto& graph, std::map<std::string, std::size_t>& operators) {
+  for (const auto& node : graph.node()) {
+    std::string name = is_default_domain(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();
+    ++operators[name];
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) count_operators(attribute.g(), operators);
+      for (const auto& inner : attribute.graphs()) count_operators(inner, operators);
+    }
+  }
+}
+
+std::string shown_name(const std::string& name) {
+  const std::string line = on_one_line(name);
+  return line.size() <= widest_name ? line : line.substr(0, widest_name - 3) + "...";
+}
+
+struct Row {
+  std::string name, before, after;
+};
+
+std::vector<Row> operator_rows(const Summary& summary) {
+  std::set<std::string> names;
+  for (const auto& counts : {summary.before, summary.after})
+    for (const auto& [name, count] : counts.operators) names.insert(name);
+  const auto count_in = [](const ModelCounts& counts, const std::string& name) {
+    const auto found = counts.operators.find(name);
+    return found == counts.operators.end() ? std::size_t{0} : found->second;
+  };
+  std::vector<Row> rows;
+  std::size_t alike = 0, alike_nodes = 0;
+  for (const auto& name : names) {
+    const std::size_t before = count_in(summary.before, name), after = count_in(summary.after, name);
+    if (names.size() > most_rows && before == after) {
+      ++alike;
+      alike_nodes += before;
+      continue;
+    }
+    rows.push_back({shown_name(name), with_commas(before), with_commas(after)});
+  }
+  if (alike > 0) rows.push_back({fmt::format("{} others", alike), with_commas(alike_nodes), with_commas(alike_nodes)});
+  rows.push_back({"total", with_commas(summary.before.total()), with_commas(summary.after.total())});
+  return rows;
+}
+
+std::vector<Row> figure_rows(const Figures& before, const Figures& after) {
+  const auto whole = [](double number) { return with_commas(static_cast<std::uint64_t>(number)); };
+  const auto share = [](const Figures& figures) {
+    return fmt::format("{:.0f} %", figures.seconds > 0 ? 100 * figures.measured / figures.seconds : 0);
+  };
+  std::vector<Row> rows{
+      {"kernels", with_commas(before.launches), with_commas(after.launches)},
+      {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
+      {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
+      {"predicted in a row", text_of_seconds(before.seconds), text_of_seconds(after.seconds)},
+      {"of it measured", share(before), share(after)}};
+  if (before.seconds_in_lanes > 0 && after.seconds_in_lanes > 0) {
+    rows.push_back(
+        {"predicted in lanes", text_of_seconds(before.seconds_in_lanes), text_of_seconds(after.seconds_in_lanes)});
+    rows.push_back({"lanes", std::to_string(before.lanes), std::to_string(after.lanes)});
+  }
+  return rows;
+}
+
+/// The time of kernels that nobody has measured, in the new model beyond the old, may be all that was gained.
+std::string warning_of(const Summary& summary) {
+  if (!summary.search || !summary.search->changed() || summary.search->objective != Objective::time) return "";
+  if (!summary.before.figures || !summary.after.figures || summary.confirmed) return "";
+  const Figures &before = *summary.before.figures, &after = *summary.after.figures;
+  const double gain = before.seconds - after.seconds;
+  const double guessed = (after.seconds - after.measured) - (before.seconds - before.measured);
+  if (gain <= 0 || guessed <= gain / 2) return "";
+  return fmt::format(
+      "the gain of {} rests on {} of kernels that nobody has measured: run it before you believe it, or measure by "
+      "--device cuda\n",
+      text_of_seconds(gain), text_of_seconds(guessed));
+}
+
+std::string sizes_text(const AssumedSizes& assumed) {
+  if (assumed.empty()) return "";
+  constexpr std::size_t most = 6;
+  std::vector<std::string> parts;
+  for (const auto& [name, extents] : assumed.inputs) {
+    if (parts.size() == most) {
+      parts.push_back(fmt::format("{} more inputs", assumed.inputs.size() - most));
+      break;
+    }
+    parts.push_back(fmt::format("{}:{}", on_one_line(name), fmt::join(extents, ",")));
+  }
+  if (assumed.inside > 0)
+    parts.push_back(fmt::format("{} {} inside that no input tells as 1", with_commas(assumed.inside),
+                                assumed.inside == 1 ? "size" : "sizes"));
+  if (assumed.unranked > 0)
+    parts.push_back(fmt::format("{} {} of unknown rank as nothing", with_commas(assumed.unranked),
+                                assumed.unranked == 1 ? "value" : "values"));
+  return fmt::format("sizes assumed in prices: {}{}\n", fmt::join(parts, ", "),
+                     assumed.inputs.empty() ? "" : " (--test-input-shape says others)");
+}
+
+std::string nothing_found(const SearchSummary& search) {
+  return search.objective == Objective::time ? "no faster graph found" : "no better graph found";
+}
+
+std::string lines_of(const SearchSummary& search) {
+  std::string tried;
+  if (search.tried > 0)
+    tried = fmt::format(", {} graphs tried in {}", with_commas(search.tried), search.in_lanes ? "lanes" : "a row");
+  std::string text = fmt::format("search: {} graphs expanded with {} of {} rules, {} matches{}; {}\n",
+                                 with_commas(search.expanded), with_commas(search.usable), with_commas(search.rules),
+                                 with_commas(search.matched), tried, search.end);
+  if (!search.left_out.empty())
+    text += fmt::format("left out, for the check objects to what they make: {} ({})\n",
+                        fmt::join(search.left_out, ", "), on_one_line(search.objection));
+  if (!search.note.empty()) return text + fmt::format("nothing comes of it: {}\n", on_one_line(search.note));
+  if (!search.changed()) return text + nothing_found(search) + "\n";
+  Table table{{{"rule", "times", "saved"}}, 1, 3};
+  for (const auto& one : search.applied)
+    table.rows.push_back({one.rule, with_commas(one.count), text_of_cost(search.objective, one.saved)});
+  return text + "\n" + table.text() + "\n";
+}
+
+}  // namespace
+
+std::size_t ModelCounts::total() const {
+  std::size_t sum = 0;
+  for (const auto& [name, count] : operators) sum += count;
+  return sum;
+}
+
+ModelCounts count_model(const Model& model) {
+  ModelCounts counts;
+  count_operators(model.proto().graph(), counts.operators);
+  counts.bytes = model.proto().ByteSizeLong();
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  // Nothing is changed; the visitor's signature is for those who do.
+  for_each_tensor(const_cast<onnx::ModelProto&>(model.proto()), [&](onnx::TensorProto& tensor, bool) {
+    if (!is_external(tensor)) return;
+    const ExternalFile source = open_external(tensor, model.folder(), raw_bytes_of(tensor));
+    std::tuple<std::string, std::string, std::string> where;
+    for (const auto& entry : tensor.external_data()) {
+      if (entry.key() == "location") std::get<0>(where) = entry.value();
+      if (entry.key() == "offset") std::get<1>(where) = entry.value();
+      if (entry.key() == "length") std::get<2>(where) = entry.value();
+    }
+    if (seen.insert(where).second) counts.bytes += source.region.length;
+  });
+  return counts;
+}
+
+bool Summary::changed() const {
+  if (search && search->changed()) return true;
+  return std::any_of(passes.begin(), passes.end(), [](const CleanupCount& pass) { return pass.count > 0; });
+}
+
+std::string Summary::verdict() const {
+  if (failed()) return "FAILED";
+  if (!changed()) return search ? nothing_found(*search) : "no clean-up applied";
+  return check ? "PASSED" : "UNCHECKED";
+}
+
+std::string describe_check(const Summary& summary) {
+  if (!summary.check) return "off";
+  const CheckResult& check = *summary.check;
+  std::string text;
+  switch (check.scope) {
+    case CheckResult::Scope::unchanged:
+      return "the graph is unchanged" + (check.reason.empty() ? "" : "; " + on_one_line(check.reason));
+    case CheckResult::Scope::whole: text = "the whole model"; break;
+    case CheckResult::Scope::regions: text = "every changed region"; break;
+  }
+  text +=
+      fmt::format(" on {} {} of random inputs, {} {} compared", summary.samples, summary.samples == 1 ? "set" : "sets",
+                  check.compared, check.compared == 1 ? "tensor" : "tensors");
+  if (check.passed) text += fmt::format(", largest difference {:.2f} % of the tolerance", check.worst * 100);
+  if (check.finite < 1) text += fmt::format(", at least {:.0f} % of each finite", check.finite * 100);
+  if (check.passed && check.large.finite > 0 && check.large.lost == 0)
+    text += "; what is finite stays so with large inputs";
+  for (const auto& [kinds, inputs] : {std::pair(check.large, "large inputs"),
+                                      std::pair(check.special, "NaN, infinities and the like among the inputs")})
+    if (kinds.lost > 0)
+      text += fmt::format("; with {}, {} of {} finite elements are finite no longer", inputs, with_commas(kinds.lost),
+                          with_commas(kinds.finite));
+  if (!check.reason.empty()) text += fmt::format(" ({})", on_one_line(check.reason));
+  return text;
+}
+
+std::string table_of(const Summary& summary) {
+  std::vector<Row> rows = operator_rows(summary);
+  rows.insert(rows.begin(), {"operator", "before", "after"});
+  rows.push_back({"bytes", with_commas(summary.before.bytes), with_commas(summary.after.bytes)});
+  if (summary.before.figures && summary.after.figures)
+    for (Row& row : figure_rows(*summary.before.figures, *summary.after.figures)) rows.push_back(std::move(row));
+  Table table{{}, 1, 3};
+  for (const Row& row : rows) table.rows.push_back({row.name, row.before, row.after});
+  std::string text = table.text();
+  std::vector<std::string> applied;
+  for (const CleanupCount& pass : summary.passes)
+    if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
+  text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
+  if (summary.coverage) text += text_of(*summary.coverage) + "\n";
+  if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
+  text += sizes_text(summary.assumed);
+  if (summary.after.figures && !summary.after.figures->no_lanes.empty())
+    text += fmt::format("not predicted in lanes, nor chosen by it: {}\n", on_one_line(summary.after.figures->no_lanes));
+  if (summary.search) text += lines_of(*summary.search);
+  text += warning_of(summary);
+  if (summary.confirmed)
+    text += fmt::format("on the GPU: {:.3f} times as fast ({:.3f} to {:.3f})\n", summary.confirmed->value,
+                        summary.confirmed->low, summary.confirmed->high);
+  if (summary.search && !summary.search->unconfirmed.empty())
+    text += fmt::format("not confirmed on the GPU: {}\n", on_one_line(summary.search->unconfirmed));
+  text += fmt::format("check: {}\n", describe_check(summary));
+  std::vector<std::string> times;
+  for (const auto& [phase, seconds] : summary.seconds) times.push_back(fmt::format("{} {:.2f} s", phase, seconds));
+  if (!times.empty()) text += fmt::format("time: {}\n", fmt::join(times, ", "));
+  if (summary.written) {
+    text += fmt::format("written: {}", on_one_line(summary.output.string()));
+    if (summary.certificate) text += fmt::format(", certificate {}", on_one_line(summary.certificate->string()));
+    if (is_standard_stream(summary.output)) text += " (without a certificate, which needs an output with a name)";
+  } else {
+    text += "nothing written";
+  }
+  return text;
+}
+
+}  // namespace taso

@@ -1,0 +1,135 @@
+#include "cli/pricing/figures.h"
+
+#include <algorithm>
+#include <set>
+
+#include "cost/plan/plan.h"
+#include "ops/core/error.h"
+#include "runtime/gpu/execution.h"
+
+namespace taso {
+
+double Figures::of(Objective objective) const {
+  switch (objective) {
+    case Objective::time: return seconds;
+    case Objective::memory: return static_cast<double>(peak_bytes);
+    case Objective::launches: return static_cast<double>(launches);
+  }
+  return 0;
+}
+
+namespace {
+
+void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, const Plan& laid_out,
+               const Pricing& pricing) {
+  try {
+    const Outlook outlook = look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
+    figures.lanes = outlook.lanes;
+    figures.seconds_in_lanes = in_units(Objective::time, outlook.cost);
+    figures.seconds = in_units(Objective::time, outlook.in_a_row);
+    figures.copying = in_units(Objective::time, outlook.copies);
+    // Kernels that repeat one another take less than their prices.
+    if (laid_out.cost > 0)
+      figures.measured *= static_cast<double>(outlook.in_a_row - outlook.copies) / static_cast<double>(laid_out.cost);
+  } catch (const InputError& error) {
+    figures.no_lanes = error.what();
+  }
+}
+
+}  // namespace
+
+Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricing& pricing) {
+  std::optional<Figures> best;
+  Cost least = 0;
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    const WholeGraph view(graph, sizes, layout);
+    const Plan laid_out = plan(view, pricing.times());
+    Figures figures;
+    for (std::uint32_t i = 0; i < view.nodes(); ++i)
+      if (view.op(PlanNode{i}) != nullptr && view.is_free(PlanNode{i})) ++figures.work_on_weights;
+    figures.layout = layout;
+    figures.seconds = in_units(Objective::time, laid_out.cost);
+    figures.launches = laid_out.launches();
+    figures.peak_bytes = laid_out.arena_bytes;
+    for (const Plan::Step& step : laid_out.steps) {
+      figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
+      if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
+    }
+    if (best && laid_out.cost >= least) continue;
+    least = laid_out.cost;
+    add_lanes(figures, view, graph, laid_out, pricing);
+    best = figures;
+  }
+  return *best;
+}
+
+std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
+                                  const Pricing& pricing) {
+  try {
+    const Graph graph = import_model(view).graph;
+    return figures_of(graph, sizes_from(graph, shapes), pricing);
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes) {
+  std::map<std::string, std::int64_t, std::less<>> sizes;
+  for (const Value& input : graph.inputs) {
+    const auto given = shapes.find(input.node->as_input()->name);
+    const auto& shape = input.type().shape;
+    if (given == shapes.end() || !shape || shape->size() != given->second.size()) continue;
+    for (std::size_t i = 0; i < shape->size(); ++i) {
+      const auto names = (*shape)[i].symbols();
+      if (names.size() == 1 && (*shape)[i] == Dim::symbol(names.front()))
+        sizes.emplace(names.front(), std::max<std::int64_t>(given->second[i], 1));
+    }
+  }
+  if (sizes.empty()) return {};
+  return [sizes = std::move(sizes)](std::string_view name) {
+    const auto found = sizes.find(name);
+    return found == sizes.end() ? std::int64_t{1} : found->second;
+  };
+}
+
+AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Extents>& shapes) {
+  AssumedSizes assumed;
+  const DimensionSizes sizes = sizes_from(graph, shapes);
+  std::set<std::string, std::less<>> told;
+  std::set<std::string, std::less<>> given;
+  for (const Value& input : graph.inputs) {
+    const auto& shape = input.type().shape;
+    if (!shape) continue;
+    const bool is_given = shapes.contains(input.node->as_input()->name);
+    for (const Dim& dim : *shape)
+      for (const std::string& name : dim.symbols()) {
+        told.insert(name);
+        if (is_given) given.insert(name);
+      }
+  }
+  for (const Value& input : graph.inputs) {
+    if (!input.type().shape) continue;
+    Extents extents;
+    bool is_assumed = false;
+    for (const Dim& dim : *input.type().shape) {
+      for (const std::string& name : dim.symbols()) is_assumed = is_assumed || !given.contains(name);
+      extents.push_back(dim.evaluate([&](std::string_view name) { return sizes ? sizes(name) : std::int64_t{1}; }));
+    }
+    if (is_assumed) assumed.inputs.emplace_back(input.node->as_input()->name, std::move(extents));
+  }
+  std::set<std::string, std::less<>> inside;
+  for (const Node* node : graph.nodes())
+    for (const Type& type : node->outputs()) {
+      if (!type.shape) {
+        ++assumed.unranked;
+        continue;
+      }
+      for (const Dim& dim : *type.shape)
+        for (const std::string& name : dim.symbols())
+          if (!told.contains(name)) inside.insert(name);
+    }
+  assumed.inside = inside.size();
+  return assumed;
+}
+
+}  // namespace taso

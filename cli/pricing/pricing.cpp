@@ -1,0 +1,228 @@
+#include "cli/pricing/pricing.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cli/console/interrupt.h"
+#include "cli/console/progress_line.h"
+#include "cli/console/table.h"
+#include "cli/pricing/figures.h"
+#include "cost/pricing/residence.h"
+#include "ops/core/error.h"
+
+namespace taso {
+namespace {
+
+/// What the GPU cannot do at all costs more than anything that it can.
+constexpr Cost price_of_impossible = highest_kernel_price;
+/// Of the time of a model: if so much is known from records, a kernel that is not is the exception.
+constexpr double nearly_all = 0.9;
+/// More than the roofline is off by for nine of ten kernels. Who measures need not be cautious: what looks good is measured then.
+constexpr double caution_beside_measured = 1.5;
+constexpr std::chrono::seconds between_saves{5};
+
+/// Those first that are expected to take most of the time.
+std::vector<Call> in_order(const MissingCalls& missing) {
+  std::vector<const MissingCall*> order;
+  for (const auto& [text, one] : missing) order.push_back(&one);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const MissingCall* a, const MissingCall* b) { return a->predicted > b->predicted; });
+  std::vector<Call> calls;
+  for (const MissingCall* one : order) calls.push_back(one->call);
+  return calls;
+}
+
+}  // namespace
+
+Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu, Console& console)
+    : measures_(options.measures),
+      console_(console),
+      store_(options.file, options.with_shipped, options.on_gpu || options.with_own),
+      gpu_(std::move(gpu)),
+      machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
+      lanes_(options.lanes),
+      bytes_(std::make_unique<BytesWritten>()),
+      launches_(std::make_unique<LaunchCount>()) {
+  times_ = std::make_unique<RecordedPrices>(store_.shared(), machine_, options.precision);
+}
+
+std::optional<Measurement> Pricing::measured_as_before(const Call& call, const std::string& text) {
+  const RecordedPrice* const known = store_.all().find(machine_, text);
+  if (known == nullptr || known->choice.empty()) return std::nullopt;
+  try {
+    return gpu_->measure_choice(call, known->choice);
+  } catch (const EnvironmentError& error) {
+    console_.say(Console::Level::detail, fmt::format("not done as before, for {}: {}", error.what(), text));
+    return std::nullopt;
+  }
+}
+
+void Pricing::measure_call(const Call& call) {
+  const std::string text = text_of(call);
+  Measurement found;
+  try {
+    const std::optional<Measurement> as_before = measured_as_before(call, text);
+    found = as_before ? *as_before : gpu_->measure(call);
+  } catch (const EnvironmentError& error) {
+    store_.save();  // what was measured before is worth keeping
+    throw EnvironmentError(fmt::format("{}: {}", error.what(), text));
+  }
+  if (!found.trouble.empty()) {
+    console_.say(Console::Level::detail, fmt::format("{}: {}", found.trouble, text));
+    times_->learn(call, price_of_impossible);
+    return;
+  }
+  store_.add(machine_, text, found);
+  times_->learn(call, found);
+  ++measured_;
+}
+
+void Pricing::save_at_times() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - saved_ < between_saves) return;
+  store_.save();
+  saved_ = now;
+}
+
+std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& sizes) {
+  if (!gpu_ || !measures_) return 0;
+  std::size_t done = 0;
+  std::optional<Cost> best;
+  // The more promising layout first: of the other one no more is measured than it takes to see that it is the slower one.
+  const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
+  std::array<const WholeGraph*, 2> views{&last, &first};
+  if (plan(first, *times_).cost < plan(last, *times_).cost) std::swap(views[0], views[1]);
+  for (const WholeGraph* const view : views) {
+    for (std::size_t left = std::numeric_limits<std::size_t>::max(); goes_on();) {
+      const Plan laid = plan(*view, *times_);
+      MissingCalls found;
+      add_missing(*view, laid, found);
+      const std::vector<Call> missing = in_order(found);
+      if (missing.empty()) {
+        best = std::min(best.value_or(laid.cost), laid.cost);
+        break;
+      }
+      if ((best && laid.cost > *best) || missing.size() >= left) break;
+      left = missing.size();
+      const std::size_t count = best ? std::min<std::size_t>(missing.size(), 8) : missing.size();
+      done += measure_all({missing.data(), count});
+    }
+  }
+  return done;
+}
+
+void Pricing::add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const {
+  for (const Plan::Step& step : laid.steps) {
+    if (!can_be_called(view, step.kernel) || !times_->is_incomplete(view, step.kernel)) continue;
+    Call call = call_of(view, step.kernel, times_->precision()).call;
+    const std::string text = text_of(call);
+    missing.try_emplace(text, MissingCall{std::move(call), 0}).first->second.predicted += step.price;
+  }
+}
+
+Cost Pricing::find_missing(const Graph& graph, const DimensionSizes& sizes, MissingCalls& missing) const {
+  const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
+  const Plan laid_last = plan(last, *times_), laid_first = plan(first, *times_);
+  const bool is_first = laid_first.cost < laid_last.cost;
+  add_missing(is_first ? first : last, is_first ? laid_first : laid_last, missing);
+  return is_first ? laid_first.cost : laid_last.cost;
+}
+
+std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measure_all(in_order(missing)) : 0; }
+
+std::size_t Pricing::measure_all(std::span<const Call> calls) {
+  constexpr std::size_t ahead = 64, each = 32;  // prepared beside what is measured, without an end before the last
+  const auto begin = std::chrono::steady_clock::now();
+  ProgressLine progress(console_);
+  std::size_t done = 0;
+  for (; done < calls.size() && goes_on(); ++done) {
+    if (done % each == 0) gpu_->expect(calls.subspan(done, std::min(ahead, calls.size() - done)));
+    progress.show(
+        [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(calls.size())); });
+    measure_call(calls[done]);
+    save_at_times();
+  }
+  gpu_->expect({});  // no more
+  console_.draw({});
+  store_.save();
+  measuring_ += std::chrono::steady_clock::now() - begin;
+  return done;
+}
+
+bool Pricing::goes_on() const { return !interrupted() && !is_late(); }
+
+double Pricing::share_measured(const Graph& graph, const DimensionSizes& sizes) const {
+  try {
+    const Figures figures = figures_of(graph, sizes, *this);
+    const double kernels = figures.seconds - figures.copying;
+    return kernels > 0 ? figures.measured / kernels : 0;
+  } catch (const InputError&) {
+    return 0;
+  }
+}
+
+void Pricing::choose(const Graph& graph, const DimensionSizes& sizes) {
+  suit(graph, sizes);
+  if (machine_.empty() || gpu_) return;
+  const WholeGraph first(graph, sizes, Layout::channels_first), last(graph, sizes, Layout::channels_last);
+  const Plan laid_first = plan(first, *times_), laid_last = plan(last, *times_);
+  const auto is_known = [&](const GraphView& view, const Plan& laid) {
+    return std::any_of(laid.steps.begin(), laid.steps.end(),
+                       [&](const Plan::Step& step) { return times_->measured(view, step.kernel).has_value(); });
+  };
+  const bool is_any_known = is_known(first, laid_first) || is_known(last, laid_last);
+  const double share = is_any_known ? share_measured(graph, sizes) : 0;
+  if (share >= nearly_all) {
+    times_->set_caution(caution_beside_measured);
+    return;
+  }
+  // What is predicted is right on average. The model's own kernels are taken at that; a search finds where it is wrong, so that
+  // new kernels are not, the less so the more of the others is known.
+  for (const Plan::Step& step : laid_first.steps) times_->trust(first, step.kernel);
+  for (const Plan::Step& step : laid_last.steps) times_->trust(last, step.kernel);
+  times_->set_caution(1 + (caution_beside_measured - 1) * share / nearly_all);
+  known_ = share;
+}
+
+void Pricing::set_measuring(bool is_on) {
+  measures_ = is_on;
+  times_->set_caution(is_on ? 1 : caution_beside_measured);
+}
+
+void Pricing::suit(const Graph& graph, const DimensionSizes& sizes) {
+  times_->set_warm(stay_in_cache(weight_bytes_of(graph, sizes, times_->precision())));
+}
+
+const KernelPrices& Pricing::of(Objective objective) const {
+  switch (objective) {
+    case Objective::time: return *times_;
+    case Objective::memory: return *bytes_;
+    case Objective::launches: break;
+  }
+  return *launches_;
+}
+
+std::string Pricing::choice_of(const Call& call) const {
+  const RecordedPrice* const price = store_.all().find(machine_, text_of(call));
+  return price == nullptr ? std::string() : price->choice;
+}
+
+std::string Pricing::source() const {
+  if (gpu_) return fmt::format("measured on this machine: {}; {} just now", machine_, with_commas(measured_));
+  if (machine_.empty()) return "predicted, none measured";
+  if (!known_) return fmt::format("measured on another machine: {}", machine_);
+  if (*known_ == 0)
+    return fmt::format("predicted, for nine of ten kernels within a factor of {}: none is known from {}",
+                       caution_beside_measured, machine_);
+  return fmt::format(
+      "of this model's time {:.0f} % is known from {}; the rest is predicted, for nine of ten kernels within a factor "
+      "of {}",
+      100 * *known_, machine_, caution_beside_measured);
+}
+
+void Pricing::save() { store_.save(); }
+
+}  // namespace taso

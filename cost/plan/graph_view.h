@@ -1,0 +1,185 @@
+// What pricing needs to see of a graph: operators, sizes, and who uses what. A finished graph can be seen so (WholeGraph
+// below), and so can the graph that a search changes in place, so that both are priced by the same code.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/graph/graph.h"
+
+namespace taso {
+
+/// Numbers that a view gives to the nodes and values that it shows.
+enum class PlanNode : std::uint32_t {};
+enum class PlanValue : std::uint32_t {};
+inline constexpr PlanNode no_plan_node{std::numeric_limits<std::uint32_t>::max()};
+inline constexpr PlanValue no_plan_value{std::numeric_limits<std::uint32_t>::max()};
+
+constexpr std::size_t place(PlanNode node) { return static_cast<std::size_t>(node); }
+constexpr std::size_t place(PlanValue value) { return static_cast<std::size_t>(value); }
+
+/// Where the channels of images lie, in a whole plan: each a picture of its own, or those of a place side by side.
+enum class Layout : std::uint8_t { channels_first, channels_last };
+
+class GraphView {
+ public:
+  explicit GraphView(Layout layout = Layout::channels_first) : layout_(layout) {}
+  virtual ~GraphView() = default;
+  Layout layout() const { return layout_; }
+  /// Where channels come last: whether a leaf lies so, and whether it does not matter how an output lies. Both are so for
+  /// values on the border of a part of a graph, which is looked at by itself.
+  virtual bool is_image_on_border(PlanValue) const { return false; }
+  virtual bool is_output_on_border(PlanValue) const { return false; }
+  /// Null for inputs, constants and opaque nodes.
+  virtual const Operator* op(PlanNode node) const = 0;
+  /// Null for all others; views that show none of the model's own nodes need not tell.
+  virtual const Opaque* opaque(PlanNode) const { return nullptr; }
+  /// A leaf of the graph, or something that depends on constants only: nothing has to be done for it at run time.
+  virtual bool is_free(PlanNode node) const = 0;
+  virtual std::size_t operands(PlanNode node) const = 0;
+  /// `no_plan_value` where an opaque node leaves one out.
+  virtual PlanValue operand(PlanNode node, std::size_t index) const = 0;
+  virtual std::size_t results(PlanNode node) const = 0;
+  /// May be `no_plan_value` if nobody uses it.
+  virtual PlanValue result(PlanNode node, std::size_t index) const = 0;
+
+  virtual PlanNode producer(PlanValue value) const = 0;
+  /// The nodes that use a value, each once.
+  virtual std::size_t users(PlanValue value) const = 0;
+  virtual PlanNode user(PlanValue value, std::size_t index) const = 0;
+  virtual bool is_output(PlanValue value) const = 0;
+  virtual bool is_weight(PlanValue value) const = 0;  ///< depends on constants only
+  /// Of a constant with a single element, if the view can tell.
+  virtual std::optional<double> number(PlanValue) const { return std::nullopt; }
+  virtual ElementType element(PlanValue value) const = 0;
+  /// Null if the rank is unknown. The numbers are those that unknown dimensions are priced with.
+  virtual const Extents* extents(PlanValue value) const = 0;
+
+  /// A value at which kernels end, see cuts.h.
+  bool is_cut(PlanValue value) const { return place(value) < cuts_.size() && cuts_[place(value)]; }
+  const std::vector<bool>& cuts() const { return cuts_; }
+  void set_cuts(std::vector<bool> cuts) { cuts_ = std::move(cuts); }
+
+  /// To be called when the graph has changed.
+  void forget() const { ++time_; }
+
+ private:
+  friend bool is_image(const GraphView& view, PlanValue value);  // see movement.h
+  friend std::vector<std::int64_t> strides_in_memory(const GraphView& view, PlanValue value);
+  friend PlanNode root_of_concats(const GraphView& view, PlanNode concat);
+  friend PlanNode root_of_splits(const GraphView& view, PlanNode split);
+  struct Known {
+    std::uint32_t time = 0;
+    bool is_image = false;
+  };
+  struct KnownStrides {
+    std::uint32_t time = 0;
+    std::vector<std::int64_t> strides;
+  };
+  struct KnownRoot {
+    std::uint32_t time = 0;
+    PlanNode root = no_plan_node;
+  };
+  /// The last node that `next` leads to, which gives `no_plan_node` there. Each is worked out once: of a long row, every node
+  /// asks for its end.
+  template <class Next>
+  PlanNode end_of_row(PlanNode node, const Next& next) const;
+  Layout layout_;
+  std::vector<bool> cuts_;  // by value; shorter, if the last ones are none
+  mutable std::uint32_t time_ = 1;
+  mutable std::vector<Known> known_images_;  // by value
+  mutable std::vector<KnownStrides> known_strides_;
+  mutable std::vector<KnownRoot> known_roots_;  // of concats and splits, by node
+};
+
+/// The size of unknown dimensions when something is priced. Left empty, they are 1.
+using DimensionSizes = std::function<std::int64_t(std::string_view)>;
+
+struct PlanOptions {
+  DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
+  Layout layout = Layout::channels_first;
+};
+
+/// The extents of values, each worked out once.
+class ExtentsTable {
+ public:
+  explicit ExtentsTable(DimensionSizes sizes = {}) : sizes_(std::move(sizes)) {}
+  const Extents* of(std::size_t place, const Type& type) const;
+  std::int64_t size(const Dim& dim) const;
+
+ private:
+  DimensionSizes sizes_;
+  mutable std::vector<const Extents*> known_;
+  mutable std::deque<Extents> extents_;
+};
+
+/// Whether an operator of the model's own gives weights where all of its operands are such: it is computed once, when a plan is
+/// made ready. The model keeps it.
+bool gives_weights(const Opaque& opaque);
+
+/// What a node that is a constant of a single element holds.
+std::optional<double> number_of(const Node& node);
+
+/// A finished graph.
+class WholeGraph : public GraphView {
+ public:
+  explicit WholeGraph(const Graph& graph, DimensionSizes sizes = {}, Layout layout = Layout::channels_first);
+
+  /// Operands first.
+  std::size_t nodes() const { return nodes_.size(); }
+  const Node& node(PlanNode node) const { return *nodes_[place(node)].node; }
+  Value value(PlanValue value) const { return values_[place(value)].value; }
+  /// `no_plan_value` if no output needs it.
+  PlanValue find(const Value& value) const;
+  std::size_t values() const { return values_.size(); }
+  /// What a dimension is priced as.
+  std::int64_t size(const Dim& dim) const { return extents_.size(dim); }
+
+  const Operator* op(PlanNode node) const override { return this->node(node).as_operator(); }
+  const Opaque* opaque(PlanNode node) const override { return this->node(node).as_opaque(); }
+  bool is_free(PlanNode node) const override { return nodes_[place(node)].is_free; }
+  std::size_t operands(PlanNode node) const override { return this->node(node).inputs().size(); }
+  PlanValue operand(PlanNode node, std::size_t index) const override { return nodes_[place(node)].operands[index]; }
+  std::size_t results(PlanNode node) const override { return this->node(node).outputs().size(); }
+  PlanValue result(PlanNode node, std::size_t index) const override {
+    return PlanValue{nodes_[place(node)].first_result + static_cast<std::uint32_t>(index)};
+  }
+  PlanNode producer(PlanValue value) const override { return values_[place(value)].producer; }
+  std::size_t users(PlanValue value) const override { return values_[place(value)].users.size(); }
+  PlanNode user(PlanValue value, std::size_t index) const override { return values_[place(value)].users[index]; }
+  bool is_output(PlanValue value) const override { return values_[place(value)].is_output; }
+  bool is_weight(PlanValue value) const override { return nodes_[place(producer(value))].is_weight; }
+  std::optional<double> number(PlanValue value) const override { return number_of(node(producer(value))); }
+  ElementType element(PlanValue value) const override { return this->value(value).type().element; }
+  const Extents* extents(PlanValue value) const override {
+    return extents_.of(place(value), this->value(value).type());
+  }
+
+ private:
+  struct NodeEntry {
+    const Node* node = nullptr;
+    bool is_free = false, is_weight = false;
+    std::uint32_t first_result = 0;
+    std::vector<PlanValue> operands;
+  };
+  struct ValueEntry {
+    Value value;
+    PlanNode producer{};
+    bool is_output = false;
+    std::vector<PlanNode> users;
+  };
+  std::shared_ptr<Pool> pool_;
+  std::vector<NodeEntry> nodes_;
+  std::vector<ValueEntry> values_;
+  std::unordered_map<const Node*, PlanNode> places_;
+  ExtentsTable extents_;
+};
+
+}  // namespace taso

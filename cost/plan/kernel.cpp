@@ -1,0 +1,147 @@
+#include "cost/plan/kernel.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "cost/plan/added_bias.h"
+#include "cost/plan/movement.h"
+
+namespace taso {
+namespace {
+
+double elements(const GraphView& view, PlanValue value) {
+  const Extents* extents = view.extents(value);
+  if (extents == nullptr) return 0;
+  double product = 1;
+  for (const std::int64_t extent : *extents) product *= static_cast<double>(extent);
+  return product;
+}
+
+double product(const Extents& extents, std::size_t begin, std::size_t end) {
+  double result = 1;
+  for (std::size_t i = begin; i < end; ++i) result *= static_cast<double>(extents[i]);
+  return result;
+}
+
+void measure_convolution(const GraphView& view, Kernel& kernel) {
+  const auto& conv = std::get<op::Conv>(*view.op(kernel.main));
+  const Extents& out = *view.extents(view.result(kernel.main, 0));
+  const Extents& w = *view.extents(view.operand(kernel.main, 1));
+  kernel.batches = static_cast<double>(conv.groups);
+  kernel.rows = static_cast<double>(out[0]) * product(out, 2, out.size());
+  kernel.columns = static_cast<double>(out[1]) / kernel.batches;
+  kernel.depth = product(w, 1, w.size());
+  kernel.has_few_channels = w[1] < 4 && kernel.columns > 1;
+}
+
+void measure_matmul(const GraphView& view, Kernel& kernel) {
+  const Extents& out = *view.extents(view.result(kernel.main, 0));
+  const Extents& a = *view.extents(view.operand(kernel.main, 0));
+  const Extents& b = *view.extents(view.operand(kernel.main, 1));
+  const std::size_t rank = out.size();
+  kernel.batches = product(out, 0, rank - 2);
+  kernel.rows = static_cast<double>(out[rank - 2]);
+  kernel.columns = static_cast<double>(out[rank - 1]);
+  kernel.depth = static_cast<double>(a.back());
+  if (product(b, 0, b.size() - 2) == 1) {  // one right factor for all: the left ones lie below one another
+    kernel.rows *= kernel.batches;
+    kernel.batches = 1;
+  }
+}
+
+double operations_of(const GraphView& view, PlanNode node, double each) {
+  const Operator& op = *view.op(node);
+  if (each == 0) return 0;  // what only moves may have results that nobody uses
+  const Role role = role_of(op);
+  const PlanValue counted = role == Role::rows ? view.operand(node, 0) : view.result(node, 0);
+  double window = 1;
+  if (const auto* pool = std::get_if<op::AveragePool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
+  if (const auto* pool = std::get_if<op::MaxPool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
+  if (const auto* norm = std::get_if<op::LocalResponseNorm>(&op))
+    window = static_cast<double>(std::min(norm->size, (*view.extents(counted))[1]));
+  return each * elements(view, counted) * window;
+}
+
+/// Of a table, for example, only the rows that are looked up.
+bool only_takes_parts(const GraphView& view, PlanNode node) {
+  const Opaque* const opaque = view.opaque(node);
+  const auto movement = opaque != nullptr && opaque->body ? opaque->body->movement() : std::nullopt;
+  return movement && movement->kind == PlainMovement::Kind::gather;
+}
+
+}  // namespace
+
+std::string_view name_of(Kernel::Kind kind) {
+  switch (kind) {
+    case Kernel::Kind::convolution: return "convolution";
+    case Kernel::Kind::matmul: return "matmul";
+    case Kernel::Kind::element_wise: return "element-wise";
+    case Kernel::Kind::pooling: return "pooling";
+    case Kernel::Kind::rows: return "rows";
+    case Kernel::Kind::copy: return "copy";
+    case Kernel::Kind::opaque: break;
+  }
+  return "opaque";
+}
+
+double bytes_of(const GraphView& view, PlanValue value) {
+  return elements(view, value) * static_cast<double>(size_of(view.element(value)));
+}
+
+void measure_work(const GraphView& view, Kernel& kernel) {
+  std::vector<PlanNode> members = kernel.nodes;
+  std::sort(members.begin(), members.end());
+  const auto is_member = [&](PlanNode node) { return std::binary_search(members.begin(), members.end(), node); };
+
+  const std::optional<AddedBias> bias = added_bias(view, kernel);
+  double copied = 0;  // into a concat: what is in place already is not
+  for (const PlanNode node : kernel.nodes) {
+    const std::optional<Role> role = role_of(view, node);
+    for (std::size_t i = 0; i < view.operands(node); ++i) {
+      const PlanValue value = view.operand(node, i);
+      if (value == no_plan_value || is_member(view.producer(value))) continue;
+      if (role == Role::concat && is_in_place(view, node, i)) continue;
+      if (role == Role::concat) copied += bytes_of(view, value);
+      kernel.read.push_back(value);
+    }
+    for (std::size_t i = 0; i < view.results(node); ++i) {
+      const PlanValue value = view.result(node, i);
+      if (value == no_plan_value || (role == Role::split && seen(view, value))) continue;
+      bool needed = view.is_output(value);
+      for (std::size_t j = 0; j < view.users(value) && !needed; ++j) needed = !is_member(view.user(value, j));
+      if (needed) kernel.written.push_back(value);
+    }
+    if (!role || (bias && node == bias->add)) continue;
+    const double each = operations_per_element(*view.op(node));
+    kernel.operations += operations_of(view, node, each);
+    kernel.chain = std::max(kernel.chain, each);
+  }
+  std::sort(kernel.read.begin(), kernel.read.end());
+  kernel.read.erase(std::unique(kernel.read.begin(), kernel.read.end()), kernel.read.end());
+
+  const std::optional<Role> role = role_of(view, kernel.main);
+  double written = 0;
+  for (const PlanValue value : kernel.written) written += bytes_of(view, value);
+  const double most = only_takes_parts(view, kernel.main) ? written : std::numeric_limits<double>::infinity();
+  for (const PlanValue value : kernel.read)
+    (view.is_weight(value) ? kernel.weight_bytes : kernel.bytes) += std::min(bytes_of(view, value), most);
+  if (role == Role::concat) written = copied;
+  if (role == Role::split || role == Role::slice) kernel.bytes = written;  // only what is taken is read
+  kernel.bytes += written;
+  if (view.results(kernel.main) > 0 && view.result(kernel.main, 0) != no_plan_value)
+    kernel.element = view.element(view.result(kernel.main, 0));
+  else if (!kernel.written.empty())
+    kernel.element = view.element(kernel.written.front());
+  if (role == Role::convolution || role == Role::pooling) kernel.layout = view.layout();
+  if (role == Role::convolution) measure_convolution(view, kernel);
+  if (role == Role::matmul) measure_matmul(view, kernel);
+}
+
+Cost BytesWritten::price(const GraphView& view, const Kernel& kernel) const {
+  double bytes = 0;
+  for (const PlanValue value : kernel.written) bytes += bytes_of(view, value);
+  return static_cast<Cost>(std::min(bytes, static_cast<double>(highest_kernel_price)));
+}
+
+}  // namespace taso

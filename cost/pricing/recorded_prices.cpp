@@ -1,0 +1,231 @@
+#include "cost/pricing/recorded_prices.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+namespace taso {
+namespace {
+
+class Hash {
+ public:
+  void add(std::size_t part) { state_ = (state_ ^ part) * 0x9E3779B97F4A7C15 + (state_ >> 29); }
+  template <class T>
+  void add_all(const std::vector<T>& parts) {
+    add(parts.size());
+    for (const T& part : parts) add(static_cast<std::size_t>(part));
+  }
+  std::size_t value() const { return state_; }
+
+ private:
+  std::size_t state_ = 0;
+};
+
+/// In a network a kernel runs behind others, and its code may have to be fetched. What that takes is known from where none of it is
+/// at hand. Of little code next to nothing is noticed, for it comes while the kernel before still runs: a twentieth; of what takes
+/// longer than this, nearly all (see cost/README.md).
+constexpr double share_of_code = 0.05, share_of_much_code = 0.8, little_code = 1500;
+
+double noticed(double code) {
+  return share_of_code * std::max(code, 0.0) + share_of_much_code * std::max(code - little_code, 0.0);
+}
+
+Cost rounded(double nanoseconds) {
+  return std::min(static_cast<Cost>(std::llround(nanoseconds * 1e3)), highest_kernel_price);
+}
+
+std::size_t hash_of(const Call& call) {
+  Hash hash;
+  hash.add(static_cast<std::size_t>(call.kind));
+  for (const auto* operands : {&call.read, &call.written})
+    for (const Call::Operand& operand : *operands) {
+      hash.add(static_cast<std::size_t>(operand.element) * 2 + operand.is_weight);
+      hash.add_all(operand.extents);
+      hash.add_all(operand.strides);
+    }
+  for (const Call::Step& step : call.steps) {
+    hash.add(taso::hash_of(step.op));
+    hash.add_all(step.operands);
+  }
+  for (const Call::Piece& piece : call.pieces) {
+    hash.add(piece.read);
+    hash.add(static_cast<std::size_t>(piece.from_offset));
+    hash.add(static_cast<std::size_t>(piece.to_offset));
+    hash.add_all(piece.from_extents);
+    hash.add_all(piece.from_strides);
+  }
+  hash.add(static_cast<std::size_t>(call.gather_axis.value_or(-1)));
+  if (call.function) {
+    hash.add(static_cast<std::size_t>(call.function->what.kind));
+    hash.add(static_cast<std::size_t>(call.function->what.axis));
+    hash.add_all(call.function->operands);
+  }
+  return hash.value();
+}
+
+/// Makes it wider or higher; false if it lies in memory in such a way that this would be something else.
+bool resize(Call::Operand& operand, std::size_t axis, std::int64_t extent) {
+  const bool is_dense = operand.strides == strides_of(operand.extents);
+  operand.extents[axis] = extent;
+  if (is_dense) operand.strides = strides_of(operand.extents);
+  return is_dense || (operand.extents.size() == 2 && axis == 1 && operand.strides[0] == 1);
+}
+
+/// Rows (axis 0) or columns (1) that products have which this one may have been merged into, the least first.
+std::vector<std::int64_t> larger_extents(std::int64_t now, std::size_t axis) {
+  constexpr std::int64_t tile = 16, most_tiles = 10, usual_width = 256, most_steps = 48;
+  std::vector<std::int64_t> extents;
+  if (axis == 1) {
+    const std::int64_t step = std::min(now & -now, usual_width);  // of what is merged
+    for (std::int64_t i = 1; step >= tile && i <= std::min(3 * (now / step), most_steps); ++i)
+      extents.push_back(now + i * step);
+  } else if (now > 1) {  // one row may as well mean that something is repeated
+    for (std::int64_t more = now + 1; more < tile; ++more) extents.push_back(more);
+    for (std::int64_t tiles = now / tile + 1; tiles <= most_tiles; ++tiles) extents.push_back(tiles * tile);
+  }
+  return extents;
+}
+
+/// The same product of two matrices with so many rows or columns, if it lies in memory as one expects.
+std::optional<Call> resized(const Call& call, std::size_t axis, std::int64_t extent) {
+  const std::int64_t now = call.written[0].extents[axis];
+  Call larger = call;
+  if (!resize(larger.written[0], axis, extent)) return std::nullopt;
+  for (std::uint32_t i = 0; i < larger.read.size(); ++i) {
+    if (i == call.steps[call.main].operands[1 - axis]) continue;  // the other factor, which has the depth in that place
+    Call::Operand& operand = larger.read[i];
+    const std::size_t rank = operand.extents.size();
+    if (rank > 2) return std::nullopt;
+    if (rank + axis < 2) continue;  // what is the same for all rows, or for all of it
+    const std::size_t place = rank == 2 ? axis : 0;
+    if (operand.extents[place] == now && !resize(operand, place, extent)) return std::nullopt;
+  }
+  return larger;
+}
+
+/// Whether it is a call of which there may be a price: all sizes have numbers, and a device can do it.
+bool may_have_price(const GraphView& view, const Kernel& kernel) {
+  for (const auto* values : {&kernel.read, &kernel.written})
+    for (const PlanValue value : *values)
+      if (value == no_plan_value || view.extents(value) == nullptr) return false;
+  return can_be_called(view, kernel);
+}
+
+}  // namespace
+
+Cost cost_of(const RecordedPrice& price, bool is_warm) {
+  if (price.again_nanoseconds <= 0) return cost_again(price, is_warm);
+  const double code = price.stranger_nanoseconds > 0 ? price.stranger_nanoseconds - price.nanoseconds : 0;
+  return std::min(highest_kernel_price, cost_again(price, is_warm) + rounded(noticed(code)));
+}
+
+Cost cost_again(const RecordedPrice& price, bool is_warm) {
+  if (is_warm && price.warm_nanoseconds > 0) return rounded(price.warm_nanoseconds);
+  return rounded(price.again_nanoseconds > 0 ? price.again_nanoseconds : price.nanoseconds);
+}
+
+RecordedPrices::RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision)
+    : database_(std::move(database)), machine_(std::move(machine)), precision_(precision), roofline_(precision) {}
+
+std::optional<RecordedPrices::Costs> RecordedPrices::recorded(const Call& call) const {
+  const RecordedPrice* const price = database_->find(machine_, text_of(call));
+  return price != nullptr ? std::optional(Costs(*price)) : std::nullopt;
+}
+
+/// What a product costs at most: as much as one with more rows or more columns, of which that was measured, for whose kernel would
+/// do. Where a search merges one product after the other, those in between need not have been measured.
+std::optional<RecordedPrices::Costs> RecordedPrices::of_a_larger_product(const Call& call) const {
+  std::optional<Costs> least;
+  if (call.kind != Kernel::Kind::matmul || call.written.size() != 1 || call.written[0].extents.size() != 2)
+    return least;
+  for (const std::size_t axis : {0, 1})
+    for (const std::int64_t extent : larger_extents(call.written[0].extents[axis], axis)) {
+      const std::optional<Call> larger = resized(call, axis, extent);
+      if (!larger) break;
+      const std::optional<Costs> costs = recorded(*larger);
+      if (!costs) continue;
+      if (!least || costs->cold < least->cold) least = costs;
+      break;  // larger ones cost more
+    }
+  return least;
+}
+
+RecordedPrices::Found RecordedPrices::look_up(const Call& call) const {
+  const std::size_t hash = hash_of(call);
+  const auto find_known = [&]() -> const Known* {
+    const auto [first, last] = known_.equal_range(hash);
+    for (auto one = first; one != last; ++one)
+      if (one->second.call == call) return &one->second;
+    return nullptr;
+  };
+  {
+    const std::shared_lock lock(mutex_);
+    if (const Known* known = find_known()) return known->found;
+  }
+  const std::unique_lock lock(mutex_);
+  if (const Known* known = find_known()) return known->found;
+  Known fresh{call, {recorded(call), {}, false}};
+  if (!fresh.found.costs) fresh.found.most = of_a_larger_product(call);
+  return known_.emplace(hash, std::move(fresh))->second.found;
+}
+
+void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
+  if (!may_have_price(view, kernel)) return;
+  const Call call = call_of(view, kernel, precision_).call;
+  look_up(call);
+  const std::unique_lock lock(mutex_);
+  const auto [first, last] = known_.equal_range(hash_of(call));
+  for (auto one = first; one != last; ++one)
+    if (one->second.call == call) one->second.found.is_trusted = true;
+}
+
+void RecordedPrices::learn(const Call& call, const Costs& costs) {
+  const std::size_t hash = hash_of(call);
+  const std::unique_lock lock(mutex_);
+  if (call.kind == Kernel::Kind::matmul)  // which may be more than others cost that were not measured
+    std::erase_if(known_, [](const auto& one) {
+      return one.second.call.kind == Kernel::Kind::matmul && !one.second.found.costs;
+    });
+  const auto [first, last] = known_.equal_range(hash);
+  for (auto one = first; one != last; ++one)
+    if (one->second.call == call) {
+      one->second.found = {costs, {}, false};
+      return;
+    }
+  known_.emplace(hash, Known{call, {costs, {}, false}});
+}
+
+RecordedPrices::Found RecordedPrices::find(const GraphView& view, const Kernel& kernel) const {
+  if (!may_have_price(view, kernel)) return {{}, {}, true};  // whatever is chosen, it is done on the host
+  return look_up(call_of(view, kernel, precision_).call);
+}
+
+std::optional<Cost> RecordedPrices::measured(const GraphView& view, const Kernel& kernel) const {
+  const std::optional<Costs> costs = find(view, kernel).costs;
+  return costs ? std::optional(is_warm_ ? costs->warm : costs->cold) : std::nullopt;
+}
+
+bool RecordedPrices::is_incomplete(const GraphView& view, const Kernel& kernel) const {
+  const std::optional<Costs> costs = find(view, kernel).costs;
+  return !costs || !costs->is_complete;
+}
+
+Cost RecordedPrices::predicted(const GraphView& view, const Kernel& kernel, const Found& found) const {
+  const double cost = static_cast<double>(roofline_.price(view, kernel)) * (found.is_trusted ? 1 : caution_);
+  const Cost rounded_cost = std::min(static_cast<Cost>(std::llround(cost)), highest_kernel_price);
+  return found.most ? std::min(rounded_cost, is_warm_ ? found.most->warm : found.most->cold) : rounded_cost;
+}
+
+Cost RecordedPrices::price(const GraphView& view, const Kernel& kernel) const {
+  return price_twice(view, kernel).first;
+}
+
+PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kernel) const {
+  const Found found = find(view, kernel);
+  if (const std::optional<Costs>& costs = found.costs)
+    return is_warm_ ? PriceTwice{costs->warm, costs->warm_again} : PriceTwice{costs->cold, costs->cold_again};
+  const Cost cost = predicted(view, kernel, found);
+  return {cost, cost};
+}
+
+}  // namespace taso

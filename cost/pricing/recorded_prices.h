@@ -1,0 +1,83 @@
+// Prices from measurements, as far as there are any; the roofline's for the rest.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "cost/pricing/call.h"
+#include "cost/pricing/price_database.h"
+#include "cost/pricing/roofline.h"
+
+namespace taso {
+
+/// What a recorded kernel takes in a network. `is_warm`: with weights from the cache, if that was measured.
+Cost cost_of(const RecordedPrice& price, bool is_warm = false);
+/// Right behind the same kernel.
+Cost cost_again(const RecordedPrice& price, bool is_warm = false);
+
+class RecordedPrices : public KernelPrices {
+ public:
+  RecordedPrices(std::shared_ptr<const PriceDatabase> database, std::string machine, Precision precision);
+  Cost price(const GraphView& view, const Kernel& kernel) const override;
+  PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const override;
+  Cost noise() const override { return h200_noise; }
+  /// From now on there is no caution about this kernel, if it was not measured: it is there anyway. Not while others ask.
+  void trust(const GraphView& view, const Kernel& kernel);
+  /// From now on what was not measured counts so many times what the roofline says. It is right on average, and a search finds
+  /// where it is wrong: kernels that do the same work, of which one was measured and the other is said to take less.
+  void set_caution(double factor) { caution_ = factor; }
+  /// From now on prices are those with weights from the cache, or no longer. Not while others ask.
+  void set_warm(bool is_warm) {
+    is_warm_ = is_warm;
+    roofline_.set_warm(is_warm);
+  }
+  bool is_warm() const { return is_warm_; }
+  /// From now on this is what the call costs. Not while others ask.
+  void learn(const Call& call, Cost cost) { learn(call, Costs{cost, cost, cost, cost}); }
+  void learn(const Call& call, const RecordedPrice& price) { learn(call, Costs(price)); }
+  /// The price if it was measured.
+  std::optional<Cost> measured(const GraphView& view, const Kernel& kernel) const;
+  /// Whether nobody has measured it, or not in all surroundings, as in older files.
+  bool is_incomplete(const GraphView& view, const Kernel& kernel) const;
+
+  Precision precision() const { return precision_; }
+
+ private:
+  struct Costs {
+    Costs(Cost of_cold, Cost of_warm, Cost of_cold_again, Cost of_warm_again)
+        : cold(of_cold), warm(of_warm), cold_again(of_cold_again), warm_again(of_warm_again) {}
+    explicit Costs(const RecordedPrice& price)
+        : Costs(cost_of(price), cost_of(price, true), cost_again(price), cost_again(price, true)) {
+      is_complete = price.is_complete();
+    }
+    Cost cold, warm, cold_again, warm_again;
+    bool is_complete = true;
+  };
+  struct Found {
+    std::optional<Costs> costs;
+    std::optional<Costs> most;  ///< if there are no costs: what was measured and cannot take less
+    bool is_trusted = false;    ///< the roofline, without caution
+  };
+  struct Known {
+    Call call;
+    Found found;
+  };
+  Cost predicted(const GraphView& view, const Kernel& kernel, const Found& found) const;
+  Found find(const GraphView& view, const Kernel& kernel) const;
+  void learn(const Call& call, const Costs& costs);
+  Found look_up(const Call& call) const;
+  std::optional<Costs> recorded(const Call& call) const;
+  std::optional<Costs> of_a_larger_product(const Call& call) const;
+
+  std::shared_ptr<const PriceDatabase> database_;
+  std::string machine_;
+  Precision precision_;
+  bool is_warm_ = false;
+  double caution_ = 1;
+  Roofline roofline_;
+  mutable std::shared_mutex mutex_;
+  mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call: text is slow to make
+};
+
+}  // namespace taso

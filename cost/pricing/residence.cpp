@@ -1,0 +1,27 @@
+#include "cost/pricing/residence.h"
+
+#include <set>
+
+#include "cost/plan/plan.h"
+#include "cost/pricing/h200.h"
+
+namespace taso {
+
+double weight_bytes_of(const Graph& graph, const DimensionSizes& sizes, Precision precision) {
+  const WholeGraph view(graph, sizes, Layout::channels_first);
+  std::set<PlanValue> seen;
+  double bytes = 0;
+  for (const Plan::Step& step : plan(view, LaunchCount()).steps) {
+    for (const PlanValue value : step.kernel.read) {
+      if (value == no_plan_value || !view.is_weight(value) || !seen.insert(value).second) continue;
+      const ElementType element = view.element(value);
+      const double share = stored(element, precision) == element ? 1.0 : 0.5;
+      bytes += bytes_of(view, value) * share;
+    }
+  }
+  return bytes;
+}
+
+bool stay_in_cache(double weight_bytes) { return weight_bytes <= h200::resident_share * h200::cache_bytes; }
+
+}  // namespace taso

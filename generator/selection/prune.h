@@ -1,0 +1,22 @@
+// Which equalities say nothing new.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "generator/enumeration/enumerate.h"
+#include "rules/egraph/property.h"
+
+namespace taso {
+
+/// Whether both sides contain an operator for which any tensor may stand: then a smaller rule says it all.
+bool has_common_subgraph(const Equality& equality, const World& world);
+
+/// Whether rewriting with the rules, used as equations and only a few times, makes the two sides equal. Where every
+/// convolution has its bias, none is taken out on the way: a search would have to take apart what it is to merge.
+bool is_derivable(const Rule& candidate, const Properties& rules);
+
+/// Whether it is one of those rules that may be used, for other inputs or attributes.
+bool is_instance(const Rule& candidate, const Properties& rules, const std::function<bool(std::size_t)>& may_use);
+
+}  // namespace taso

@@ -1,0 +1,28 @@
+// Of all equalities that an enumeration found, those that say something: the rest follows from them.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "generator/enumeration/enumerate.h"
+
+namespace taso {
+
+struct Selection {
+  std::vector<Equality> equalities;  ///< the smallest first
+  std::uint64_t following = 0;       ///< dropped, because they follow from others
+  std::uint64_t unconfirmed = 0;     ///< dropped, because they do not hold at other shapes or contents
+};
+
+struct SelectOptions {
+  std::uint64_t seed = 1;
+  Contents contents = Contents::field;
+  std::stop_token stop;
+  std::function<void(std::size_t done, std::size_t total)> watch;
+};
+
+/// The result is the same at any number of workers.
+Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options, Workers& workers);
+
+}  // namespace taso

@@ -1,0 +1,275 @@
+#include "onnx/check/both_sides.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "onnx/model/model.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
+#include "runtime/host/interpreter.h"
+
+namespace taso {
+namespace {
+
+/// A tensor of which fewer elements are finite shows little: other operands may do better. With fewer than the least, whatever
+/// the operands, it counts as not compared.
+constexpr double wanted_finite_share = 0.5, least_finite_share = 0.05;
+
+/// Ways to draw operands, in the order in which they are tried.
+constexpr std::array ordinary_draws{Draw::normal, Draw::positive, Draw::between_0_and_1, Draw::small};
+
+/// Sizes to try for dimensions that the model leaves open; the first with which the original runs is taken.
+constexpr std::int64_t open_sizes[] = {2, 1, 3, 16, 64, 224};
+
+/// Whether a node makes a decision by the size of numbers, so that a rounding error may become a difference of any size: it
+/// rounds, compares, or selects.
+bool decides(const Node& node) {
+  const Opaque* const opaque = node.as_opaque();
+  if (opaque == nullptr || opaque->kind == "Shape" || opaque->kind == "Size") return false;
+  static const std::set<std::string_view> kinds{"Round",
+                                                "Floor",
+                                                "Ceil",
+                                                "Sign",
+                                                "Mod",
+                                                "Hardmax",
+                                                "NonMaxSuppression",
+                                                "TopK",
+                                                "Unique",
+                                                "QuantizeLinear",
+                                                "DynamicQuantizeLinear"};
+  if (kinds.contains(opaque->kind) || opaque->kind.starts_with("QLinear")) return true;
+  const auto is_float = [](const Value& value) { return value && is_floating(value.type().element); };
+  const auto is_whole = [](const Type& type) {
+    return type.element != ElementType::undefined && !is_floating(type.element);
+  };
+  return std::any_of(node.inputs().begin(), node.inputs().end(), is_float) &&
+         std::any_of(opaque->outputs.begin(), opaque->outputs.end(), is_whole);
+}
+
+/// What needs no operand, or is computed in one way only, is known whatever its elements are.
+bool depends_on_operands(const std::shared_ptr<Pool>& pool, const Obligation& obligation) {
+  if (obligation.expected == obligation.actual) return false;
+  const auto nodes = Graph{pool, {}, {obligation.expected}}.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->as_input() != nullptr; });
+}
+
+/// The model's own inputs tell how large its open dimensions are, which a region alone may not: 3 · N does not.
+void add_sizes(Graph& graph, const Graph& signature) {
+  for (const Value& input : signature.inputs) {
+    const Type& type = input.type();
+    const bool tells = type.element != ElementType::undefined && type.shape && !is_static(*type.shape);
+    if (tells && std::find(graph.inputs.begin(), graph.inputs.end(), input) == graph.inputs.end())
+      graph.inputs.push_back(input);
+  }
+}
+
+/// Dimensions that the user's shapes and data fix.
+void bind_symbols(const Value& input, const CheckOptions& options,
+                  std::map<std::string, std::int64_t, std::less<>>& symbols) {
+  const std::string& name = input.node->as_input()->name;
+  Extents extents;
+  if (const auto shape = options.shapes.find(name); shape != options.shapes.end()) extents = shape->second;
+  if (const auto data = options.data.find(name); data != options.data.end()) extents = data->second.extents();
+  if (!input.type().shape || extents.size() != input.type().shape->size()) return;
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const Dim& dim = (*input.type().shape)[i];
+    const auto names = dim.symbols();
+    if (names.size() == 1 && dim == Dim::symbol(names.front())) symbols.emplace(names.front(), extents[i]);
+  }
+}
+
+}  // namespace
+
+CheckResult BothSides::compare(const std::shared_ptr<Pool>& pool, const Graph& signature,
+                               const std::vector<Obligation>& obligations, CheckResult::Scope scope) {
+  Graph graph{pool, {}, {}};
+  for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.expected);
+  const std::size_t half = graph.outputs.size();
+  for (const Obligation& obligation : obligations) graph.outputs.push_back(obligation.actual);
+  for (const Node* node : graph.nodes()) {
+    if (node->as_input() != nullptr) graph.inputs.push_back(node->output());
+    const Opaque* opaque = node->as_opaque();
+    if (scope == CheckResult::Scope::regions && opaque != nullptr && opaque->body && opaque->body->has_programs())
+      throw InputError(fmt::format("a run does not show all of {}", opaque->kind));
+  }
+  add_sizes(graph, signature);
+
+  CheckResult result{true, scope, 0, 0, ""};
+  for (unsigned sample = 0; sample < std::max(options_.samples, 1U) && result.passed; ++sample)
+    run_sample({graph, half, signature, obligations}, sample, result);
+  if (result.passed) run_specials({graph, half, signature, obligations}, result);
+  return result;
+}
+
+/// Compares on one set of operands. Where these leave too few finite elements, others are drawn, and compared as well: an
+/// element that is NaN on both sides shows nothing. Throws InputError if too little was ever finite.
+void BothSides::run_sample(const Sides& sides, unsigned sample, CheckResult& result) {
+  if (sides.half == 0) return;
+  std::vector<double> shares(sides.half, 0);  // of finite elements, in the best draw
+  result.compared += sides.half;
+  for (const Draw draw : ordinary_draws) {
+    std::vector<Array> outputs;
+    try {
+      outputs = run(sides.graph, sides.half, sides.signature, sample, draw);
+    } catch (const InputError&) {
+      if (draw == Draw::normal) throw;
+      continue;
+    }
+    for (std::size_t i = 0; i < sides.half; ++i) {
+      if (!compare_one(sides, outputs, i, result)) return;
+      shares[i] = std::max(shares[i], finite_share(outputs[i]));
+      if (shares[i] < wanted_finite_share && !depends_on_operands(sides.graph.pool, sides.obligations[i]))
+        shares[i] = 1;  // whatever its elements are
+    }
+    if (*std::min_element(shares.begin(), shares.end()) >= wanted_finite_share || !has_free_numbers(sides.graph)) break;
+  }
+  const auto least = std::min_element(shares.begin(), shares.end());
+  result.finite = std::min(result.finite, *least);
+  if (*least >= least_finite_share) return;
+  const std::string& name = sides.obligations[static_cast<std::size_t>(least - shares.begin())].name;
+  throw InputError(*least == 0 ? fmt::format("no element of '{}' is finite, whatever random inputs are drawn", name)
+                               : fmt::format("only {:.1f} % of '{}' is finite, whatever random inputs are drawn",
+                                             100 * *least, name));
+}
+
+bool BothSides::compare_one(const Sides& sides, const std::vector<Array>& outputs, std::size_t i, CheckResult& result) {
+  const Array &expected = outputs[i], &actual = outputs[sides.half + i];
+  Tolerance tolerance = Tolerance::of(expected.type());
+  if (options_.rtol) tolerance.rtol = *options_.rtol;
+  if (options_.atol) tolerance.atol = *options_.atol;
+  if (agrees(expected, actual, tolerance, result.worst)) return true;
+  fail(sides, i, result,
+       fmt::format("'{}' differs: {} of {} where the tolerance is 1", sides.obligations[i].name, result.worst,
+                   text_of(Type{expected.type(), shape_of(expected.extents())})));
+  if (!is_floating(expected.type())) why_regions_ = "; it is no number that rounding changes a little";
+  return false;
+}
+
+/// Notes whether a rounding error may be behind it, that became a difference of any size inside.
+void BothSides::fail(const Sides& sides, std::size_t i, CheckResult& result, std::string reason) {
+  result.passed = false;
+  result.reason = std::move(reason);
+  why_regions_.clear();
+  const Obligation& obligation = sides.obligations[i];
+  for (const Node* node : Graph{sides.graph.pool, {}, {obligation.expected, obligation.actual}}.nodes())
+    if (decides(*node)) {
+      why_regions_ = fmt::format("; {} inside of it turns rounding errors into steps", node->as_opaque()->kind);
+      return;
+    }
+}
+
+/// Whether another draw would be another one.
+bool BothSides::has_free_numbers(const Graph& graph) const {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const Value& input) {
+    const std::string& name = input.node->as_input()->name;
+    return is_floating(input.type().element) && !options_.data.contains(name) && !defaults_.contains(name);
+  });
+}
+
+/// Large numbers, and NaN and infinities among others: which elements are finite, not how large they are.
+void BothSides::run_specials(const Sides& sides, CheckResult& result) {
+  if (!has_free_numbers(sides.graph)) return;
+  run_special(sides, Draw::large, result.large, options_.special != SpecialValues::reported, result);
+  if (options_.special != SpecialValues::strict) {
+    run_special(sides, Draw::with_all, result.special, false, result);
+    return;
+  }
+  for (const Draw draw : {Draw::with_nan, Draw::with_infinity, Draw::with_minus_infinity, Draw::with_huge,
+                          Draw::with_tiny, Draw::with_all})
+    run_special(sides, draw, result.special, true, result);
+}
+
+void BothSides::run_special(const Sides& sides, Draw draw, Kinds& found, bool is_demanded, CheckResult& result) {
+  if (!result.passed) return;
+  std::vector<Array> outputs;
+  try {
+    outputs = run(sides.graph, sides.half, sides.signature, 0, draw);
+  } catch (const InputError&) {
+    return;  // the original does not run on these
+  } catch (const Broken&) {
+    if (is_demanded) throw;
+    return;
+  }
+  for (std::size_t i = 0; i < sides.half; ++i) {
+    const Kinds kinds = compare_kinds(outputs[i], outputs[sides.half + i]);
+    found += kinds;
+    const std::size_t wrong = kinds.lost + (options_.special == SpecialValues::strict ? kinds.other : 0);
+    if (!is_demanded || wrong == 0) continue;
+    fail(sides, i, result,
+         fmt::format("with {} inputs, {} of {} elements of '{}' {}", draw == Draw::large ? "large" : "special", wrong,
+                     outputs[i].size(), sides.obligations[i].name,
+                     kinds.other == 0 ? "are finite no longer" : "are finite, infinite or NaN no longer"));
+    return;
+  }
+}
+
+std::vector<Array> BothSides::run(const Graph& graph, std::size_t half, const Graph& signature, unsigned sample,
+                                  Draw draw) {
+  const InterpreterOptions running{.threads = options_.threads};
+  std::string reason;
+  for (const std::int64_t size : open_sizes) {
+    for (const bool zeros : {false, true}) {
+      std::string trouble;
+      try {
+        return interpret(graph, operands_for(graph, signature, sample, size, zeros, draw), running);
+      } catch (const TypeMismatch&) {
+        throw;
+      } catch (const InputError& error) {
+        trouble = error.what();
+      }
+      Graph original = graph;
+      original.outputs.resize(half);
+      bool runs = true;
+      try {
+        interpret(original, operands_for(graph, signature, sample, size, zeros, draw), running);
+      } catch (const InputError&) {
+        runs = false;
+      }
+      if (runs) throw Broken{fmt::format("the edited model does not run: {}", trouble)};
+      if (reason.empty()) reason = trouble;
+    }
+    const bool open = std::any_of(graph.inputs.begin(), graph.inputs.end(), [](const Value& input) {
+      return input.type().shape && !is_static(*input.type().shape);
+    });
+    if (!open) break;
+  }
+  throw InputError(reason);
+}
+
+std::vector<Array> BothSides::operands_for(const Graph& graph, const Graph& signature, unsigned sample,
+                                           std::int64_t size, bool zeros, Draw draw) const {
+  std::map<std::string, std::int64_t, std::less<>> symbols;
+  for (const Value& input : signature.inputs) bind_symbols(input, options_, symbols);
+  const auto binding = [&](std::string_view name) {
+    const auto bound = symbols.find(name);
+    return bound == symbols.end() ? size : bound->second;
+  };
+  std::vector<Array> operands;
+  for (const Value& input : graph.inputs) {
+    const std::string& name = input.node->as_input()->name;
+    const Type& type = input.type();
+    if (const auto given = options_.data.find(name); given != options_.data.end()) {
+      operands.push_back(given->second);
+      continue;
+    }
+    if (const auto fallback = defaults_.find(name); fallback != defaults_.end()) {
+      operands.push_back(read_tensor(*fallback->second, folder_));
+      continue;
+    }
+    if (type.element == ElementType::undefined || !type.shape)
+      throw InputError(fmt::format("the type of '{}' is not known", name));
+    Extents extents;
+    const auto fixed = options_.shapes.find(name);
+    for (const Dim& dim : *type.shape) extents.push_back(dim.evaluate(binding));
+    if (fixed != options_.shapes.end()) extents = fixed->second;
+    const std::int64_t range = is_floating(type.element) || zeros ? 1 : index_range(graph, input);
+    operands.push_back(draw_array(type, extents, range, hash_name(name) + options_.seed * 1000003 + sample, draw));
+  }
+  return operands;
+}
+
+}  // namespace taso

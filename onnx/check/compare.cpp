@@ -1,0 +1,373 @@
+#include "onnx/check/compare.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "onnx/check/both_sides.h"
+#include "onnx/export/rewiring.h"
+#include "onnx/import/import.h"
+#include "onnx/import/node_body.h"
+#include "onnx/model/attributes.h"
+#include "onnx/model/external_data.h"
+#include "onnx/model/model.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
+#include "runtime/host/interpreter.h"
+
+namespace taso {
+namespace {
+
+/// Names of values that must be equal, in the original and in the edited model; and the node that may only be taken for one
+/// of the original's if they are.
+struct Claim {
+  std::string old_name, name;
+  const onnx::NodeProto* rewired = nullptr;
+};
+
+/// What is left to show if both values are computed in the same way: that the operands agree. Nothing if they are not.
+std::optional<std::vector<Obligation>> operands_of(const Obligation& obligation) {
+  const Node &left = *obligation.expected.node, &right = *obligation.actual.node;
+  if (obligation.expected.output != obligation.actual.output || left.inputs().size() != right.inputs().size())
+    return std::nullopt;
+  const Opaque *left_opaque = left.as_opaque(), *right_opaque = right.as_opaque();
+  const bool same_operator =
+      left.as_operator() != nullptr && right.as_operator() != nullptr && *left.as_operator() == *right.as_operator();
+  const bool same_opaque = left_opaque != nullptr && right_opaque != nullptr && left_opaque->body != nullptr &&
+                           right_opaque->body != nullptr && left_opaque->body->obstacle().empty() &&
+                           left_opaque->outputs.size() == right_opaque->outputs.size() &&
+                           left_opaque->body->same(*right_opaque->body);
+  if (!same_operator && !same_opaque) return std::nullopt;
+  std::vector<Obligation> operands;
+  for (std::size_t i = 0; i < left.inputs().size(); ++i) {
+    const Value &expected = left.inputs()[i], &actual = right.inputs()[i];
+    if (expected == actual) continue;
+    if (!expected || !actual) return std::nullopt;
+    operands.push_back({obligation.name, expected, actual});
+  }
+  return operands;
+}
+
+/// Regions that do not agree are made larger until they have taken in so many nodes.
+constexpr std::size_t most_opened = 200;
+
+/// Of weights that a node's subgraphs have in files.
+std::uint64_t external_bytes_inside(const onnx::NodeProto& node) {
+  std::uint64_t bytes = 0;
+  for (const auto& attribute : node.attribute()) {
+    for (const auto& tensor : attribute.g().initializer())
+      if (is_external(tensor)) bytes += raw_bytes_of(tensor).value_or(0);
+    for (const auto& inner : attribute.g().node()) bytes += external_bytes_inside(inner);
+  }
+  return bytes;
+}
+
+class Comparison {
+ public:
+  Comparison(const ModelView& before, const ModelView& after, const CheckOptions& options)
+      : before_(before), after_(after), options_(options), sides_(options, before.folder) {}
+
+  CheckResult run() {
+    if (same_nodes()) return {true, CheckResult::Scope::unchanged, 0, 0, ""};
+    const ArrayLimit limit(options_.largest_tensor);
+    try {
+      return run_whole_or_regions();
+    } catch (const Broken& broken) {
+      return {false, scope_, 0, std::numeric_limits<double>::infinity(), broken.reason};
+    }
+  }
+
+ private:
+  bool same_nodes() const { return before_.nodes == after_.nodes && before_.initializers == after_.initializers; }
+
+  CheckResult run_whole_or_regions() {
+    CheckResult whole;
+    std::string why_not_whole = obstacle_to_whole();
+    if (why_not_whole.empty()) {
+      try {
+        whole = run_whole();
+        // A rounding error may turn an integer or a decision over: then every region has to stand for itself. So has it where
+        // the run has not shown everything.
+        if (!branches() && (whole.passed || sides_.why_regions().empty())) return whole;
+        why_not_whole = whole.passed ? "and the whole model, but a run takes one branch of each If"
+                                     : fmt::format("of the whole, {}{}", whole.reason, sides_.why_regions());
+      } catch (const TypeMismatch& error) {
+        const bool declared = !mismatches_without_declarations();
+        if (declared && !branches()) throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
+        // Regions would be run on operands of the very types that proved wrong, unless that was of a branch that nobody
+        // takes but we.
+        if (!declared) return {false, CheckResult::Scope::whole, 0, 0, error.what()};
+        why_not_whole = error.what();
+      } catch (const InputError& error) {
+        why_not_whole = error.what();
+      }
+    }
+    scope_ = CheckResult::Scope::regions;
+    CheckResult result = run_regions();
+    if (result.passed) result.reason = why_not_whole;
+    if (whole.passed) add(whole, result);
+    return result;
+  }
+
+  /// What was compared elsewhere counts as well.
+  static void add(const CheckResult& more, CheckResult& result) {
+    result.compared += more.compared;
+    result.worst = std::max(result.worst, more.worst);
+    result.finite = std::min(result.finite, more.finite);
+    result.large += more.large;
+    result.special += more.special;
+  }
+
+  /// Whether one run of the original shows a part of it only.
+  bool branches() const {
+    return std::any_of(before_.nodes.begin(), before_.nodes.end(),
+                       [](const auto* node) { return has_subgraph(*node); });
+  }
+
+  /// Whether a run of the node by itself tells what it does.
+  bool shows_by_running(const onnx::NodeProto& node) const {
+    return !has_subgraph(node) && obstacle_of(*before_.model, node).empty();
+  }
+
+  /// Whether it is our inference, and not what the model declares, that promised a wrong type.
+  bool mismatches_without_declarations() {
+    SharedImport shared;
+    shared.believe_declarations = false;
+    Graph graph = import_model(before_, &shared).graph;
+    try {
+      sides_.run(graph, graph.outputs.size(), graph);
+    } catch (const TypeMismatch&) {
+      return true;
+    } catch (const InputError&) {
+    }
+    return false;
+  }
+
+  Imported import_edited(SharedImport& shared) const {
+    try {
+      return import_model(after_, &shared);
+    } catch (const InputError& error) {
+      throw Broken{fmt::format("the edited model cannot be read: {}", error.what())};
+    }
+  }
+
+  std::string obstacle_to_whole() const {
+    std::uint64_t external = 0;
+    for (const onnx::TensorProto* tensor : before_.initializers)
+      if (is_external(*tensor)) external += raw_bytes_of(*tensor).value_or(0);
+    for (const onnx::NodeProto* node : before_.nodes) external += external_bytes_inside(*node);
+    if (external > options_.memory_limit) return fmt::format("{} bytes of external weights", external);
+    for (const onnx::NodeProto* node : before_.nodes)
+      if (const auto obstacle = obstacle_of(*before_.model, *node); !obstacle.empty())
+        return fmt::format("{}: {}", node->op_type(), obstacle);
+    return "";
+  }
+
+  CheckResult run_whole() {
+    SharedImport shared;
+    const Imported before = import_model(before_, &shared);
+    const Imported after = import_edited(shared);
+    sides_.set_defaults(before.defaults);
+    std::vector<Obligation> obligations;
+    const auto& outputs = before_.model->graph().output();
+    for (int i = 0; i < outputs.size(); ++i) {
+      const auto index = static_cast<std::size_t>(i);
+      obligations.push_back({outputs[i].name(), before.graph.outputs[index], after.graph.outputs[index]});
+    }
+    return sides_.compare(shared.pool, before.graph, obligations, CheckResult::Scope::whole);
+  }
+
+  /// Assume and guarantee: nodes that nobody touched compute the same from the same operands, so their results are taken
+  /// as random inputs of both sides, and what is left to show is that every touched node agrees with what it replaced.
+  CheckResult run_regions() {
+    for (;;) {
+      const std::size_t before = no_rewiring_.size() + opened_.size();
+      CheckResult result = run_claims();
+      // Where operands differ, a node that looked rewired was replaced by one of the same kind: that is a region then. And
+      // where random inputs of a region are not independent of each other, what computes them belongs to the region.
+      if (no_rewiring_.size() + opened_.size() == before) return result;
+    }
+  }
+
+  /// The node of the original that a node of the edited model is, and the values that have to agree for that.
+  struct Partner {
+    const onnx::NodeProto* node;
+    NamePairs operands;
+  };
+
+  CheckResult run_claims() {
+    std::unordered_map<std::string, const onnx::NodeProto*> producers;
+    for (const onnx::NodeProto* node : before_.nodes)
+      for (const std::string& output : node->output()) producers.emplace(output, node);
+    const std::unordered_set<const onnx::TensorProto*> untouched_weights(before_.initializers.begin(),
+                                                                         before_.initializers.end());
+    std::unordered_set<std::string> known;  // names that the original gives a meaning
+    for (const auto& [name, node] : producers) known.insert(name);
+    for (const onnx::TensorProto* tensor : before_.initializers) known.insert(tensor->name());
+
+    std::vector<Claim> claims;
+    std::unordered_map<std::string, std::string> cut_before, cut_after;
+    const auto partners = find_partners(producers);
+    for (const onnx::NodeProto* node : after_.nodes) {
+      const auto partner = partners.find(node);
+      if (partner != partners.end())
+        for (const auto& [old_name, name] : partner->second.operands) claims.push_back({old_name, name, node});
+      for (int i = 0; i < node->output_size(); ++i) {
+        const std::string& output = node->output(i);
+        if (output.empty()) continue;
+        const std::string* original = partner == partners.end() ? nullptr : &partner->second.node->output(i);
+        if (original != nullptr) {
+          cut_before.emplace(*original, *original);
+          cut_after.emplace(output, *original);
+        }
+        if (known.contains(output) && (original == nullptr || *original != output)) claims.push_back({output, output});
+      }
+    }
+    for (const onnx::TensorProto* tensor : after_.initializers)
+      if (known.contains(tensor->name()) && !untouched_weights.contains(tensor))
+        claims.push_back({tensor->name(), tensor->name()});
+
+    SharedImport shared;
+    shared.cut = std::move(cut_before);
+    const Imported before = import_model(before_, &shared);
+    shared.cut = std::move(cut_after);
+    const Imported after = import_edited(shared);
+    sides_.set_defaults(before.defaults);
+    CheckResult result{true, CheckResult::Scope::regions, 0, 0, ""};
+    for (const Claim& claim : claims) {
+      if (claim.rewired != nullptr && no_rewiring_.contains(claim.rewired)) continue;
+      const Obligation obligation{claim.name, before.values.at(claim.old_name), after.values.at(claim.name)};
+      try {
+        settle(shared.pool, before.graph, obligation, result);
+      } catch (const Broken& broken) {
+        result.passed = false;
+        result.reason = broken.reason;
+      } catch (const InputError& error) {
+        if (!give_up_rewiring(claim))
+          throw Uncheckable(fmt::format("the change at '{}' cannot be checked: {}", obligation.name, error.what()));
+      }
+      if (result.passed) continue;
+      if (give_up_rewiring(claim)) {
+        result.passed = true;
+        continue;
+      }
+      open_region(shared, obligation, partners);
+      return result;
+    }
+    return result;
+  }
+
+  /// Has the nodes that a region takes random operands from computed from now on, as far as they can be run.
+  void open_region(const SharedImport& shared, const Obligation& obligation,
+                   const std::unordered_map<const onnx::NodeProto*, Partner>& partners) {
+    if (opened_.size() > most_opened) return;
+    std::unordered_set<const Node*> inputs;
+    for (const Node* node : Graph{shared.pool, {}, {obligation.expected, obligation.actual}}.nodes())
+      if (node->as_input() != nullptr) inputs.insert(node);
+    for (const auto& [node, partner] : partners) {
+      if (!shows_by_running(*node)) continue;
+      for (const std::string& output : partner.node->output()) {
+        const auto cut = shared.cut_inputs.find(output);
+        if (cut != shared.cut_inputs.end() && inputs.contains(cut->second.node)) opened_.insert(node);
+      }
+    }
+  }
+
+  /// Whether the claim was only one way to see it: what can be run need not be a node of the original.
+  bool give_up_rewiring(const Claim& claim) {
+    if (claim.rewired == nullptr || !shows_by_running(*claim.rewired)) return false;
+    no_rewiring_.insert(claim.rewired);
+    return true;
+  }
+
+  /// Runs both sides or, where that cannot be done, goes back through what they have in common.
+  void settle(const std::shared_ptr<Pool>& pool, const Graph& signature, const Obligation& obligation,
+              CheckResult& result) {
+    std::vector<Obligation> open{obligation};
+    std::set<std::pair<const Node*, const Node*>> seen;
+    while (!open.empty() && result.passed) {
+      const Obligation next = open.back();
+      open.pop_back();
+      if (next.expected == next.actual) {
+        ++result.compared;
+        continue;
+      }
+      try {
+        const CheckResult one = sides_.compare(pool, signature, {next}, CheckResult::Scope::regions);
+        add(one, result);
+        result.passed = one.passed;
+        result.reason = one.reason;
+      } catch (const InputError&) {
+        const auto operands = operands_of(next);
+        if (!operands) throw;
+        for (const Obligation& operand : *operands)
+          if (seen.emplace(operand.expected.node, operand.actual.node).second) open.push_back(operand);
+      }
+    }
+  }
+
+  std::unordered_map<const onnx::NodeProto*, Partner> find_partners(
+      const std::unordered_map<std::string, const onnx::NodeProto*>& producers) const {
+    std::unordered_map<const onnx::NodeProto*, Partner> partners;
+    std::unordered_set<const onnx::NodeProto*> free(before_.nodes.begin(), before_.nodes.end());
+    std::vector<const onnx::NodeProto*> left;
+    const auto join = [&](const onnx::NodeProto& node, const onnx::NodeProto& original, NamePairs operands) {
+      free.erase(&original);
+      partners.emplace(&node, Partner{&original, std::move(operands)});
+    };
+    for (const onnx::NodeProto* node : after_.nodes) {
+      if (node->op_type() == "Constant" || opened_.contains(node)) continue;  // is known, not arbitrary
+      if (free.contains(node)) {
+        join(*node, *node, {});
+        continue;
+      }
+      const auto original = node->output_size() > 0 ? producers.find(node->output(0)) : producers.end();
+      auto operands = original != producers.end() && free.contains(original->second) && !no_rewiring_.contains(node)
+                          ? rewiring_of(*original->second, *node)
+                          : std::nullopt;
+      if (operands && std::equal(node->output().begin(), node->output().end(), original->second->output().begin()))
+        join(*node, *original->second, std::move(*operands));
+      else if (!shows_by_running(*node))
+        left.push_back(node);
+    }
+    // What cannot be run must be one of the original's nodes, though its results may have got other names: the one that
+    // has most operands in common, of equals the first.
+    for (const onnx::NodeProto* node : left) {
+      const onnx::NodeProto* best = nullptr;
+      NamePairs best_operands;
+      std::ptrdiff_t most = -1;
+      for (const onnx::NodeProto* original : before_.nodes) {
+        if (!free.contains(original) || original->name() != node->name()) continue;
+        auto operands = rewiring_of(*original, *node);
+        if (!operands) continue;
+        const auto same =
+            std::count_if(operands->begin(), operands->end(), [](const auto& p) { return p.first == p.second; });
+        if (same <= most) continue;
+        most = same;
+        best = original;
+        best_operands = std::move(*operands);
+      }
+      if (best != nullptr) join(*node, *best, std::move(best_operands));
+    }
+    return partners;
+  }
+
+  const ModelView& before_;
+  const ModelView& after_;
+  const CheckOptions& options_;
+  BothSides sides_;
+  CheckResult::Scope scope_ = CheckResult::Scope::whole;
+  std::unordered_set<const onnx::NodeProto*> no_rewiring_;  // nodes of the edited model that are none of the original's
+  std::unordered_set<const onnx::NodeProto*> opened_;       // nodes of the edited model that regions contain
+};
+
+}  // namespace
+
+CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options) {
+  return Comparison(before, after, options).run();
+}
+
+}  // namespace taso

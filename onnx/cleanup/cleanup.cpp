@@ -1,0 +1,76 @@
+#include "onnx/cleanup/cleanup.h"
+
+#include "onnx/cleanup/passes.h"
+#include "onnx/export/needed_nodes.h"
+#include "onnx/import/node_body.h"
+#include "onnx/model/proto.h"
+
+namespace taso {
+namespace {
+
+struct Pass {
+  CleanupPass about;
+  void (*run)(const cleanup::Context&);
+};
+
+constexpr Pass passes[] = {
+    {{"identity", "Identity and inference Dropout"}, cleanup::identity},
+    {{"no-op", "Reshape, Transpose, Cast, Slice, Pad and others that change nothing"}, cleanup::no_op},
+    {{"shape-arithmetic", "computations on shapes that are known"}, cleanup::shape_arithmetic},
+    {{"constant-folding", "nodes whose operands are all constant, if the file does not grow"},
+     cleanup::constant_folding},
+    {{"common-subexpressions", "nodes that compute the same"}, cleanup::common_subexpressions},
+    {{"batch-norm", "batch normalisation after a convolution or Gemm"}, cleanup::batch_norm},
+    {{"dead-code", "nodes that nothing uses"}, cleanup::dead_code},
+    {{"unused-weights", "weights that nothing uses, most of them left behind by the other passes"},
+     cleanup::unused_weights},
+};
+
+/// Every round removes something; this only guards against a pass that would undo another.
+constexpr int most_rounds = 100;
+
+}  // namespace
+
+std::vector<CleanupPass> cleanup_passes() {
+  std::vector<CleanupPass> all;
+  for (const Pass& pass : passes) all.push_back(pass.about);
+  return all;
+}
+
+std::string cleanup::name_of(const onnx::NodeProto& node) {
+  for (const std::string& output : node.output())
+    if (!output.empty()) return output;
+  return node.name();
+}
+
+std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options,
+                                   std::vector<CleanupAction>* actions) {
+  std::vector<CleanupCount> counts;
+  for (const Pass& pass : passes) counts.push_back({pass.about.name, 0});
+  // The graphs of a training model refer to one another by name in ways that the main graph does not show.
+  if (edit.model().training_info_size() > 0) return counts;
+  auto kept = needless_nodes(edit);
+  // What we do not know may have its reasons, used or not.
+  for (const onnx::NodeProto* node : edit.view().nodes)
+    if (!is_deterministic(*node, opset_of(edit.model(), *node))) kept.insert(node);
+  Imported imported = import_model(edit.view());
+  for (int round = 0, quiet = 0; round < most_rounds && quiet < static_cast<int>(counts.size()); ++round)
+    for (std::size_t i = 0; i < counts.size() && quiet < static_cast<int>(counts.size()); ++i) {
+      ++quiet;
+      if (options.disabled.contains(counts[i].pass)) continue;
+      std::vector<std::string> done;
+      passes[i].run({edit, imported, options, done});
+      if (done.empty()) continue;
+      counts[i].count += done.size();
+      for (std::string& name : done)
+        if (actions != nullptr) actions->push_back({counts[i].pass, std::move(name)});
+      quiet = 0;
+      imported = import_model(edit.view());
+    }
+  // The passes that would do it may be disabled.
+  remove_needless_nodes(edit, kept);
+  edit.remove_unused_additions();
+  return counts;
+}
+
+}  // namespace taso

@@ -1,0 +1,212 @@
+// Passes that compute ahead what is known.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "onnx/cleanup/passes.h"
+#include "onnx/import/node_body.h"
+#include "onnx/model/attributes.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_data.h"
+
+namespace taso::cleanup {
+namespace {
+
+template <std::size_t N>
+bool one_of(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Their results tell a runtime where to compute in integers, or take more room than what they are made of.
+bool stays(std::string_view op_type) {
+  static constexpr std::array<std::string_view, 4> quantised = {"QuantizeLinear", "DequantizeLinear",
+                                                                "DynamicQuantizeLinear", "Constant"};
+  return one_of(quantised, op_type) || op_type.starts_with("QLinear");
+}
+
+bool repeats_itself(std::string_view op_type) {
+  static constexpr std::array<std::string_view, 7> names = {"ConstantOfShape", "Expand",  "Tile",    "Range",
+                                                            "OneHot",          "EyeLike", "Upsample"};
+  return one_of(names, op_type);
+}
+
+/// Results that merely repeat a few numbers are computed ahead only up to this many bytes.
+constexpr std::size_t repetition_limit = 64;
+/// Constants are computed by the operators' plain meaning, the same on every machine; this bounds the time.
+constexpr double flops_limit = 1e8;
+
+std::optional<std::size_t> bytes_of(const Type& type) {
+  if (!type.shape || type.element == ElementType::undefined) return std::nullopt;
+  const auto extents = static_extents(*type.shape);
+  if (!extents) return std::nullopt;
+  try {
+    return static_cast<std::size_t>(count(*extents)) * size_of(type.element);
+  } catch (const ShapeError&) {
+    return std::nullopt;
+  }
+}
+
+/// The bytes of constants that nobody but this node uses.
+std::size_t freed_bytes(const GraphEdit& edit, const onnx::NodeProto& node) {
+  std::size_t bytes = 0;
+  std::set<std::string> seen;
+  for (const std::string& input : node.input()) {
+    if (input.empty() || !seen.insert(input).second) continue;
+    const auto here = static_cast<std::size_t>(std::count(node.input().begin(), node.input().end(), input));
+    if (edit.uses(input) == here) bytes += raw_bytes_of(*edit.constant(input)).value_or(0);
+  }
+  return bytes;
+}
+
+/// What it takes to compute a value from constants: one ONNX node may stand for several operators.
+double flops_of(const Value& value) {
+  double flops = 0;
+  std::vector<const Node*> stack{value.node};
+  std::unordered_set<const Node*> seen{value.node};
+  while (!stack.empty()) {
+    const Node& node = *stack.back();
+    stack.pop_back();
+    if (node.as_operator() == nullptr) continue;
+    Shapes shapes;
+    for (const Value& operand : node.inputs()) {
+      shapes.push_back(operand.shape());
+      if (seen.insert(operand.node).second) stack.push_back(operand.node);
+    }
+    flops += work_of(*node.as_operator(), shapes).flops;
+  }
+  return flops;
+}
+
+/// The same with what is used several times counted as often: an upper bound, each of which is worked out once. Of a
+/// long row of constants every node asks for all before it.
+class MostFlops {
+ public:
+  double of(const Value& value) {
+    std::vector<const Node*> stack{value.node};
+    while (!stack.empty()) {
+      const Node& node = *stack.back();
+      const Operator* const op = node.as_operator();
+      const std::size_t before = stack.size();
+      double flops = 0;
+      Shapes shapes;
+      if (op != nullptr && !known_.contains(&node)) {
+        for (const Value& operand : node.inputs()) {
+          shapes.push_back(operand.shape());
+          if (const auto known = known_.find(operand.node); known != known_.end())
+            flops += known->second;
+          else
+            stack.push_back(operand.node);
+        }
+        if (stack.size() > before) continue;
+        flops += work_of(*op, shapes).flops;
+      }
+      stack.pop_back();
+      known_.try_emplace(&node, flops);
+    }
+    return known_.at(value.node);
+  }
+
+ private:
+  std::unordered_map<const Node*, double> known_;
+};
+
+/// Host functions that look at every combination of elements of their operands, at worst.
+bool multiplies_elements(std::string_view op_type) {
+  static constexpr std::array<std::string_view, 13> names = {
+      "Einsum", "ConvTranspose", "ConvInteger", "MatMulInteger", "DeformConv",       "DFT", "STFT", "RNN",
+      "GRU",    "LSTM",          "Attention",   "Resize",        "NonMaxSuppression"};
+  return one_of(names, op_type);
+}
+
+double combinations(const GraphEdit& edit, const onnx::NodeProto& node) {
+  double product = 1;
+  for (const std::string& input : node.input())
+    if (!input.empty())
+      product *= std::max<double>(static_cast<double>(raw_bytes_of(*edit.constant(input)).value_or(0)), 1);
+  return product;
+}
+
+bool worth_folding(const Context& context, const onnx::NodeProto& node, MostFlops& most_flops) {
+  std::size_t results = 0;
+  for (const std::string& output : node.output()) {
+    if (output.empty()) continue;
+    const auto bytes = bytes_of(context.imported.facts.at(output).type);
+    if (!bytes) return false;
+    results += *bytes;
+    const Value& value = context.imported.values.at(output);
+    if (most_flops.of(value) > flops_limit && flops_of(value) > flops_limit) return false;
+  }
+  std::size_t operands = 0;
+  for (const std::string& input : node.input())
+    if (!input.empty()) operands += raw_bytes_of(*context.edit.constant(input)).value_or(0);
+  if (operands > context.options.memory_limit || results > context.options.memory_limit) return false;
+  if (multiplies_elements(node.op_type()) && combinations(context.edit, node) > flops_limit) return false;
+  if (repeats_itself(node.op_type())) return results <= repetition_limit;
+  return results <= context.options.fold_limit || results <= freed_bytes(context.edit, node);
+}
+
+void replace_by_constants(GraphEdit& edit, const onnx::NodeProto& node, const std::vector<Array>& results) {
+  const std::vector<std::string> outputs(node.output().begin(), node.output().end());
+  edit.remove(node);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i].empty() && edit.uses(outputs[i]) > 0) edit.add_constant(outputs[i], results[i]);
+}
+
+/// The result of a node if its contents are known numbers, although its operands are not constants.
+std::optional<Array> known_contents(const Fact& fact) {
+  if (!fact.content || !fact.type.shape || fact.type.shape->size() > 1) return std::nullopt;
+  if (fact.type.element != ElementType::int64 && fact.type.element != ElementType::int32) return std::nullopt;
+  const auto numbers = static_extents(*fact.content);
+  if (!numbers) return std::nullopt;
+  const Extents extents = fact.type.shape->empty() ? Extents{} : Extents{static_cast<std::int64_t>(numbers->size())};
+  if (count(extents) != static_cast<std::int64_t>(numbers->size())) return std::nullopt;
+  return Array::of<std::int64_t>(extents, *numbers).cast(fact.type.element);
+}
+
+}  // namespace
+
+void shape_arithmetic(const Context& context) {
+  GraphEdit& edit = context.edit;
+  edit.for_each_node([&](const onnx::NodeProto& node) {
+    if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node))) return;
+    // Where all operands are constant it is constant folding's turn.
+    const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
+      return name.empty() || edit.constant(name) != nullptr;
+    });
+    if (constant || node.output_size() != 1 || edit.uses(node.output(0)) == 0) return;
+    const auto result = known_contents(context.imported.facts.at(node.output(0)));
+    if (!result) return;
+    context.done.push_back(name_of(node));
+    replace_by_constants(edit, node, {*result});
+  });
+}
+
+void constant_folding(const Context& context) {
+  GraphEdit& edit = context.edit;
+  MostFlops most_flops;
+  edit.for_each_node([&](const onnx::NodeProto& node) {
+    const std::int64_t opset = opset_of(edit.model(), node);
+    if (stays(node.op_type()) || !is_deterministic(node, opset)) return;
+    const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
+      return name.empty() || (edit.constant(name) != nullptr && raw_bytes_of(*edit.constant(name)).has_value());
+    });
+    if (!constant || !worth_folding(context, node, most_flops)) return;
+    std::vector<Array> results;
+    try {
+      const ArrayLimit limit(4 * context.options.memory_limit);  // of what the node computes on the way
+      std::vector<std::optional<Array>> operands;
+      for (const std::string& name : node.input()) {
+        operands.emplace_back();
+        if (!name.empty()) operands.back() = read_tensor(*edit.constant(name), edit.folder());
+      }
+      results = run_node(node, opset, edit.folder(), operands, {.threads = 1, .plain = true});
+    } catch (const InputError&) {
+      return;  // not computable here: left to the runtime
+    }
+    context.done.push_back(name_of(node));
+    replace_by_constants(edit, node, results);
+  });
+}
+
+}  // namespace taso::cleanup

@@ -1,0 +1,336 @@
+#include "onnx/import/import.h"
+
+#include <fmt/format.h>
+
+#include "onnx/import/branches.h"
+#include "onnx/import/node_body.h"
+#include "onnx/lowering/lowering.h"
+#include "onnx/model/attributes.h"
+#include "onnx/model/model.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_content.h"
+#include "onnx/model/tensor_data.h"
+#include "onnx/validation/types.h"
+#include "runtime/host/inference/rules.h"
+
+namespace taso {
+namespace {
+
+class TensorWeight final : public Weight {
+ public:
+  TensorWeight(const onnx::TensorProto& tensor, std::filesystem::path folder)
+      : tensor_(&tensor), folder_(std::move(folder)) {}
+  Array load() const override { return read_tensor(*tensor_, folder_); }
+
+ private:
+  const onnx::TensorProto* tensor_;
+  std::filesystem::path folder_;
+};
+
+/// What a constant that we do not model holds.
+class ForeignConstant final : public OpaqueBody {
+ public:
+  ForeignConstant(const onnx::TensorProto& tensor, std::filesystem::path folder)
+      : tensors_{&tensor}, folder_(std::move(folder)) {}
+  ForeignConstant(const onnx::SparseTensorProto& sparse, std::filesystem::path folder)
+      : tensors_{&sparse.values(), &sparse.indices()},
+        dims_(sparse.dims().begin(), sparse.dims().end()),
+        folder_(std::move(folder)) {}
+
+  std::string obstacle() const override { return "a constant of a kind that we do not model"; }
+  std::vector<Array> run(const std::vector<std::optional<Array>>&) const override { throw InputError(obstacle()); }
+  bool same(const OpaqueBody& other) const override {
+    const auto* constant = dynamic_cast<const ForeignConstant*>(&other);
+    if (constant == nullptr || constant->dims_ != dims_ || constant->tensors_.size() != tensors_.size()) return false;
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (content(*tensors_[i], folder_) != content(*constant->tensors_[i], constant->folder_)) return false;
+    return true;
+  }
+  std::optional<OperandPairs> agreement(const OpaqueBody& other) const override {
+    return same(other) ? std::optional(OperandPairs{}) : std::nullopt;
+  }
+
+ private:
+  static std::string content(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+    onnx::TensorProto copy = content_of(tensor, folder);
+    copy.clear_name();
+    copy.clear_doc_string();
+    return copy.SerializeAsString();
+  }
+
+  std::vector<const onnx::TensorProto*> tensors_;
+  std::vector<std::int64_t> dims_;
+  std::filesystem::path folder_;
+};
+
+/// How far a declared type is believed. The declared dimensions of the model's inputs are a contract; those of values
+/// inside were written by some exporter, and only their rank and element type are taken over, where inference does not
+/// tell them. A number there may be that of the one run in which the model was traced, and a name may be given to two
+/// dimensions that differ: a rewrite that rests on either would be wrong for other sizes, and runtimes only warn.
+enum class Trust { contract, hint };
+
+/// The unknown that stands for a dimension without a name. A name of the model's own never looks like this.
+Dim unnamed(const std::string& value, std::size_t axis) { return Dim::symbol(fmt::format("{}#{}", value, axis)); }
+
+/// The same for an extent that the model computes.
+Dim computed(const std::string& value, std::size_t axis) {
+  return Dim::symbol(fmt::format("{}#{}{}", value, axis, inference::computed_mark));
+}
+
+/// The unknown that a model's name for a dimension stands for.
+Dim named(const std::string& name) {
+  const std::size_t digits = name.find_last_not_of("0123456789");
+  const bool looks_unnamed =
+      name.ends_with(inference::computed_mark) || (digits != std::string::npos && name[digits] == '#');
+  return Dim::symbol(looks_unnamed ? name + "#" : name);
+}
+
+/// What a constant of the model is called in the graph: never as the numbers that lowering makes up are.
+std::string constant_name(const std::string& name, const Type& type) {
+  const bool looks_made_up = type.shape && type.shape->empty() && name.ends_with(")") &&
+                             name.starts_with(std::string(name_of(type.element)) + "(");
+  return looks_made_up ? name + "()" : name;
+}
+
+Type read_type(const onnx::TypeProto& proto, const std::string& name, Trust trust) {
+  if (!proto.has_tensor_type()) return {};
+  Type type;
+  type.element = element_type_from_onnx(proto.tensor_type().elem_type());
+  if (!proto.tensor_type().has_shape()) return type;
+  type.shape.emplace();
+  for (const auto& dim : proto.tensor_type().shape().dim()) {
+    if (trust == Trust::contract && dim.has_dim_value() && dim.dim_value() >= 0)
+      type.shape->push_back(Dim(dim.dim_value()));
+    else if (trust == Trust::contract && dim.has_dim_param() && !dim.dim_param().empty())
+      type.shape->push_back(named(dim.dim_param()));
+    else
+      type.shape->push_back(unnamed(name, type.shape->size()));
+  }
+  return type;
+}
+
+class Importer {
+ public:
+  Importer(const ModelView& view, SharedImport* shared) : view_(view), shared_(shared) {
+    result_.graph.pool = shared ? shared->pool : std::make_shared<Pool>();
+  }
+
+  Imported run() {
+    read_inputs();
+    for (const auto& sparse : view_.model->graph().sparse_initializer())
+      set(sparse.values().name(), opaque_constant("sparse_initializer", sparse), {});
+    for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info);
+    for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info);
+    // What is passed on as it is has the type of what it becomes, and keeps it when a clean-up joins the two.
+    for (auto node = view_.nodes.rbegin(); node != view_.nodes.rend(); ++node) {
+      const onnx::NodeProto& one = **node;
+      if (!is_default_domain(one.domain()) || (one.op_type() != "Identity" && one.op_type() != "Dropout")) continue;
+      if (one.input_size() == 0 || one.output_size() == 0) continue;
+      if (const auto hint = hints_.find(one.output(0)); hint != hints_.end())
+        hints_.emplace(one.input(0), hint->second);
+    }
+    for (const onnx::NodeProto* node : view_.nodes) read_node(*node);
+    for (const auto& output : view_.model->graph().output()) result_.graph.outputs.push_back(value_of(output.name()));
+    return std::move(result_);
+  }
+
+ private:
+  Pool& pool() { return *result_.graph.pool; }
+  bool believes_hints() const { return shared_ == nullptr || shared_->believe_declarations; }
+  void set(const std::string& name, Value value, Fact fact) {
+    fact.type = value.type();
+    if (shared_ != nullptr) value = stand_in(name, value, fact);
+    result_.values.insert_or_assign(name, value);
+    result_.facts.insert_or_assign(name, std::move(fact));
+  }
+
+  /// For a value that is cut, the input that stands for it; the same for a value that equals one. What a value is taken for
+  /// is decided where it comes first, or two places that compute it would differ.
+  Value stand_in(const std::string& name, const Value& value, const Fact& fact) {
+    const auto cut = shared_->cut.find(name);
+    if (cut == shared_->cut.end()) return shared_->stand_in.try_emplace(value, value).first->second;
+    Value& taken_for = shared_->cut_inputs[cut->second];
+    if (!taken_for) {
+      const auto known = shared_->stand_in.find(value);
+      // Inputs need none, and numbers that follow from shapes are known, not arbitrary.
+      const bool stays = value.node->as_input() != nullptr || fact.content || fact.constant;
+      taken_for = known != shared_->stand_in.end() ? known->second
+                  : stays                          ? value
+                                                   : pool().input("cut " + cut->second, value.type());
+    }
+    shared_->stand_in.try_emplace(value, taken_for);
+    return taken_for;
+  }
+
+  const Value& value_of(const std::string& name) const {
+    const auto found = result_.values.find(name);
+    if (found == result_.values.end()) throw InputError(fmt::format("nothing computes '{}'", name));
+    return found->second;
+  }
+
+  template <class Tensor>
+  Value opaque_constant(const std::string& kind, const Tensor& data) {
+    const auto add = [&] {
+      auto body = std::make_shared<ForeignConstant>(data, view_.folder);
+      return pool().add_opaque(Opaque{kind, 0, {Type{}}, std::move(body)}, {}).output();
+    };
+    if (shared_ == nullptr) return add();
+    auto& values = shared_->opaque[fmt::format("{} @{}", kind, static_cast<const void*>(&data))];
+    if (values.empty()) values.push_back(add());
+    return values.front();
+  }
+
+  void read_inputs() {
+    std::unordered_map<std::string, const onnx::TensorProto*> initializers;
+    for (const onnx::TensorProto* tensor : view_.initializers) initializers.emplace(tensor->name(), tensor);
+    for (const onnx::ValueInfoProto* info : view_.inputs) {
+      const onnx::ValueInfoProto& input = *info;
+      const auto initializer = initializers.find(input.name());
+      // Below IR 4 every initializer is listed as an input and is a constant all the same.
+      if (initializer != initializers.end() && view_.model->ir_version() < 4) continue;
+      if (initializer != initializers.end()) result_.defaults.emplace(input.name(), initializer->second);
+      const Value value = pool().input(input.name(), read_type(input.type(), input.name(), Trust::contract));
+      result_.graph.inputs.push_back(value);
+      if (value.type().element == ElementType::undefined && input.type().has_tensor_type())
+        foreign_.emplace(input.name(), input.type().tensor_type().elem_type());
+      set(input.name(), value, {});
+    }
+    for (const onnx::TensorProto* tensor : view_.initializers)
+      if (!result_.values.contains(tensor->name())) read_constant(tensor->name(), *tensor);
+  }
+
+  void read_constant(const std::string& name, const onnx::TensorProto& tensor) {
+    const ElementType element = element_type_from_onnx(tensor.data_type());
+    if (element == ElementType::undefined) foreign_.emplace(name, tensor.data_type());
+    if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
+    Fact fact = fact_of(tensor, view_.folder);
+    // Constants are told apart by name; in a pool with two models, also by where their data is.
+    const std::string key =
+        shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : constant_name(name, fact.type);
+    const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
+    set(name, value, std::move(fact));
+  }
+
+  void read_node(const onnx::NodeProto& node) {
+    if (node.op_type() == "Constant" && is_default_domain(node.domain()) && node.output_size() == 1 &&
+        opset_of(*view_.model, node) > 0)
+      for (const auto& attribute : node.attribute())
+        if (attribute.name() == "value" && attribute.has_t()) return read_constant(node.output(0), attribute.t());
+
+    const std::int64_t opset = opset_of(*view_.model, node);
+    const Attributes attributes = read_attributes(node, view_.folder);
+    std::vector<Value> operands;
+    std::vector<const Fact*> facts;
+    const auto add_operand = [&](const std::string& name) {
+      operands.push_back(name.empty() ? Value{} : value_of(name));
+      facts.push_back(name.empty() ? nullptr : &result_.facts.at(name));
+    };
+    for (const std::string& name : node.input()) add_operand(name);
+    const std::size_t outputs = outputs_of(node);
+
+    std::vector<const ElementTypes*> scopes;
+    check_operand_types(node, scopes);
+    std::vector<Fact> inferred(outputs);
+    Lowered lowered;
+    if (is_default_domain(node.domain())) {
+      // Of two models in one pool, a name does not say which value is meant.
+      const auto unknown = [&](std::size_t output, std::size_t axis) {
+        const std::string& name = node.output(static_cast<int>(output));
+        const bool is_unique = shared_ == nullptr && !name.empty();
+        return computed(is_unique ? name : fmt::format("{}@{}.{}", name, pool().size(), output), axis);
+      };
+      inferred = infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs, unknown});
+      inferred.resize(outputs);
+      lowered = lower({pool(), node.op_type(), opset, attributes, operands, facts, outputs});
+    }
+    if (!lowered) {
+      for (const std::string& name : captured_names(node)) add_operand(name);
+      auto body = make_body(*view_.model, node, view_.folder);
+      if (const auto branches = branches_of(node); branches && body->obstacle().empty())
+        inferred = infer_branches(*branches, node, opset, view_.folder, facts, outputs);
+      lowered = add_opaque(node, opset, std::move(body), operands, inferred);
+    }
+    for (std::size_t i = 0; i < outputs; ++i)
+      if (const std::string& name = node.output(static_cast<int>(i)); !name.empty())
+        set(name, (*lowered)[i], std::move(inferred[i]));
+  }
+
+  using ElementTypes = std::unordered_map<std::string, int>;  // as ONNX numbers them, 0 if not known
+
+  /// Validation sees declared types only. An inferred one that does not fit would come to light when a constant is
+  /// computed ahead, and make the model invalid only then.
+  void check_operand_types(const onnx::NodeProto& node, std::vector<const ElementTypes*>& scopes) {
+    int first = 0;
+    if (opset_of(*view_.model, node) > 0 && is_default_domain(node.domain()) && operands_are_alike(node.op_type()))
+      for (const std::string& name : node.input()) {
+        const int type = name.empty() ? 0 : element_type(name, scopes);
+        if (first == 0) first = type;
+        if (type != 0 && type != first)
+          throw InputError(fmt::format("{}: operands of {} and {} have to be of one type", node.op_type(),
+                                       data_type_name(first), data_type_name(type)));
+      }
+    const auto check_graph = [&](const onnx::GraphProto& graph) {
+      ElementTypes types;
+      for (const auto& inner : graph.node())
+        for (const std::string& output : inner.output()) types.emplace(output, 0);
+      for (const auto& input : graph.input()) types.insert_or_assign(input.name(), declared_element(input));
+      for (const auto& tensor : graph.initializer()) types.insert_or_assign(tensor.name(), tensor.data_type());
+      for (const auto& tensor : graph.sparse_initializer()) types.insert_or_assign(tensor.values().name(), 0);
+      scopes.push_back(&types);
+      for (const auto& inner : graph.node()) check_operand_types(inner, scopes);
+      scopes.pop_back();
+    };
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) check_graph(attribute.g());
+      for (const auto& graph : attribute.graphs()) check_graph(graph);
+    }
+  }
+
+  int element_type(const std::string& name, const std::vector<const ElementTypes*>& scopes) const {
+    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
+      if (const auto found = (*scope)->find(name); found != (*scope)->end()) return found->second;
+    if (const auto declared = foreign_.find(name); declared != foreign_.end()) return declared->second;
+    const auto fact = result_.facts.find(name);
+    if (fact == result_.facts.end() || fact->second.type.element == ElementType::undefined) return 0;
+    return onnx_data_type(fact->second.type.element);
+  }
+
+  std::vector<Value> add_opaque(const onnx::NodeProto& node, std::int64_t opset, std::shared_ptr<const OpaqueBody> body,
+                                std::span<const Value> operands, const std::vector<Fact>& inferred) {
+    Opaque opaque{
+        node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(), 0, {}, std::move(body)};
+    for (std::size_t i = 0; i < inferred.size(); ++i) {
+      Type type = inferred[i].type;
+      const std::string& name = node.output(static_cast<int>(i));
+      if (const auto hint = hints_.find(name); hint != hints_.end() && !type.shape && believes_hints()) {
+        const Type declared = read_type(hint->second->type(), hint->second->name(), Trust::hint);
+        if (type.element == ElementType::undefined || type.element == declared.element) type = declared;
+      }
+      opaque.outputs.push_back(std::move(type));
+    }
+    std::string key;
+    if (shared_ != nullptr && is_deterministic(node, opset)) {
+      key = opaque.kind + '\0' + std::to_string(opaque.outputs.size()) + '\0' + attribute_bytes(node);
+      for (const Value& operand : operands)
+        key += operand ? fmt::format("\1{}.{}", operand.node->id(), operand.output) : "\1-";
+      if (const auto known = shared_->opaque.find(key); known != shared_->opaque.end()) return known->second;
+    }
+    const Node& result = pool().add_opaque(std::move(opaque), operands);
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < inferred.size(); ++i) values.push_back(result.output(i));
+    if (!key.empty()) shared_->opaque.emplace(std::move(key), values);
+    return values;
+  }
+
+  const ModelView& view_;
+  SharedImport* shared_;
+  Imported result_;
+  std::unordered_map<std::string, const onnx::ValueInfoProto*> hints_;
+  ElementTypes foreign_;  // of what we do not model
+};
+
+}  // namespace
+
+Imported import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
+
+}  // namespace taso

@@ -1,8 +1,0 @@
-#include "ops/evaluate.h"
-
-namespace taso {
-
-template std::vector<Tensor<float>> evaluate(const Operator&, Tensors<float>);
-template std::vector<Tensor<double>> evaluate(const Operator&, Tensors<double>);
-
-}  // namespace taso

@@ -1,0 +1,9 @@
+#include "ops/graph/evaluate.h"
+
+#include "ops/core/field.h"
+
+namespace taso {
+
+template std::vector<Tensor<Field>> evaluate(const Operator&, Tensors<Field>);
+
+}  // namespace taso

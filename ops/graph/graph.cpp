@@ -1,0 +1,156 @@
+#include "ops/graph/graph.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace taso {
+namespace {
+
+std::size_t mix(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 31); }
+
+std::size_t hash_kind(const NodeKind& kind) {
+  struct Visitor {
+    std::size_t operator()(const Input& input) const { return mix(1, std::hash<std::string>{}(input.name)); }
+    std::size_t operator()(const Constant& constant) const { return mix(2, std::hash<std::string>{}(constant.name)); }
+    std::size_t operator()(const Opaque& opaque) const { return mix(3, opaque.serial); }
+    std::size_t operator()(const Operator& op) const { return mix(4, hash_of(op)); }
+  };
+  return std::visit(Visitor{}, kind);
+}
+
+}  // namespace
+
+std::optional<OpaqueBody::OperandPairs> OpaqueBody::agreement(const OpaqueBody&) const { return std::nullopt; }
+
+const Type& Value::type() const {
+  check(node != nullptr, "an operand that is left out has no type");
+  return node->outputs()[output];
+}
+
+const Shape& Value::shape() const {
+  const auto& shape = type().shape;
+  check(shape.has_value(), "the rank is known");
+  return *shape;
+}
+
+const Node& Pool::intern(Node node) {
+  node.hash_ = hash_kind(node.kind_);
+  // By creation order, not by address: the same program hashes the same in every run.
+  for (const Value& value : node.inputs_)
+    node.hash_ = mix(node.hash_, value ? value.node->id() * 64 + value.output + 1 : 0);
+  if (const auto found = table_.find(&node); found != table_.end()) return **found;
+  node.id_ = nodes_.size();
+  nodes_.push_back(std::move(node));
+  table_.insert(&nodes_.back());
+  return nodes_.back();
+}
+
+Value Pool::input(std::string name, Type type) {
+  Node node;
+  node.outputs_ = {type};
+  node.kind_ = Input{std::move(name), std::move(type)};
+  return intern(std::move(node)).output();
+}
+
+Value Pool::constant(std::string name, Type type, std::shared_ptr<const Weight> weight) {
+  Node node;
+  node.outputs_ = {type};
+  node.kind_ = Constant{std::move(name), std::move(type), std::move(weight)};
+  return intern(std::move(node)).output();
+}
+
+const Node& Pool::add(const Operator& op, std::span<const Value> inputs) {
+  Shapes shapes;
+  ElementType element = ElementType::undefined;
+  for (const Value& value : inputs) {
+    check(static_cast<bool>(value), "operators take all of their operands");
+    const Type& type = value.type();
+    if (!type.shape) throw ShapeError(fmt::format("{}: an operand has unknown rank", name_of(op)));
+    if (element != ElementType::undefined && type.element != element)
+      throw ShapeError(
+          fmt::format("{}: operands of types {} and {}", name_of(op), name_of(element), name_of(type.element)));
+    element = type.element;
+    shapes.push_back(*type.shape);
+  }
+  if (inputs.empty())
+    for (const NamedField& field : fields_of(op))
+      if (const auto* type = std::get_if<ElementType>(&field.value)) element = *type;
+  Node node;
+  for (Shape& shape : infer(op, shapes)) node.outputs_.push_back({element, std::move(shape)});
+  node.kind_ = op;
+  node.inputs_.assign(inputs.begin(), inputs.end());
+  return intern(std::move(node));
+}
+
+Value Pool::apply(const Operator& op, std::initializer_list<Value> inputs) {
+  return add(op, std::span<const Value>(inputs.begin(), inputs.size())).output();
+}
+
+const Node& Pool::add_opaque(Opaque opaque, std::span<const Value> inputs) {
+  Node node;
+  opaque.serial = nodes_.size();
+  node.outputs_ = opaque.outputs;
+  node.kind_ = std::move(opaque);
+  node.inputs_.assign(inputs.begin(), inputs.end());
+  return intern(std::move(node));
+}
+
+std::vector<const Node*> Graph::nodes() const {
+  std::vector<const Node*> found;
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> stack;
+  const auto visit = [&](const Value& value) {
+    if (value && seen.insert(value.node).second) stack.push_back(value.node);
+  };
+  for (const Value& value : outputs) visit(value);
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    found.push_back(node);
+    for (const Value& value : node->inputs()) visit(value);
+  }
+  // Operands are created before what uses them, so the order of creation is topological.
+  std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
+  return found;
+}
+
+bool equal(const Graph& a, const Graph& b) {
+  if (a.inputs.size() != b.inputs.size() || a.outputs.size() != b.outputs.size()) return false;
+  std::unordered_map<const Node*, const Node*> partner, back;
+  std::vector<std::pair<const Node*, const Node*>> stack;
+  const auto pair_up = [&](const Value& x, const Value& y) {
+    if (static_cast<bool>(x) != static_cast<bool>(y)) return false;
+    if (!x) return true;
+    if (x.output != y.output) return false;
+    const auto [there, fresh] = partner.try_emplace(x.node, y.node);
+    const auto [here, fresh_back] = back.try_emplace(y.node, x.node);
+    if (there->second != y.node || here->second != x.node) return false;
+    if (fresh) stack.emplace_back(x.node, y.node);
+    return true;
+  };
+  for (std::size_t i = 0; i < a.inputs.size(); ++i)
+    if (!pair_up(a.inputs[i], b.inputs[i])) return false;
+  for (std::size_t i = 0; i < a.outputs.size(); ++i)
+    if (!pair_up(a.outputs[i], b.outputs[i])) return false;
+  while (!stack.empty()) {
+    const auto [x, y] = stack.back();
+    stack.pop_back();
+    if (!std::equal(x->outputs().begin(), x->outputs().end(), y->outputs().begin(), y->outputs().end())) return false;
+    const Opaque* left = x->as_opaque();
+    const Opaque* right = y->as_opaque();
+    if ((left == nullptr) != (right == nullptr)) return false;
+    if (left != nullptr) {
+      if (left->kind != right->kind || (left->body == nullptr) != (right->body == nullptr)) return false;
+      if (left->body && !left->body->same(*right->body)) return false;
+    } else if (!(x->kind() == y->kind())) {
+      return false;
+    }
+    if (x->inputs().size() != y->inputs().size()) return false;
+    for (std::size_t i = 0; i < x->inputs().size(); ++i)
+      if (!pair_up(x->inputs()[i], y->inputs()[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace taso

@@ -1,0 +1,95 @@
+// Every operator that rewrites, in one list. Each std::visit over it is a checklist that the compiler keeps.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "ops/operators/constants/identity_kernel.h"
+#include "ops/operators/constants/identity_matrix.h"
+#include "ops/operators/constants/ones.h"
+#include "ops/operators/constants/pooling_kernel.h"
+#include "ops/operators/elementwise/add.h"
+#include "ops/operators/elementwise/clip.h"
+#include "ops/operators/elementwise/div.h"
+#include "ops/operators/elementwise/erf.h"
+#include "ops/operators/elementwise/exp.h"
+#include "ops/operators/elementwise/gelu.h"
+#include "ops/operators/elementwise/hard_swish.h"
+#include "ops/operators/elementwise/leaky_relu.h"
+#include "ops/operators/elementwise/max.h"
+#include "ops/operators/elementwise/min.h"
+#include "ops/operators/elementwise/mul.h"
+#include "ops/operators/elementwise/pow.h"
+#include "ops/operators/elementwise/relu.h"
+#include "ops/operators/elementwise/scalar_mul.h"
+#include "ops/operators/elementwise/sigmoid.h"
+#include "ops/operators/elementwise/sqrt.h"
+#include "ops/operators/elementwise/sub.h"
+#include "ops/operators/elementwise/tanh.h"
+#include "ops/operators/geometry/concat.h"
+#include "ops/operators/geometry/enlarge.h"
+#include "ops/operators/geometry/pad.h"
+#include "ops/operators/geometry/reshape.h"
+#include "ops/operators/geometry/slice.h"
+#include "ops/operators/geometry/split.h"
+#include "ops/operators/geometry/transpose.h"
+#include "ops/operators/linear/conv.h"
+#include "ops/operators/linear/matmul.h"
+#include "ops/operators/pooling/average_pool.h"
+#include "ops/operators/pooling/global_average_pool.h"
+#include "ops/operators/pooling/max_pool.h"
+#include "ops/operators/reduction/batch_norm.h"
+#include "ops/operators/reduction/layer_norm.h"
+#include "ops/operators/reduction/local_response_norm.h"
+#include "ops/operators/reduction/reduce_max.h"
+#include "ops/operators/reduction/reduce_mean.h"
+#include "ops/operators/reduction/reduce_sum.h"
+#include "ops/operators/reduction/softmax.h"
+
+namespace taso {
+
+// clang-format off: one line for each group
+using Operator =
+    std::variant<op::Add, op::Sub, op::Mul, op::Div, op::ScalarMul, op::Max, op::Min, op::Pow, op::Sqrt, op::Exp,
+                 op::Erf, op::Relu, op::LeakyRelu, op::Sigmoid, op::Tanh, op::Clip, op::Gelu, op::HardSwish, op::MatMul,
+                 op::Conv, op::Transpose, op::AveragePool, op::MaxPool, op::GlobalAveragePool, op::Concat, op::Split,
+                 op::Slice, op::Pad, op::Reshape, op::Enlarge, op::BatchNorm, op::LayerNorm, op::Softmax, op::ReduceSum,
+                 op::ReduceMean, op::ReduceMax, op::IdentityMatrix, op::IdentityKernel, op::PoolingKernel, op::Ones,
+                 op::LocalResponseNorm>;
+// clang-format on
+
+/// What an attribute may be.
+using FieldValue =
+    std::variant<bool, std::int64_t, double, Dim, ElementType, std::vector<std::int64_t>, std::vector<Dim>>;
+
+std::string_view name_of(const Operator& op);
+std::size_t min_inputs(const Operator& op);
+std::size_t max_inputs(const Operator& op);
+std::size_t outputs_of(const Operator& op);
+/// The operator of that name with its default attributes.
+std::optional<Operator> operator_named(std::string_view name);
+/// All of them, with default attributes, in the order of the list.
+std::vector<Operator> all_operators();
+
+struct NamedField {
+  std::string_view name;
+  FieldValue value;
+};
+std::vector<NamedField> fields_of(const Operator& op);
+/// Sets an attribute; false if the operator has none of that name or not of that kind (an integer is taken for a double
+/// or a dimension, a list of integers for a list of dimensions).
+bool set_field(Operator& op, std::string_view name, const FieldValue& value);
+std::size_t hash_of(const Operator& op);
+
+/// The shapes of the outputs; throws ShapeError.
+Shapes infer(const Operator& op, std::span<const Shape> inputs);
+Work work_of(const Operator& op, std::span<const Shape> inputs);
+
+/// What the operator means. Instantiated in ops/evaluate_*.cpp for the numbers of the interpreter and for Field; include
+/// "ops/graph/evaluate.h" for other scalars.
+template <Scalar S>
+std::vector<Tensor<S>> evaluate(const Operator& op, Tensors<S> inputs);
+
+}  // namespace taso

@@ -1,0 +1,25 @@
+#include "ops/graph/work.h"
+
+#include <algorithm>
+
+namespace taso {
+
+double size_estimate(const Shape& shape) {
+  double product = 1;
+  for (const Dim& dim : shape) {
+    // A kernel may not fit into a dimension of 1: such an estimate is not less than one window.
+    const std::int64_t least = dim.is_static() ? 0 : 1;
+    product *= static_cast<double>(std::max(least, dim.evaluate([](std::string_view) { return 1; })));
+  }
+  return product;
+}
+
+Work streaming_work(std::span<const Shape> inputs, std::span<const Shape> outputs, double flops_per_element) {
+  Work work;
+  for (const Shape& shape : inputs) work.read += size_estimate(shape);
+  for (const Shape& shape : outputs) work.written += size_estimate(shape);
+  work.flops = work.written * flops_per_element;
+  return work;
+}
+
+}  // namespace taso

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// A square matrix with 1 on the diagonal and 0 elsewhere.
+struct IdentityMatrix {
+  static constexpr std::string_view name = "identity_matrix";
+  static constexpr std::size_t min_inputs = 0, max_inputs = 0;
+  std::int64_t size = 1;
+  ElementType type = ElementType::float32;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("size", self.size);
+    field("type", self.type);
+  }
+  bool operator==(const IdentityMatrix&) const = default;
+
+  Shape infer(std::span<const Shape>) const {
+    need_constant(name, type);
+    if (size < 1 || size > greatest_attribute) misfit(name, "size is " + std::to_string(size));
+    return {size, size};
+  }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    Tensor<S> result(extents_of(infer(shapes_of(in))), Math<S>::constant(0));
+    for (std::int64_t i = 0; i < size; ++i) result[i * size + i] = Math<S>::constant(1);
+    return result;
+  }
+  Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(infer(in))}; }
+};
+
+}  // namespace taso::op

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "ops/operators/constants/diagonal_kernel.h"
+
+namespace taso::op {
+
+/// The kernel with which a convolution takes the mean of each window, padding counted.
+struct PoolingKernel {
+  static constexpr std::string_view name = "pooling_kernel";
+  static constexpr std::size_t min_inputs = 0, max_inputs = 0;
+  std::int64_t channels = 1;
+  std::int64_t groups = 1;
+  std::vector<std::int64_t> kernel;
+  ElementType type = ElementType::float32;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("channels", self.channels);
+    field("groups", self.groups);
+    field("kernel", self.kernel);
+    field("type", self.type);
+  }
+  bool operator==(const PoolingKernel&) const = default;
+
+  Shape infer(std::span<const Shape>) const { return infer_diagonal_kernel(name, channels, groups, kernel, type); }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    const Extents extents = extents_of(infer(shapes_of(in)));
+    const std::int64_t size = count(kernel);
+    const S share = Math<S>::divide(Math<S>::constant(1), Math<S>::constant(static_cast<double>(size)));
+    return diagonal_kernel(extents, std::vector<S>(static_cast<std::size_t>(size), share));
+  }
+  Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(infer(in))}; }
+};
+
+}  // namespace taso::op

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// a + b, with broadcasting.
+struct Add : Binary<Add>, NoFields {
+  static constexpr std::string_view name = "add";
+  static constexpr double flops = 1;
+  template <Scalar S>
+  S apply(const S& a, const S& b) const {
+    return a + b;
+  }
+  bool operator==(const Add&) const = default;
+};
+
+}  // namespace taso::op

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// min(max(x, low), high); an infinite bound is none.
+struct Clip {
+  static constexpr std::string_view name = "clip";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("low", self.low);
+    field("high", self.high);
+  }
+  bool operator==(const Clip&) const = default;
+
+  Shape infer(std::span<const Shape> in) const {
+    if (!(low < std::numeric_limits<double>::infinity() && high > -std::numeric_limits<double>::infinity()))
+      misfit(name, "a bound is not a number or on the wrong side");
+    return in[0];
+  }
+  template <Scalar S>
+  S apply(const S& x) const {
+    S result = x;
+    if (std::isfinite(low)) result = Math<S>::maximum(result, Math<S>::constant(low));
+    if (std::isfinite(high)) result = Math<S>::minimum(result, Math<S>::constant(high));
+    return result;
+  }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    infer(shapes_of(in));
+    return apply_to_each(*this, in[0]);
+  }
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, 2); }
+};
+
+}  // namespace taso::op

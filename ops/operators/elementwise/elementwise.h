@@ -1,0 +1,55 @@
+// What the element-wise operators share: they broadcast, and do one thing to each element.
+#pragma once
+
+#include "ops/core/tensor.h"
+#include "ops/graph/work.h"
+#include "ops/operators/fit.h"
+
+namespace taso::op {
+
+/// f(x), where `op` says in `apply` what f does to one element.
+template <Scalar S, class Op>
+Tensor<S> apply_to_each(const Op& op, const Tensor<S>& x) {
+  return map_elements(x, [&op](const S& element) { return op.template apply<S>(element); });
+}
+
+/// Base of operators f(x), element by element, that have no attributes: `Derived` gives `apply(x)` and `flops`. With
+/// attributes there is no base, so that the operator can be written as op::Clip{.low = 0}.
+template <class Derived>
+struct Unary {
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  Shape infer(std::span<const Shape> in) const { return in[0]; }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    return apply_to_each(static_cast<const Derived&>(*this), in[0]);
+  }
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, Derived::flops); }
+  bool operator==(const Unary&) const = default;
+};
+
+/// Base of operators f(a, b) with broadcasting. `Derived` gives `apply(a, b)` and `flops`.
+template <class Derived>
+struct Binary {
+  static constexpr std::size_t min_inputs = 2, max_inputs = 2;
+  Shape infer(std::span<const Shape> in) const { return broadcast(in[0], in[1]); }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    return zip_elements(in[0], in[1], [this](const S& a, const S& b) {
+      return static_cast<const Derived*>(this)->template apply<S>(a, b);
+    });
+  }
+  Work work(std::span<const Shape> in) const {
+    const Shape out[] = {infer(in)};
+    return streaming_work(in, out, Derived::flops);
+  }
+  bool operator==(const Binary&) const = default;
+};
+
+/// For operators without attributes.
+struct NoFields {
+  template <class Self, class F>
+  static void fields(Self&, F&&) {}
+  bool operator==(const NoFields&) const = default;
+};
+
+}  // namespace taso::op

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// The error function of x.
+struct Erf : Unary<Erf>, NoFields {
+  static constexpr std::string_view name = "erf";
+  static constexpr double flops = 10;
+
+  template <Scalar S>
+  S apply(const S& x) const {
+    return Math<S>::erf(x);
+  }
+  bool operator==(const Erf&) const = default;
+};
+
+}  // namespace taso::op

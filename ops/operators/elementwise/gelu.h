@@ -1,0 +1,38 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// x times the normal distribution's Phi(x), or the usual approximation of that by tanh.
+struct Gelu {
+  static constexpr std::string_view name = "gelu";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  bool tanh = false;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("tanh", self.tanh);
+  }
+  bool operator==(const Gelu&) const = default;
+
+  Shape infer(std::span<const Shape> in) const { return in[0]; }
+  template <Scalar S>
+  S apply(const S& x) const {
+    const S one = Math<S>::constant(1);
+    const S half = Math<S>::divide(x, Math<S>::constant(2));
+    if (tanh) {
+      const S inner = x + Math<S>::constant(0.044715) * x * x * x;
+      return half * (one + Math<S>::tanh(Math<S>::constant(0.7978845608028654) * inner));  // sqrt(2 / pi)
+    }
+    return half * (one + Math<S>::erf(Math<S>::divide(x, Math<S>::sqrt_two())));
+  }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    infer(shapes_of(in));
+    return apply_to_each(*this, in[0]);
+  }
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, 16); }
+};
+
+}  // namespace taso::op

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// The smaller of a and b, with broadcasting.
+struct Min : Binary<Min>, NoFields {
+  static constexpr std::string_view name = "min";
+  static constexpr double flops = 1;
+  template <Scalar S>
+  S apply(const S& a, const S& b) const {
+    return Math<S>::minimum(a, b);
+  }
+  bool operator==(const Min&) const = default;
+};
+
+}  // namespace taso::op

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// a b, element by element, with broadcasting.
+struct Mul : Binary<Mul>, NoFields {
+  static constexpr std::string_view name = "mul";
+  static constexpr double flops = 1;
+  template <Scalar S>
+  S apply(const S& a, const S& b) const {
+    return a * b;
+  }
+  bool operator==(const Mul&) const = default;
+};
+
+}  // namespace taso::op

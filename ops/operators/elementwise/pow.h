@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// a to the power of b, with broadcasting.
+struct Pow : Binary<Pow>, NoFields {
+  static constexpr std::string_view name = "pow";
+  static constexpr double flops = 10;
+  template <Scalar S>
+  S apply(const S& a, const S& b) const {
+    return Math<S>::pow(a, b);
+  }
+  bool operator==(const Pow&) const = default;
+};
+
+}  // namespace taso::op

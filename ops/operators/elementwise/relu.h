@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// max(x, 0).
+struct Relu : Unary<Relu>, NoFields {
+  static constexpr std::string_view name = "relu";
+  static constexpr double flops = 1;
+
+  template <Scalar S>
+  S apply(const S& x) const {
+    return Math<S>::maximum(x, Math<S>::constant(0));
+  }
+  bool operator==(const Relu&) const = default;
+};
+
+}  // namespace taso::op

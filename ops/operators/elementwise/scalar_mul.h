@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// A tensor times one number: the second operand has a single element and never widens the first.
+struct ScalarMul : Binary<ScalarMul>, NoFields {
+  static constexpr std::string_view name = "scalar_mul";
+  static constexpr double flops = 1;
+
+  Shape infer(std::span<const Shape> in) const {
+    if (in[1].size() > in[0].size() || !std::all_of(in[1].begin(), in[1].end(), [](Dim dim) { return dim == Dim(1); }))
+      misfit(name, "factor " + text_of(in[1]) + " is not a single element for " + text_of(in[0]));
+    return in[0];
+  }
+  template <Scalar S>
+  S apply(const S& x, const S& factor) const {
+    return x * factor;
+  }
+  bool operator==(const ScalarMul&) const = default;
+};
+
+}  // namespace taso::op

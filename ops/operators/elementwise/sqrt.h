@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// The square root of x.
+struct Sqrt : Unary<Sqrt>, NoFields {
+  static constexpr std::string_view name = "sqrt";
+  static constexpr double flops = 1;
+
+  template <Scalar S>
+  S apply(const S& x) const {
+    return Math<S>::sqrt(x);
+  }
+  bool operator==(const Sqrt&) const = default;
+};
+
+}  // namespace taso::op

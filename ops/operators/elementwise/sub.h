@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// a - b, with broadcasting.
+struct Sub : Binary<Sub>, NoFields {
+  static constexpr std::string_view name = "sub";
+  static constexpr double flops = 1;
+  template <Scalar S>
+  S apply(const S& a, const S& b) const {
+    return a - b;
+  }
+  bool operator==(const Sub&) const = default;
+};
+
+}  // namespace taso::op

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// The hyperbolic tangent of x.
+struct Tanh : Unary<Tanh>, NoFields {
+  static constexpr std::string_view name = "tanh";
+  static constexpr double flops = 10;
+
+  template <Scalar S>
+  S apply(const S& x) const {
+    return Math<S>::tanh(x);
+  }
+  bool operator==(const Tanh&) const = default;
+};
+
+}  // namespace taso::op

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// A convolution kernel [O, I, k...] surrounded with zeros until its spatial size is `kernel`; where the difference is
+/// odd, the larger half goes behind.
+struct Enlarge {
+  static constexpr std::string_view name = "enlarge";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  std::vector<std::int64_t> kernel;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("kernel", self.kernel);
+  }
+  bool operator==(const Enlarge&) const = default;
+
+  Shape infer(std::span<const Shape> in) const;
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    Extents extents = extents_of(infer(shapes_of(in)));
+    Extents before(extents.size());
+    for (std::size_t i = 0; i < extents.size(); ++i) before[i] = (extents[i] - in[0].extents[i]) / 2;
+    return place(in[0], std::move(extents), before, Math<S>::constant(0));
+  }
+  Work work(std::span<const Shape> in) const {
+    const Shape out[] = {infer(in)};
+    return streaming_work(in, out, 0);
+  }
+};
+
+}  // namespace taso::op

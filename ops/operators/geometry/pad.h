@@ -1,0 +1,33 @@
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// Surrounds a tensor with `value`: before[i] elements ahead of axis i, after[i] behind it.
+struct Pad {
+  static constexpr std::string_view name = "pad";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  std::vector<std::int64_t> before, after;
+  double value = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("before", self.before);
+    field("after", self.after);
+    field("value", self.value);
+  }
+  bool operator==(const Pad&) const = default;
+
+  Shape infer(std::span<const Shape> in) const;
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    return place(in[0], extents_of(infer(shapes_of(in))), before, Math<S>::constant(value));
+  }
+  Work work(std::span<const Shape> in) const {
+    const Shape out[] = {infer(in)};
+    return streaming_work(in, out, 0);
+  }
+};
+
+}  // namespace taso::op

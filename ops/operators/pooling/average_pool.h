@@ -1,0 +1,47 @@
+#pragma once
+
+#include "ops/operators/pooling/pooling.h"
+
+namespace taso::op {
+
+/// The mean of each window. The divisor is the number of its cells inside the input or, with `count_padding`, inside
+/// the padded input; cells beyond that, which rounding up can bring, are never counted.
+struct AveragePool {
+  static constexpr std::string_view name = "average_pool";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  std::vector<std::int64_t> kernel, strides, dilations;
+  std::vector<std::int64_t> pads;  ///< all begins, then all ends
+  bool ceil = false;               ///< rounds the number of windows up
+  bool count_padding = false;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("kernel", self.kernel);
+    field("strides", self.strides);
+    field("dilations", self.dilations);
+    field("pads", self.pads);
+    field("ceil", self.ceil);
+    field("count_padding", self.count_padding);
+  }
+  bool operator==(const AveragePool&) const = default;
+
+  Shape infer(std::span<const Shape> in) const { return infer_pooling(name, in[0], kernel, windows()); }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    const Extents extents = extents_of(infer(shapes_of(in)));
+    return evaluate_pooling(in[0], extents, kernel, windows(), [this](const S* plane, const Window& window) {
+      // Dilation can step over all of a small input: the mean of nothing is 0.
+      if (window.taps.empty()) return Math<S>::constant(0);
+      S sum = plane[window.taps[0].input];
+      for (const Tap& tap : window.taps.subspan(1)) sum = sum + plane[tap.input];
+      const double cells = count_padding ? window.padded_cells : static_cast<double>(window.taps.size());
+      return Math<S>::divide(sum, Math<S>::constant(cells));
+    });
+  }
+  Work work(std::span<const Shape> in) const { return pooling_work(in, infer(in), kernel); }
+
+ private:
+  Windows windows() const { return {strides, dilations, pads, ceil}; }
+};
+
+}  // namespace taso::op

@@ -1,0 +1,31 @@
+// What the pooling operators share: a window slides over the spatial dimensions of each channel.
+#pragma once
+
+#include "ops/operators/elementwise/elementwise.h"
+#include "ops/operators/pooling/windows.h"
+
+namespace taso::op {
+
+/// The result of sliding `kernel` over x [N, C, spatial...].
+Shape infer_pooling(std::string_view name, const Shape& x, const std::vector<std::int64_t>& kernel,
+                    const Windows& windows);
+
+/// Calls `pool(channel, window)` for every window of every channel, where `channel` starts at the first element of the
+/// channel's plane, and gathers the results.
+template <Scalar S, class Pool>
+Tensor<S> evaluate_pooling(const Tensor<S>& x, const Extents& extents, const std::vector<std::int64_t>& kernel,
+                           const Windows& windows, Pool&& pool) {
+  const Extents area = spatial(x.extents), places = spatial(extents);
+  const std::int64_t input_size = count(area), output_size = count(places);
+  Tensor<S> result(extents, Math<S>::constant(0));
+  windows.for_each(area, kernel, places, [&](const Window& window) {
+    for (std::int64_t plane = 0; plane < extents[0] * extents[1]; ++plane)
+      result[plane * output_size + window.output] = pool(x.data.data() + plane * input_size, window);
+  });
+  return result;
+}
+
+/// One operation for each cell of each window.
+Work pooling_work(std::span<const Shape> in, const Shape& out, const std::vector<std::int64_t>& kernel);
+
+}  // namespace taso::op

@@ -1,0 +1,66 @@
+// Windows that slide over the spatial dimensions of a tensor: what convolution and pooling have in common.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+#include "ops/core/tensor.h"
+#include "ops/operators/fit.h"
+
+namespace taso::op {
+
+/// One cell of a window that lies inside the input: where it is there, and which cell of the kernel meets it.
+struct Tap {
+  std::int64_t input = 0;
+  std::int64_t kernel = 0;
+};
+
+/// One position of the window.
+struct Window {
+  std::int64_t output = 0;    ///< its place in the result
+  std::span<const Tap> taps;  ///< its cells inside the input, row-major
+  double padded_cells = 0;    ///< how many of its cells lie inside the input or the padding around it
+};
+
+struct Windows {
+  const std::vector<std::int64_t>& strides;
+  const std::vector<std::int64_t>& dilations;
+  const std::vector<std::int64_t>& pads;  ///< all begins, then all ends
+  bool ceil = false;  ///< the last window may reach beyond the padded input, if it starts before the padding at the end
+
+  /// How often a window of `kernel` cells fits into each dimension of `input`.
+  Shape infer(std::string_view name, std::span<const Dim> input, std::span<const Dim> kernel) const;
+
+  /// Calls `visit(Window)` for every position, in row-major order.
+  template <class Visit>
+  void for_each(const Extents& input, const Extents& kernel, const Extents& output, Visit&& visit) const {
+    const std::size_t rank = input.size();
+    std::vector<Tap> taps, longer;
+    std::int64_t position = 0;
+    for_each_index(output, [&](const Extents& index) {
+      double padded_cells = 1;
+      taps.assign(1, Tap{});
+      for (std::size_t axis = 0; axis < rank; ++axis) {
+        const std::int64_t step = dilations[axis];
+        const std::int64_t start = index[axis] * strides[axis] - pads[axis];
+        // The cells k with begin <= start + k * step < end.
+        const auto cells_before = [&](std::int64_t end) {
+          return std::clamp<std::int64_t>(end <= start ? 0 : (end - start - 1) / step + 1, 0, kernel[axis]);
+        };
+        const std::int64_t first = cells_before(0), last = cells_before(input[axis]);
+        padded_cells *= static_cast<double>(cells_before(input[axis] + pads[rank + axis]));
+        longer.clear();
+        for (const Tap& tap : taps)
+          for (std::int64_t k = first; k < last; ++k)
+            longer.push_back({tap.input * input[axis] + start + k * step, tap.kernel * kernel[axis] + k});
+        taps.swap(longer);
+      }
+      visit(Window{position++, taps, padded_cells});
+    });
+  }
+};
+
+/// The dimensions after batch and channel.
+inline Extents spatial(const Extents& extents) { return Extents(extents.begin() + 2, extents.end()); }
+
+}  // namespace taso::op

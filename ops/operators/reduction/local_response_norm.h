@@ -1,0 +1,58 @@
+#pragma once
+
+#include <algorithm>
+
+#include "ops/operators/elementwise/elementwise.h"
+
+namespace taso::op {
+
+/// x [N, C, spatial...] divided by (bias + alpha/size · s)^beta, where s adds up the squares of the `size` channels around
+/// each, as many of them as there are: one more above than below if their number is even.
+struct LocalResponseNorm {
+  static constexpr std::string_view name = "local_response_norm";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  std::int64_t size = 1;
+  double alpha = 1e-4, beta = 0.75, bias = 1;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("size", self.size);
+    field("alpha", self.alpha);
+    field("beta", self.beta);
+    field("bias", self.bias);
+  }
+  bool operator==(const LocalResponseNorm&) const = default;
+
+  Shape infer(std::span<const Shape> in) const;
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, 2.0 * static_cast<double>(size) + 12); }
+
+  /// The channels that are added up for one of `channels`: from the first on, up to the second and without it.
+  std::pair<std::int64_t, std::int64_t> window(std::int64_t channel, std::int64_t channels) const {
+    const std::int64_t below = (size - 1) / 2;
+    return {std::max<std::int64_t>(0, channel - below), std::min(channels, channel - below + size)};
+  }
+
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    infer(shapes_of(in));
+    const Tensor<S>& x = in[0];
+    const std::int64_t channels = x.extents[1];
+    const std::int64_t places = count(Extents(x.extents.begin() + 2, x.extents.end()));
+    const S share = Math<S>::divide(Math<S>::constant(alpha), Math<S>::constant(static_cast<double>(size)));
+    const S constant = Math<S>::constant(bias), power = Math<S>::constant(beta);
+    Tensor<S> result = x;
+    for (std::int64_t n = 0; n < x.extents[0]; ++n)
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const auto [first, end] = window(c, channels);
+        for (std::int64_t place = 0; place < places; ++place) {
+          const auto at = [&](std::int64_t channel) { return (n * channels + channel) * places + place; };
+          S sum = Math<S>::constant(0);
+          for (std::int64_t k = first; k < end; ++k) sum = sum + x[at(k)] * x[at(k)];
+          result[at(c)] = Math<S>::divide(x[at(c)], Math<S>::pow(constant + share * sum, power));
+        }
+      }
+    return result;
+  }
+};
+
+}  // namespace taso::op

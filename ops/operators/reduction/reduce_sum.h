@@ -1,0 +1,30 @@
+#pragma once
+
+#include "ops/operators/reduction/reduction.h"
+
+namespace taso::op {
+
+/// The sum along some axes.
+struct ReduceSum {
+  static constexpr std::string_view name = "reduce_sum";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  std::vector<std::int64_t> axes;
+  bool keep = true;  ///< as dimensions of 1
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("axes", self.axes);
+    field("keep", self.keep);
+  }
+  bool operator==(const ReduceSum&) const = default;
+
+  Shape infer(std::span<const Shape> in) const { return infer_reduction(name, in[0], axes, keep); }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    Extents extents = extents_of(infer(shapes_of(in)));
+    return Tensor<S>(std::move(extents), sum_along(in[0], axes).data);
+  }
+  Work work(std::span<const Shape> in) const { return reduction_work(in, infer(in), axes); }
+};
+
+}  // namespace taso::op

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "ops/operators/reduction/reduction.h"
+
+namespace taso::op {
+
+/// exp(x) divided by its sum along `axis`; the maximum is subtracted first, so that nothing overflows.
+struct Softmax {
+  static constexpr std::string_view name = "softmax";
+  static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  std::int64_t axis = 0;
+
+  template <class Self, class F>
+  static void fields(Self& self, F&& field) {
+    field("axis", self.axis);
+  }
+  bool operator==(const Softmax&) const = default;
+
+  Shape infer(std::span<const Shape> in) const {
+    axis_in(name, axis, in[0]);
+    return in[0];
+  }
+  template <Scalar S>
+  Tensor<S> evaluate(Tensors<S> in) const {
+    infer(shapes_of(in));
+    const Tensor<S> powers = zip_elements(in[0], max_along(in[0], {axis}),
+                                          [](const S& x, const S& greatest) { return Math<S>::exp(x - greatest); });
+    return zip_elements(powers, sum_along(powers, {axis}), Math<S>::divide);
+  }
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, 14); }
+};
+
+}  // namespace taso::op

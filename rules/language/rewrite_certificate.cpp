@@ -1,0 +1,225 @@
+#include "rules/language/rewrite_certificate.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "ops/core/error.h"
+
+namespace taso {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t schema_version = 1;
+constexpr int deepest = 8;
+
+// --- Writing ---
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json json_of(const CleanupStep& step) { return Json::array({step.pass, step.at}); }
+
+Json json_of(const RewriteCertificate::InputShape& shape) {
+  Json extents = Json::array();
+  for (const std::int64_t extent : shape.extents) extents.push_back(extent);
+  return Json::array({shape.input, std::move(extents)});
+}
+
+Json json_of(const std::pair<ValueNumber, std::string>& name) { return Json::array({name.first, name.second}); }
+
+Json json_of(const RewriteStep& step) {
+  Json json = Json::object();
+  json["rule"] = step.rule;
+  auto& inputs = json["inputs"] = Json::object();
+  for (const auto& [name, value] : step.inputs) inputs[name] = value;
+  auto& variables = json["variables"] = Json::object();
+  for (const auto& [name, value] : step.variables) variables[name] = value;
+  json["exchanged"] = step.exchanged;
+  json["replaced"] = step.replaced;
+  auto& made = json["made"] = Json::array();
+  for (const RewriteStep::Made& node : step.made) made.push_back(Json::array({node.op, node.results}));
+  auto& merged = json["merged"] = Json::array();
+  for (const auto& [value, other] : step.merged) merged.push_back(Json::array({value, other}));
+  json["conditions"] = step.conditions;
+  json["cost"] = Json::array({step.cost_before, step.cost_after});
+  return json;
+}
+
+/// One element to a line.
+template <class T>
+std::string lines_of(const std::vector<T>& list) {
+  if (list.empty()) return "[]";
+  std::string text = "[";
+  for (const T& element : list) text += (&element == list.data() ? "\n    " : ",\n    ") + text_of(json_of(element));
+  return text + "\n  ]";
+}
+
+// --- Reading ---
+
+[[noreturn]] void fail(const std::string& where, std::string_view what) {
+  throw InputError(fmt::format("not a certificate: {}: {}", where, what));
+}
+
+std::uint64_t number(const Json& json, const std::string& where) {
+  if (!json.is_number_unsigned()) fail(where, "a whole number is needed");
+  return json.get<std::uint64_t>();
+}
+
+std::int64_t signed_number(const Json& json, const std::string& where) {
+  if (!json.is_number_integer() ||
+      (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()))
+    fail(where, "a whole number is needed");
+  return json.get<std::int64_t>();
+}
+
+std::string text(const Json& json, const std::string& where) {
+  if (!json.is_string()) fail(where, "a text is needed");
+  return json.get<std::string>();
+}
+
+template <class T, class Read>
+std::vector<T> list(const Json& json, const std::string& where, Read&& read) {
+  if (!json.is_array()) fail(where, "a list is needed");
+  std::vector<T> result;
+  for (const Json& element : json) result.push_back(read(element, fmt::format("{}[{}]", where, result.size())));
+  return result;
+}
+
+/// An object that has exactly these fields.
+const Json& object(const Json& json, const std::string& where, std::initializer_list<std::string_view> fields) {
+  if (!json.is_object()) fail(where, "an object is needed");
+  for (const std::string_view field : fields)
+    if (!json.contains(field)) fail(where, fmt::format("'{}' is missing", field));
+  for (const auto& [key, value] : json.items())
+    if (std::find(fields.begin(), fields.end(), key) == fields.end())
+      fail(where, fmt::format("nobody knows a field '{}'", key));
+  return json;
+}
+
+/// A list of exactly so many.
+const Json& tuple(const Json& json, const std::string& where, std::size_t size) {
+  if (!json.is_array() || json.size() != size) fail(where, fmt::format("a list of {} is needed", size));
+  return json;
+}
+
+template <class T, class Read>
+std::vector<std::pair<std::string, T>> dictionary(const Json& json, const std::string& where, Read&& read) {
+  if (!json.is_object()) fail(where, "an object is needed");
+  std::vector<std::pair<std::string, T>> result;
+  for (const auto& [key, value] : json.items()) result.emplace_back(key, read(value, where + "." + key));
+  return result;
+}
+
+RewriteStep step_of(const Json& json, const std::string& where) {
+  object(json, where, {"rule", "inputs", "variables", "exchanged", "replaced", "made", "merged", "conditions", "cost"});
+  RewriteStep step;
+  step.rule = text(json["rule"], where + ".rule");
+  step.inputs = dictionary<ValueNumber>(json["inputs"], where + ".inputs", number);
+  step.variables = dictionary<std::string>(json["variables"], where + ".variables", text);
+  step.exchanged = list<std::uint64_t>(json["exchanged"], where + ".exchanged", number);
+  step.replaced = list<ValueNumber>(json["replaced"], where + ".replaced", number);
+  step.made = list<RewriteStep::Made>(json["made"], where + ".made", [](const Json& made, const std::string& here) {
+    tuple(made, here, 2);
+    return RewriteStep::Made{text(made[0], here), list<ValueNumber>(made[1], here, number)};
+  });
+  step.merged = list<std::pair<ValueNumber, ValueNumber>>(
+      json["merged"], where + ".merged", [](const Json& pair, const std::string& here) {
+        tuple(pair, here, 2);
+        return std::pair(number(pair[0], here), number(pair[1], here));
+      });
+  step.conditions = list<std::string>(json["conditions"], where + ".conditions", text);
+  tuple(json["cost"], where + ".cost", 2);
+  step.cost_before = signed_number(json["cost"][0], where + ".cost");
+  step.cost_after = signed_number(json["cost"][1], where + ".cost");
+  return step;
+}
+
+CleanupStep cleanup_of(const Json& json, const std::string& where) {
+  tuple(json, where, 2);
+  return {text(json[0], where), text(json[1], where)};
+}
+
+/// Refuses what the library would let pass: a key that is there twice, brackets without end.
+Json parse(const std::string& bytes) {
+  std::vector<std::set<std::string>> keys;
+  const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > deepest) throw InputError("not a certificate: it is nested too deeply");
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      throw InputError(fmt::format("not a certificate: '{}' is there twice", parsed.get<std::string>()));
+    return true;
+  };
+  try {
+    return Json::parse(bytes, watch);
+  } catch (const Json::parse_error& error) {
+    throw InputError(fmt::format("not a certificate: byte {} is not JSON", error.byte));
+  } catch (const Json::exception& error) {
+    throw InputError(fmt::format("not a certificate: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+std::string print(const RewriteCertificate& certificate) {
+  std::string disabled = text_of(Json(certificate.disabled));
+  std::string text = "{\n";
+  text += fmt::format("  \"schema_version\": {},\n", schema_version);
+  const auto line = [&](std::string_view key, const std::string& value) {
+    text += fmt::format("  \"{}\": {},\n", key, value);
+  };
+  line("version", text_of(Json(certificate.version)));
+  line("input", text_of(Json(certificate.input)));
+  line("output", text_of(Json(certificate.output)));
+  line("rules", text_of(Json(certificate.rules)));
+  line("disabled_passes", disabled);
+  line("fold_limit", std::to_string(certificate.fold_limit));
+  line("input_shapes", lines_of(certificate.input_shapes));
+  line("clean_ups", lines_of(certificate.before));
+  line("steps", lines_of(certificate.steps));
+  line("clean_ups_after", lines_of(certificate.after));
+  text += fmt::format("  \"names\": {}\n}}\n", lines_of(certificate.names));
+  return text;
+}
+
+RewriteCertificate parse_certificate(const std::string& bytes) {
+  const Json json = parse(bytes);
+  if (!json.is_object() || !json.contains("schema_version")) fail("the file", "it has no schema_version");
+  if (const std::uint64_t version = number(json["schema_version"], "schema_version"); version != schema_version)
+    throw InputError(
+        fmt::format("a certificate of schema version {}; this program reads version {}", version, schema_version));
+  object(json, "the file",
+         {"schema_version", "version", "input", "output", "rules", "disabled_passes", "fold_limit", "input_shapes",
+          "clean_ups", "steps", "clean_ups_after", "names"});
+  RewriteCertificate result;
+  result.version = text(json["version"], "version");
+  result.input = text(json["input"], "input");
+  result.output = text(json["output"], "output");
+  result.rules = text(json["rules"], "rules");
+  result.disabled = list<std::string>(json["disabled_passes"], "disabled_passes", text);
+  result.fold_limit = number(json["fold_limit"], "fold_limit");
+  result.input_shapes = list<RewriteCertificate::InputShape>(
+      json["input_shapes"], "input_shapes", [](const Json& shape, const std::string& here) {
+        tuple(shape, here, 2);
+        return RewriteCertificate::InputShape{text(shape[0], here), list<std::int64_t>(shape[1], here, signed_number)};
+      });
+  result.before = list<CleanupStep>(json["clean_ups"], "clean_ups", cleanup_of);
+  result.steps = list<RewriteStep>(json["steps"], "steps", step_of);
+  result.after = list<CleanupStep>(json["clean_ups_after"], "clean_ups_after", cleanup_of);
+  result.names =
+      list<std::pair<ValueNumber, std::string>>(json["names"], "names", [](const Json& name, const std::string& here) {
+        tuple(name, here, 2);
+        return std::pair(number(name[0], here), text(name[1], here));
+      });
+  return result;
+}
+
+std::string text_in_json(const std::string& text) { return Json::parse(text_of(Json(text))).get<std::string>(); }
+
+}  // namespace taso

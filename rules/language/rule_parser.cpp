@@ -1,0 +1,542 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "ops/core/error.h"
+#include "ops/text/literal.h"
+#include "ops/text/spelling.h"
+#include "rules/language/rule_text.h"
+#include "rules/language/rule_words.h"
+#include "rules/language/signature.h"
+#include "rules/language/well_formed.h"
+
+namespace taso {
+namespace {
+
+// Deeper than anything sensible; shallow enough for any stack.
+constexpr std::size_t deepest_nesting = 200;
+
+constexpr std::string_view keywords[] = {"axiom", "rule",  "candidate", "where", "by",      "first",  "second",
+                                         "true",  "false", "inf",       "nan",   "divides", "parity", "broadcast"};
+
+bool is_keyword(std::string_view name) {
+  return std::find(std::begin(keywords), std::end(keywords), name) != std::end(keywords);
+}
+
+const TermFunction* function_named(std::string_view name) {
+  for (const TermFunction& function : term_functions())
+    if (function.name == name) return &function;
+  return nullptr;
+}
+
+std::vector<std::string> function_names() {
+  std::vector<std::string> names;
+  for (const TermFunction& function : term_functions())
+    if (is_plain_name(function.name)) names.emplace_back(function.name);
+  return names;
+}
+
+std::string count_of(std::size_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+/// One item: its parts remember where they stand until it has been checked.
+class ItemParser {
+ public:
+  explicit ItemParser(RuleWords& words) : words_(words) {}
+
+  Rule parse() {
+    Rule rule;
+    if (words_.accept_word("axiom"))
+      rule.kind = Rule::Kind::axiom;
+    else if (words_.accept_word("rule"))
+      rule.kind = Rule::Kind::rule;
+    else if (!words_.accept_word("candidate"))
+      words_.fail_expected("'axiom', 'rule' or 'candidate'");
+    rule.name = rule_name("a name", &rule.place);
+    rule.source = side();
+    const bool axiom = rule.kind == Rule::Kind::axiom;
+    if (words_.peek().is(axiom ? "=>" : "="))
+      words_.fail_expected(axiom ? "'=' between the sides of an axiom"
+                                 : fmt::format("'=>' between the sides of a {}", text_of(rule.kind)));
+    words_.expect(axiom ? "=" : "=>", "after the left side");
+    rule.target = side();
+    if (words_.accept_word("where")) do
+        rule.conditions.push_back(condition());
+      while (words_.accept(","));
+    if (words_.peek().is_word("by")) {
+      if (axiom) words_.fail(words_.peek().range(), "an axiom follows from nothing: it has no 'by'");
+      words_.next();
+      do rule.by.push_back(rule_name("the name of a property", nullptr));
+      while (words_.accept(","));
+    }
+    if (!words_.at_end())
+      words_.fail_expected(!rule.by.empty()          ? "',' or the end of the item"
+                           : rule.conditions.empty() ? "',', 'where', 'by' or the end of the item"
+                                                     : "',', 'by' or the end of the item");
+    if (const auto flaw = flaw_of(rule)) report(*flaw, rule);
+    return rule;
+  }
+
+ private:
+  struct Nested {
+    TermPtr term;
+    std::size_t depth = 0;
+  };
+
+  [[noreturn]] void fail(SourceRange range, std::string_view message) const { words_.fail(range, message); }
+
+  [[noreturn]] void report(const Flaw& flaw, const Rule& rule) const {
+    SourceRange range = rule.place;
+    if (flaw.term) range = term_places_.at(flaw.term);
+    if (flaw.pattern) range = pattern_places_.at(flaw.pattern);
+    for (std::size_t i = 0; i < rule.conditions.size(); ++i)
+      if (flaw.condition == &rule.conditions[i]) range = condition_places_[i];
+    fail(range, flaw.message);
+  }
+
+  std::string rule_name(std::string_view what, SourceRange* place) {
+    const Token name = words_.expect_name(what);
+    if (!is_rule_name(name.text))
+      fail(name.range(), fmt::format("'{}' is a word of the language, not {}", excerpt(name.text), what));
+    if (place) *place = name.range();
+    return std::string(name.text);
+  }
+
+  std::vector<PatternPtr> side() {
+    std::vector<PatternPtr> results;
+    do {
+      const PatternPtr pattern = this->pattern(0, true);
+      results.push_back(pattern);
+      if (pattern->is_input() || picked_.contains(pattern.get())) continue;
+      for (std::size_t i = 1; i < signature_of(pattern->op)->results; ++i) {
+        auto other = std::make_shared<Pattern>(*pattern);
+        other->output = i;
+        pattern_places_[other.get()] = pattern_places_.at(pattern.get());
+        results.push_back(std::move(other));
+      }
+    } while (words_.accept(","));
+    return results;
+  }
+
+  // `whole`: an operator may stand for all its results.
+  PatternPtr pattern(std::size_t depth, bool whole) {
+    const Token word = words_.peek();
+    if (depth > deepest_nesting) fail(word.range(), "patterns are nested too deeply");
+    if (word.is_word("first") || word.is_word("second")) return pick(depth);
+    if (word.kind != Token::Kind::name || is_keyword(word.text)) words_.fail_expected("a pattern");
+    words_.next();
+    auto result = std::make_shared<Pattern>();
+    if (const Signature* signature = signature_of(word.text)) {
+      result->op = word.text;
+      attributes(*result, *signature);
+      operands(*result, *signature, word, depth);
+      if (signature->results > 1 && !whole)
+        fail({word.offset, words_.last_end()},
+             fmt::format("{} has {} results: pick one with first() or second()", result->op, signature->results));
+    } else {
+      if (words_.peek().is("(") || words_.peek().is("[")) unknown_operator(word);
+      result->input = checked_name(word, "an input");
+    }
+    pattern_places_[result.get()] = {word.offset, words_.last_end()};
+    return result;
+  }
+
+  PatternPtr pick(std::size_t depth) {
+    const Token word = words_.next();
+    words_.expect("(", fmt::format("after '{}'", word.text));
+    const PatternPtr whole = pattern(depth + 1, true);
+    words_.expect(")", fmt::format("after the operand of '{}'", word.text));
+    const SourceRange range{word.offset, words_.last_end()};
+    if (whole->is_input() || picked_.contains(whole.get()) || signature_of(whole->op)->results < 2)
+      fail(range, fmt::format("'{}' picks a result of an operator that has several, like split", word.text));
+    auto result = std::make_shared<Pattern>(*whole);
+    result->output = word.text == "first" ? 0 : 1;
+    pattern_places_[result.get()] = range;
+    picked_.insert(result.get());
+    kept_.push_back(whole);  // or its address, by which places are found, might be used again
+    return result;
+  }
+
+  [[noreturn]] void unknown_operator(const Token& word) const {
+    std::vector<std::string> names{"first", "second"};
+    for (const Signature& signature : signatures()) names.emplace_back(signature.name);
+    fail(word.range(), fmt::format("unknown operator '{}'{}", excerpt(word.text), did_you_mean(word.text, names)));
+  }
+
+  // The name of an input or of a variable.
+  std::string checked_name(const Token& word, std::string_view what) const {
+    if (word.text.find('.') != std::string_view::npos)
+      fail(word.range(), fmt::format("the name of {} has no '.'", what));
+    if (is_keyword(word.text))
+      fail(word.range(), fmt::format("'{}' is a word of the language, not {}", word.text, what));
+    if (signature_of(word.text)) fail(word.range(), fmt::format("'{}' is an operator, not {}", word.text, what));
+    if (function_named(word.text)) fail(word.range(), fmt::format("'{}' is a function, not {}", word.text, what));
+    return std::string(word.text);
+  }
+
+  void attributes(Pattern& pattern, const Signature& signature) {
+    if (!words_.accept("[")) return;
+    std::map<std::string_view, TermPtr> given;
+    do {
+      const Token name = words_.peek();
+      if (name.kind != Token::Kind::name) words_.fail_expected("the name of a field");
+      const FieldSignature* field = signature.field(name.text);
+      if (!field) unknown_field(name, signature);
+      if (given.contains(field->name)) fail(name.range(), fmt::format("field '{}' is given twice", name.text));
+      words_.next();
+      words_.expect("=", "after the name of a field");
+      given[field->name] = field->kind == ValueKind::real ? real() : term();
+    } while (words_.accept(","));
+    words_.expect("]", "after the fields");
+    for (const FieldSignature& field : signature.fields)
+      if (const auto place = given.find(field.name); place != given.end())
+        pattern.attributes.emplace_back(field.name, place->second);
+  }
+
+  [[noreturn]] void unknown_field(const Token& name, const Signature& signature) const {
+    if (name.text == "type") fail(name.range(), "'type' is never given: constants have the rule's element type");
+    std::vector<std::string> names;
+    for (const FieldSignature& field : signature.fields) names.emplace_back(field.name);
+    fail(name.range(),
+         fmt::format("{} has no field '{}'{}", signature.name, excerpt(name.text), did_you_mean(name.text, names)));
+  }
+
+  void operands(Pattern& pattern, const Signature& signature, const Token& word, std::size_t depth) {
+    if (words_.peek().is("(")) {
+      words_.next();
+      if (!words_.accept(")")) {
+        do pattern.operands.push_back(this->pattern(depth + 1, false));
+        while (words_.accept(","));
+        words_.expect(")", "after the operands");
+      }
+    }
+    const std::size_t number = pattern.operands.size();
+    if (number >= signature.min_operands && number <= signature.max_operands) return;
+    const std::string takes = signature.min_operands == signature.max_operands
+                                  ? count_of(signature.max_operands, "operand")
+                                  : fmt::format("{} or {} operands", signature.min_operands, signature.max_operands);
+    fail({word.offset, words_.last_end()}, fmt::format("{} takes {}, not {}", signature.name, takes, number));
+  }
+
+  // A number where an operator takes a real: nothing is computed with those.
+  TermPtr real() {
+    const Token word = words_.peek();
+    Token number = word;
+    bool negative = false;
+    const std::size_t begin = word.offset;
+    if (word.is("-")) {
+      negative = true;
+      words_.next();
+      number = words_.peek();
+    }
+    const bool digits = number.kind == Token::Kind::integer || number.kind == Token::Kind::decimal;
+    if (!digits && !number.is_word("inf")) {
+      if (negative) words_.fail_expected("a number");
+      return term();
+    }
+    double value = std::numeric_limits<double>::infinity();
+    if (digits && std::from_chars(number.text.data(), number.text.data() + number.text.size(), value).ec != std::errc())
+      fail(number.range(), "the number is out of range");
+    words_.next();
+    return keep({real_term(negative ? -value : value), 0}, begin).term;
+  }
+
+  TermPtr term() { return joined(0).term; }
+
+  Nested keep(Nested nested, std::size_t begin) {
+    if (nested.depth > deepest_nesting) fail({begin, words_.last_end()}, "terms are nested too deeply");
+    term_places_[nested.term.get()] = {begin, words_.last_end()};
+    return nested;
+  }
+
+  Nested call(std::string_view function, std::vector<Nested> operands, std::size_t begin) {
+    std::vector<TermPtr> terms;
+    std::size_t depth = 0;
+    for (Nested& operand : operands) {
+      depth = std::max(depth, operand.depth + 1);
+      terms.push_back(std::move(operand.term));
+    }
+    return keep({call_term(std::string(function), std::move(terms)), depth}, begin);
+  }
+
+  // Operators of one strength, to the left first.
+  template <class Operand>
+  Nested chain(std::initializer_list<std::string_view> symbols, Operand operand) {
+    const std::size_t begin = words_.peek().offset;
+    Nested result = operand();
+    while (true) {
+      const auto* const symbol =
+          std::find_if(symbols.begin(), symbols.end(), [&](std::string_view s) { return words_.peek().is(s); });
+      if (symbol == symbols.end()) return result;
+      words_.next();
+      result = call(*symbol, {result, operand()}, begin);
+    }
+  }
+
+  Nested joined(std::size_t depth) {
+    return chain({"++"}, [&] { return sum(depth); });
+  }
+  Nested sum(std::size_t depth) {
+    return chain({"+", "-"}, [&] { return product(depth); });
+  }
+  Nested product(std::size_t depth) {
+    return chain({"*", "/", "%"}, [&] { return factor(depth); });
+  }
+
+  Nested factor(std::size_t depth) {
+    const Token word = words_.peek();
+    if (depth > deepest_nesting) fail(word.range(), "terms are nested too deeply");
+    if (!words_.accept("-")) return element(depth);
+    if (words_.peek().kind == Token::Kind::integer) return integer(word.offset, true);
+    const Nested zero = keep({integer_term(0), 0}, word.offset);
+    return call("-", {zero, factor(depth + 1)}, word.offset);
+  }
+
+  Nested element(std::size_t depth) {
+    const std::size_t begin = words_.peek().offset;
+    Nested result = primary(depth);
+    while (words_.accept("[")) {
+      const Nested place = joined(depth + 1);
+      words_.expect("]", "after the place of an element");
+      result = call("[]", {result, place}, begin);
+    }
+    return result;
+  }
+
+  Nested primary(std::size_t depth) {
+    const Token word = words_.peek();
+    if (word.kind == Token::Kind::integer) return integer(word.offset, false);
+    if (word.kind == Token::Kind::decimal)
+      fail(word.range(), "a decimal number stands only by itself, where an operator takes one");
+    if (words_.accept("(")) {
+      Nested inside = joined(depth + 1);
+      words_.expect(")", "after a term");
+      return inside;
+    }
+    if (words_.accept("[")) return list(word.offset, depth);
+    if (word.is_word("true") || word.is_word("false")) {
+      words_.next();
+      return keep({boolean_term(word.text == "true"), 0}, word.offset);
+    }
+    if (word.kind != Token::Kind::name || is_keyword(word.text)) words_.fail_expected("a term");
+    words_.next();
+    if (words_.peek().is("(")) return function(word, depth);
+    return keep({variable_term(checked_name(word, "a variable")), 0}, word.offset);
+  }
+
+  Nested integer(std::size_t begin, bool negative) {
+    const Token word = words_.next();
+    std::uint64_t magnitude = 0;
+    const auto [end, error] = std::from_chars(word.text.data(), word.text.data() + word.text.size(), magnitude);
+    if (error != std::errc() || magnitude > (std::uint64_t{1} << 63) - (negative ? 0 : 1))
+      fail(word.range(), "the number is too large");
+    return keep({integer_term(static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude)), 0}, begin);
+  }
+
+  Nested list(std::size_t begin, std::size_t depth) {
+    std::vector<TermPtr> elements;
+    std::size_t deepest = 0;
+    if (!words_.accept("]")) {
+      do {
+        Nested element = joined(depth + 1);
+        deepest = std::max(deepest, element.depth + 1);
+        elements.push_back(std::move(element.term));
+      } while (words_.accept(","));
+      words_.expect("]", "after the list");
+    }
+    return keep({list_term(std::move(elements)), deepest}, begin);
+  }
+
+  Nested function(const Token& word, std::size_t depth) {
+    const TermFunction* known = is_plain_name(word.text) ? function_named(word.text) : nullptr;
+    if (!known)
+      fail(word.range(),
+           fmt::format("unknown function '{}'{}", excerpt(word.text), did_you_mean(word.text, function_names())));
+    words_.expect("(", "after the function");
+    std::vector<Nested> operands;
+    if (!words_.accept(")")) {
+      do operands.push_back(joined(depth + 1));
+      while (words_.accept(","));
+      words_.expect(")", "after the operands");
+    }
+    if (operands.size() != known->operands)
+      fail({word.offset, words_.last_end()},
+           fmt::format("{} takes {}, not {}: {}", known->name, count_of(known->operands, "operand"), operands.size(),
+                       known->meaning));
+    return call(known->name, std::move(operands), word.offset);
+  }
+
+  Condition condition() {
+    const Token word = words_.peek();
+    Condition result;
+    if (words_.accept_word("divides")) {
+      result.relation = Condition::Relation::divides;
+      words_.expect("(", "after 'divides'");
+      result.left = term();
+      words_.expect(",", "after what divides");
+      result.right = term();
+      words_.expect(")", "after what is divided");
+    } else if (words_.accept_word("parity")) {
+      words_.expect("(", "after 'parity'");
+      result.left = term();
+      words_.expect(")", "after the term");
+      words_.expect("=", "after 'parity(…)'");
+      result.relation = Condition::Relation::even;
+      if (words_.accept_word("odd"))
+        result.relation = Condition::Relation::odd;
+      else if (!words_.accept_word("even"))
+        words_.fail_expected("'odd' or 'even'");
+    } else if (words_.accept_word("broadcast")) {
+      result.relation = Condition::Relation::broadcast;
+      words_.expect("(", "after 'broadcast'");
+      do {
+        const Token name = words_.peek();
+        if (name.kind != Token::Kind::name) words_.fail_expected("an input");
+        words_.next();
+        result.inputs.push_back(checked_name(name, "an input"));
+      } while (words_.accept(","));
+      words_.expect(")", "after the inputs");
+      if (result.inputs.size() < 2) fail({word.offset, words_.last_end()}, "broadcast takes two inputs or more");
+    } else {
+      comparison(result);
+    }
+    condition_places_.push_back({word.offset, words_.last_end()});
+    return result;
+  }
+
+  void comparison(Condition& result) {
+    using Relation = Condition::Relation;
+    result.left = term();
+    const Token word = words_.peek();
+    constexpr std::pair<std::string_view, Relation> relations[] = {
+        {"=", Relation::equal}, {"!=", Relation::not_equal}, {"<=", Relation::at_most},
+        {"<", Relation::less},  {">=", Relation::at_most},   {">", Relation::less}};
+    const auto* const relation =
+        std::find_if(std::begin(relations), std::end(relations), [&](const auto& r) { return word.is(r.first); });
+    if (relation == std::end(relations)) words_.fail_expected("'=', '!=', '<=', '<', '>=' or '>'");
+    words_.next();
+    result.relation = relation->second;
+    result.right = term();
+    if (word.text[0] == '>') std::swap(result.left, result.right);
+  }
+
+  RuleWords& words_;
+  std::unordered_map<const Term*, SourceRange> term_places_;
+  std::unordered_map<const Pattern*, SourceRange> pattern_places_;
+  std::vector<SourceRange> condition_places_;
+  std::set<const Pattern*> picked_;  // by first() or second()
+  std::vector<PatternPtr> kept_;
+};
+
+constexpr int major_version = 1;
+
+// "taso rules 1", the first line.
+std::string version_line(RuleWords& words) {
+  const std::string expected = fmt::format("'taso rules {}' as the first line", major_version);
+  const SourceRange first = words.peek().range();
+  if (words.source().location(first.begin).line != 1) words.fail({0, 0}, fmt::format("expected {}", expected));
+  const bool known = words.accept_word("taso") && words.accept_word("rules");
+  if (!known) words.fail_expected(expected);
+  const Token version = words.peek();
+  if (version.kind != Token::Kind::integer && version.kind != Token::Kind::decimal) words.fail_expected("a version");
+  const std::string_view major = version.text.substr(0, version.text.find('.'));
+  if (version.text.find_first_not_of("0123456789.") != std::string_view::npos)
+    words.fail_expected("a version like 1 or 1.0");
+  if (major != std::to_string(major_version))
+    words.fail(version.range(),
+               fmt::format("version {} of the rule language is not known; this program reads version {}",
+                           excerpt(version.text), major_version));
+  words.next();
+  if (!words.at_end()) words.fail_expected("the end of the line after the version");
+  return std::string(version.text);
+}
+
+// What stands between items: blocks of comments, of which the last belongs to the next item if no empty line parts them.
+std::vector<std::string> blocks_before(const RuleWords& words, std::size_t begin, std::size_t end, bool item_follows,
+                                       RuleFile& file) {
+  const std::string_view text = words.source().text();
+  std::vector<std::string> block;
+  std::size_t last = begin;
+  const auto parted = [&](std::size_t from, std::size_t to) {
+    const std::string_view between = text.substr(from, to - from);
+    return std::count(between.begin(), between.end(), '\n') > 1;
+  };
+  const auto close = [&] {
+    if (!block.empty()) file.items.emplace_back(CommentBlock{std::move(block)});
+    block.clear();
+  };
+  for (RuleComment& comment : words.comments(begin, end)) {
+    if (parted(last, comment.range.begin)) close();
+    block.push_back(std::move(comment.text));
+    last = comment.range.end;
+  }
+  if (!item_follows || parted(last, end)) close();
+  return block;
+}
+
+// The end of the line at which the last word stands, where a comment may follow it.
+std::size_t line_end(const RuleWords& words) {
+  return std::min(words.source().text().find('\n', words.last_end()), words.source().text().size());
+}
+
+Rule parse_item(RuleWords& words, std::vector<std::string> comments) {
+  const std::size_t begin = words.peek().offset;
+  Rule rule = ItemParser(words).parse();
+  rule.comments = std::move(comments);
+  for (RuleComment& comment : words.comments(begin, line_end(words))) rule.comments.push_back(std::move(comment.text));
+  return rule;
+}
+
+}  // namespace
+
+bool is_rule_name(std::string_view name) {
+  const bool dash_first = name.starts_with('-');
+  std::string plain(name);
+  std::replace(plain.begin(), plain.end(), '-', '_');
+  return is_plain_name(plain) && !dash_first && !is_keyword(name);
+}
+
+std::vector<Rule> RuleFile::rules() const {
+  std::vector<Rule> result;
+  for (const auto& item : items)
+    if (const auto* rule = std::get_if<Rule>(&item)) result.push_back(*rule);
+  return result;
+}
+
+RuleFile parse_rules(const Source& source) {
+  RuleWords words(source);
+  RuleFile file;
+  file.version = version_line(words);
+  std::unordered_map<std::string, std::size_t> names;
+  std::size_t begin = words.last_end();
+  while (true) {
+    const bool item = words.begin_item();
+    std::vector<std::string> comments = blocks_before(words, begin, words.peek().offset, item, file);
+    if (!item) break;
+    Rule rule = parse_item(words, std::move(comments));
+    const auto [first, added] = names.insert({rule.name, rule.place.begin});
+    if (!added)
+      words.fail(rule.place, fmt::format("there is another '{}' in line {}", excerpt(rule.name),
+                                         source.location(first->second).line));
+    file.items.emplace_back(std::move(rule));
+    begin = line_end(words);
+  }
+  return file;
+}
+
+Rule parse_rule(std::string_view text) {
+  const Source source("<rule>", std::string(text));
+  RuleWords words(source);
+  RuleFile file;
+  std::vector<std::string> comments = blocks_before(words, 0, words.peek().offset, true, file);
+  Rule rule = parse_item(words, std::move(comments));
+  if (words.begin_item()) words.fail_expected("the end of the rule");
+  return rule;
+}
+
+}  // namespace taso

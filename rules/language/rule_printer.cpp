@@ -1,0 +1,234 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ops/core/error.h"
+#include "rules/language/rule_text.h"
+#include "rules/language/signature.h"
+
+namespace taso {
+namespace {
+
+constexpr std::size_t widest_line = 120;
+// However deep an expression is, its lines begin no further to the right.
+constexpr std::size_t widest_indent = 40;
+
+template <class Range, class Text>
+std::string joined(const Range& range, Text text) {
+  std::string result;
+  for (const auto& element : range) {
+    if (!result.empty()) result += ", ";
+    result += text(element);
+  }
+  return result;
+}
+
+std::string without_output(const Pattern& pattern) {
+  if (pattern.is_input()) return pattern.input;
+  std::string text = pattern.op;
+  if (!pattern.attributes.empty())
+    text +=
+        '[' +
+        joined(pattern.attributes, [](const auto& a) { return fmt::format("{}={}", a.first, text_of(*a.second)); }) +
+        ']';
+  if (!pattern.operands.empty())
+    text += '(' + joined(pattern.operands, [](const PatternPtr& operand) { return text_of(*operand); }) + ')';
+  return text;
+}
+
+std::size_t results_of(const Pattern& pattern) {
+  if (pattern.is_input()) return 1;
+  const Signature* signature = signature_of(pattern.op);
+  return signature ? signature->results : 1;
+}
+
+// Whether all results of one operator begin here, in their order.
+bool all_results_at(const std::vector<PatternPtr>& side, std::size_t place) {
+  const std::size_t results = results_of(*side[place]);
+  if (results == 1 || place + results > side.size()) return false;
+  for (std::size_t i = 0; i < results; ++i) {
+    Pattern expected = *side[place];
+    expected.output = i;
+    if (!(*side[place + i] == expected)) return false;
+  }
+  return true;
+}
+
+// A place in a line at which it may go on in the next: behind a comma or before an operator.
+struct Break {
+  std::size_t at = 0;     ///< of the space
+  std::size_t depth = 0;  ///< how much it tears apart: the deeper in brackets, the more
+};
+
+std::vector<Break> breaks_of(std::string_view text) {
+  std::vector<Break> breaks;
+  // Operands come apart before attributes, and commas before operators.
+  constexpr std::size_t in_parentheses = 2, in_brackets = 3;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') depth += in_parentheses;
+    if (text[i] == '[') depth += in_brackets;
+    if (text[i] == ')') depth -= in_parentheses;
+    if (text[i] == ']') depth -= in_brackets;
+    if (text[i] != ' ' || i == 0 || i + 2 >= text.size()) continue;
+    if (text[i - 1] == ',')
+      breaks.push_back({i, depth});
+    else if (text[i + 2] == ' ' || text[i + 2] == '+' || text[i + 2] == '=')
+      breaks.push_back({i, depth + 1});
+  }
+  return breaks;
+}
+
+// Breaks text[begin, end) in the outermost brackets that have a place for it, as rarely as possible there; what is still
+// too long is broken further inside.
+void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begin, std::size_t end, std::size_t column,
+          std::size_t indent, std::string& result) {
+  std::size_t depth = SIZE_MAX;
+  for (const Break& place : breaks) depth = std::min(depth, place.depth);
+  if (column + (end - begin) <= widest_line || breaks.empty()) {
+    result += text.substr(begin, end - begin);
+    return;
+  }
+  std::vector<std::size_t> cuts;
+  std::size_t from = begin, start = column;
+  const auto fits = [&](std::size_t to) { return start + (to - from) <= widest_line; };
+  std::size_t last = begin;
+  for (const Break& place : breaks) {
+    if (place.depth != depth) continue;
+    if (!fits(place.at) && last > from) {
+      cuts.push_back(last);
+      from = last + 1;
+      start = indent;
+    }
+    last = place.at;
+  }
+  if (!fits(end) && last > from) cuts.push_back(last);
+
+  from = begin;
+  start = column;
+  cuts.push_back(end);
+  for (const std::size_t cut : cuts) {
+    if (from != begin) {
+      result += '\n' + std::string(indent, ' ');
+      start = indent;
+    }
+    const auto first = std::find_if(breaks.begin(), breaks.end(), [&](const Break& b) { return b.at >= from; });
+    const auto past = std::find_if(first, breaks.end(), [&](const Break& b) { return b.at >= cut; });
+    // Breaks of this depth that lie between are worse than those further inside only where the part fits.
+    std::vector<Break> inner;
+    std::copy_if(first, past, std::back_inserter(inner), [&](const Break& b) { return b.depth != depth; });
+    wrap(text, inner, from, cut, start, std::min(indent + 2, widest_indent), result);
+    from = cut + 1;
+  }
+}
+
+// A line of an item, with its indentation.
+void add_lines(std::size_t indent, std::string_view text, std::string& result) {
+  result += std::string(indent, ' ');
+  wrap(text, breaks_of(text), 0, text.size(), indent, indent + 4, result);
+  result += '\n';
+}
+
+void add_comments(const std::vector<std::string>& lines, std::string& result) {
+  for (const std::string& line : lines) {
+    std::size_t begin = 0;
+    while (begin <= line.size()) {  // a comment of several lines stays one
+      const std::size_t end = std::min(line.find('\n', begin), line.size());
+      const std::size_t last = end > begin ? line.find_last_not_of(" \t\r", end - 1) : std::string::npos;
+      result += last != std::string::npos && last >= begin ? "# " + line.substr(begin, last + 1 - begin) : "#";
+      result += '\n';
+      begin = end + 1;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view text_of(Rule::Kind kind) {
+  switch (kind) {
+    case Rule::Kind::axiom: return "axiom";
+    case Rule::Kind::candidate: return "candidate";
+    case Rule::Kind::rule: return "rule";
+  }
+  fail_check("a rule is an axiom, a candidate or a rule", SourcePlace::current());
+}
+
+std::string text_of(const Pattern& pattern) {
+  if (results_of(pattern) == 1) return without_output(pattern);
+  check(pattern.output < 2, "results beyond the second have no name");
+  return fmt::format("{}({})", pattern.output == 0 ? "first" : "second", without_output(pattern));
+}
+
+std::string text_of(const std::vector<PatternPtr>& side) {
+  std::string text;
+  for (std::size_t i = 0; i < side.size(); ++i) {
+    if (!text.empty()) text += ", ";
+    if (all_results_at(side, i)) {
+      text += without_output(*side[i]);
+      i += results_of(*side[i]) - 1;
+    } else {
+      text += text_of(*side[i]);
+    }
+  }
+  return text;
+}
+
+std::string text_of(const Condition& condition) {
+  using Relation = Condition::Relation;
+  const auto between = [&](std::string_view relation) {
+    return fmt::format("{} {} {}", text_of(*condition.left), relation, text_of(*condition.right));
+  };
+  // People write numbers last: k >= 2, not 2 <= k.
+  const auto ordered = [&](std::string_view relation, std::string_view turned) {
+    if (condition.left->kind != Term::Kind::integer || condition.right->kind == Term::Kind::integer)
+      return between(relation);
+    return fmt::format("{} {} {}", text_of(*condition.right), turned, text_of(*condition.left));
+  };
+  switch (condition.relation) {
+    case Relation::equal: return between("=");
+    case Relation::not_equal: return between("!=");
+    case Relation::at_most: return ordered("<=", ">=");
+    case Relation::less: return ordered("<", ">");
+    case Relation::divides: return fmt::format("divides({}, {})", text_of(*condition.left), text_of(*condition.right));
+    case Relation::even: return fmt::format("parity({}) = even", text_of(*condition.left));
+    case Relation::odd: return fmt::format("parity({}) = odd", text_of(*condition.left));
+    case Relation::broadcast:
+      return fmt::format("broadcast({})", joined(condition.inputs, [](const std::string& name) { return name; }));
+  }
+  fail_check("a condition has a relation", SourcePlace::current());
+}
+
+std::string print(const Rule& rule) {
+  std::string result;
+  check(is_rule_name(rule.name), "a rule has a name before it is printed");
+  add_comments(rule.comments, result);
+  result += fmt::format("{} {}\n", text_of(rule.kind), rule.name);
+  const std::string source = text_of(rule.source), target = text_of(rule.target);
+  const std::string_view arrow = rule.kind == Rule::Kind::axiom ? "=" : "=>";
+  if (2 + source.size() + 1 + arrow.size() + 1 + target.size() <= widest_line) {
+    result += fmt::format("  {} {} {}\n", source, arrow, target);
+  } else {
+    add_lines(2, source, result);
+    add_lines(4, fmt::format("{} {}", arrow, target), result);
+  }
+  if (!rule.conditions.empty())
+    add_lines(2, "where " + joined(rule.conditions, [](const Condition& c) { return text_of(c); }), result);
+  if (!rule.by.empty()) add_lines(2, "by " + joined(rule.by, [](const std::string& name) { return name; }), result);
+  return result;
+}
+
+std::string print(const RuleFile& file) {
+  std::string result = fmt::format("taso rules {}\n", file.version);
+  for (const auto& item : file.items) {
+    const auto* block = std::get_if<CommentBlock>(&item);
+    if (block && block->lines.empty()) continue;
+    result += '\n';
+    if (block)
+      add_comments(block->lines, result);
+    else
+      result += print(std::get<Rule>(item));
+  }
+  return result;
+}
+
+}  // namespace taso

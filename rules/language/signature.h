@@ -1,0 +1,37 @@
+// What rules may say of an operator: its operands, results and attributes, looked up once.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ops/graph/operator.h"
+
+namespace taso {
+
+/// What a term or an attribute is.
+enum class ValueKind { integer, list, boolean, real };
+std::string_view text_of(ValueKind kind);  ///< "an integer"
+
+struct FieldSignature {
+  std::string_view name;
+  ValueKind kind = ValueKind::integer;
+  FieldValue standard;  ///< the operator's own default
+};
+
+struct Signature {
+  std::string_view name;
+  std::size_t min_operands = 0, max_operands = 0, results = 1;
+  std::vector<FieldSignature> fields;  ///< in the operator's order, without `type`
+
+  const FieldSignature* field(std::string_view field_name) const;
+};
+
+/// Whether patterns must give the field, for what it is by default means nothing.
+bool must_be_given(std::string_view field);
+
+std::span<const Signature> signatures();
+/// Null if there is no operator of that name.
+const Signature* signature_of(std::string_view operator_name);
+
+}  // namespace taso

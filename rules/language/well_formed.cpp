@@ -1,0 +1,200 @@
+#include "rules/language/well_formed.h"
+
+#include <map>
+
+#include <fmt/format.h>
+
+#include "ops/core/error.h"
+#include "rules/language/signature.h"
+
+namespace taso {
+namespace {
+
+ValueKind kind_of_field(const Pattern& pattern, const std::string& field_name) {
+  const Signature* signature = signature_of(pattern.op);
+  const FieldSignature* field = signature ? signature->field(field_name) : nullptr;
+  if (!field) fail_check("an attribute is a field of an operator", SourcePlace::current());
+  return field->kind;
+}
+
+// Either side of an axiom may be the source of the other; of the others, it is the left side that binds names.
+class Checker {
+ public:
+  explicit Checker(const Rule& rule) : rule_(rule) {}
+
+  void run() {
+    for (const PatternPtr& pattern : rule_.source) bind(*pattern, true);
+    for (const PatternPtr& pattern : rule_.target) bind(*pattern, rule_.kind == Rule::Kind::axiom);
+    for (const PatternPtr& pattern : rule_.source) visit(*pattern);
+    for (const PatternPtr& pattern : rule_.target) visit(*pattern);
+    for (const Condition& condition : rule_.conditions) visit(condition);
+    if (rule_.source.size() != rule_.target.size())
+      throw Flaw{fmt::format("the left side has {} result{}, the right side {}", rule_.source.size(),
+                             rule_.source.size() == 1 ? "" : "s", rule_.target.size()),
+                 nullptr, rule_.target.empty() ? nullptr : rule_.target.front().get(), nullptr};
+  }
+
+ private:
+  struct Variable {
+    ValueKind kind = ValueKind::integer;
+    bool bound = false;  // it is the whole of an attribute, or an element of a list that is
+  };
+
+  [[noreturn]] static void fail(const Term& term, std::string message) {
+    throw Flaw{std::move(message), &term, nullptr, nullptr};
+  }
+
+  void bind(const Pattern& pattern, bool binds) {
+    if (pattern.is_input()) inputs_[pattern.input] |= binds;
+    for (const auto& [name, term] : pattern.attributes) {
+      if (term->kind == Term::Kind::variable) bind(*term, kind_of_field(pattern, name), binds);
+      if (term->kind == Term::Kind::list)
+        for (const TermPtr& element : term->operands)
+          if (element->kind == Term::Kind::variable) bind(*element, ValueKind::integer, binds);
+    }
+    for (const PatternPtr& operand : pattern.operands) bind(*operand, binds);
+  }
+
+  void bind(const Term& term, ValueKind kind, bool binds) {
+    const auto place = variables_.insert({term.name, {kind, false}}).first;
+    place->second.bound |= binds;
+    if (place->second.kind != kind)
+      fail(term,
+           fmt::format("'{}' is {} here and {} elsewhere", term.name, text_of(kind), text_of(place->second.kind)));
+  }
+
+  void visit(const Pattern& pattern) const {
+    if (pattern.is_input()) need_input(pattern.input, nullptr, &pattern, nullptr);
+    for (const auto& [name, term] : pattern.attributes) {
+      const ValueKind field = kind_of_field(pattern, name);
+      if (field == ValueKind::real) {
+        visit_real(*term, name);
+        continue;
+      }
+      const ValueKind kind = kind_of(*term);
+      if (kind != field && !(field == ValueKind::list && kind == ValueKind::integer))
+        fail(*term, fmt::format("{} of {} is {}, not {}", name, pattern.op, text_of(field), text_of(kind)));
+    }
+    for (const PatternPtr& operand : pattern.operands) visit(*operand);
+  }
+
+  void visit_real(const Term& term, const std::string& field) const {
+    if (term.kind == Term::Kind::variable) return need_variable(term);
+    if (term.kind != Term::Kind::real) fail(term, fmt::format("{} is a number or a variable, nothing computed", field));
+  }
+
+  void need_input(const std::string& name, const Term* term, const Pattern* pattern, const Condition* condition) const {
+    const auto place = inputs_.find(name);
+    std::string message;
+    if (variables_.contains(name))
+      message = "'{}' is the variable of an attribute, so it cannot be an input";
+    else if (place == inputs_.end())
+      message = "unknown input '{}'";
+    else if (!place->second)
+      message = "input '{}' does not occur on the left side";
+    if (!message.empty()) throw Flaw{fmt::format(fmt::runtime(message), name), term, pattern, condition};
+  }
+
+  void need_variable(const Term& term) const {
+    const auto place = variables_.find(term.name);
+    if (inputs_.contains(term.name))
+      fail(term, fmt::format("'{}' is an input; it may stand in dim, rank, shape and spatial only", term.name));
+    if (place == variables_.end())
+      fail(term, fmt::format("variable '{}' is not bound: it is no attribute's whole value", term.name));
+    if (!place->second.bound)
+      fail(term,
+           fmt::format("variable '{}' is not bound: it is no attribute's whole value on the left side", term.name));
+  }
+
+  ValueKind kind_of(const Term& term) const {
+    switch (term.kind) {
+      case Term::Kind::integer: return ValueKind::integer;
+      case Term::Kind::boolean: return ValueKind::boolean;
+      case Term::Kind::real: fail(term, "a decimal number stands only where an operator takes one");
+      case Term::Kind::variable: need_variable(term); return variables_.at(term.name).kind;
+      case Term::Kind::list:
+        for (const TermPtr& element : term.operands) need(*element, ValueKind::integer, "an element of a list");
+        return ValueKind::list;
+      case Term::Kind::call: return kind_of_call(term);
+    }
+    return ValueKind::integer;
+  }
+
+  void need(const Term& term, ValueKind wanted, std::string_view who) const {
+    const ValueKind kind = kind_of(term);
+    if (kind != wanted) fail(term, fmt::format("{} must be {}, not {}", who, text_of(wanted), text_of(kind)));
+  }
+
+  // An integer or a list.
+  ValueKind need_number(const Term& term, std::string_view who) const {
+    const ValueKind kind = kind_of(term);
+    if (kind != ValueKind::integer && kind != ValueKind::list)
+      fail(term, fmt::format("{} must be an integer or a list, not {}", who, text_of(kind)));
+    return kind;
+  }
+
+  ValueKind kind_of_call(const Term& term) const {
+    const std::string& name = term.name;
+    const auto operand = [&](std::size_t i) -> const Term& { return *term.operands[i]; };
+    const std::string who = fmt::format("the operand of '{}'", name);
+    if (name == "dim" || name == "rank" || name == "shape" || name == "spatial") {
+      if (operand(0).kind != Term::Kind::variable) fail(operand(0), fmt::format("{} takes an input", name));
+      need_input(operand(0).name, &operand(0), nullptr, nullptr);
+      if (name == "dim") need(operand(1), ValueKind::integer, "the axis");
+      return name == "dim" || name == "rank" ? ValueKind::integer : ValueKind::list;
+    }
+    if (name == "+" || name == "-" || name == "*" || name == "/" || name == "%") {
+      const ValueKind left = need_number(operand(0), who), right = need_number(operand(1), who);
+      return left == ValueKind::list ? left : right;
+    }
+    if (name == "same") {
+      for (const TermPtr& part : term.operands) need_number(*part, who);
+      return ValueKind::list;
+    }
+    if (name == "repeat" || name == "swap_last") {
+      for (const TermPtr& part : term.operands) need(*part, ValueKind::integer, who);
+      return ValueKind::list;
+    }
+    // All the others take a list first.
+    need(operand(0), ValueKind::list, who);
+    if (name == "without")
+      need_number(operand(1), who);
+    else if (name == "++" || name == "compose" || name == "permuted")
+      need(operand(1), ValueKind::list, who);
+    else
+      for (std::size_t i = 1; i < term.operands.size(); ++i) need(operand(i), ValueKind::integer, who);
+    const bool integer = name == "product" || name == "sum" || name == "position" || name == "[]";
+    return integer ? ValueKind::integer : ValueKind::list;
+  }
+
+  void visit(const Condition& condition) const {
+    using Relation = Condition::Relation;
+    if (condition.relation == Relation::broadcast) {
+      for (const std::string& name : condition.inputs) need_input(name, nullptr, nullptr, &condition);
+      return;
+    }
+    if (condition.relation == Relation::equal || condition.relation == Relation::not_equal) {
+      const ValueKind left = kind_of(*condition.left), right = kind_of(*condition.right);
+      if (left == ValueKind::boolean && right == ValueKind::boolean) return;
+    }
+    need_number(*condition.left, "what a condition compares");
+    if (condition.right) need_number(*condition.right, "what a condition compares");
+  }
+
+  const Rule& rule_;
+  std::map<std::string, bool> inputs_;  // whether it is bound
+  std::map<std::string, Variable> variables_;
+};
+
+}  // namespace
+
+std::optional<Flaw> flaw_of(const Rule& rule) {
+  try {
+    Checker(rule).run();
+  } catch (Flaw& flaw) {
+    return std::move(flaw);
+  }
+  return std::nullopt;
+}
+
+}  // namespace taso

@@ -1,0 +1,39 @@
+#include "runtime/gpu/accelerator.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+
+#include "runtime/gpu/cuda/layout.h"
+#include "runtime/gpu/cuda/module.h"
+#include "runtime/gpu/device.h"
+
+namespace taso {
+
+std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
+  // What the probe says is what people should read; it also refuses a module that is not ours.
+  const std::filesystem::path module = find_cuda_module();
+  if (module.empty()) {
+    trouble = find_devices().trouble;
+    return nullptr;
+  }
+  const DeviceReport report = find_devices(module);
+  if (!report.trouble.empty()) {
+    trouble = report.trouble;
+    return nullptr;
+  }
+  void* const library = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as there
+  const auto open =
+      library == nullptr ? nullptr : reinterpret_cast<decltype(&taso_cuda_open)>(dlsym(library, "taso_cuda_open"));
+  if (open == nullptr) {
+    trouble = fmt::format("{} cannot measure", module.string());
+    return nullptr;
+  }
+  std::array<char, 512> reason{};
+  void* const opened = open(border_layout, reason.data(), reason.size());
+  if (opened == nullptr) trouble = reason.data();
+  return std::unique_ptr<Accelerator>(static_cast<Accelerator*>(opened));
+}
+
+}  // namespace taso

@@ -1,0 +1,112 @@
+// CUDA's streams, events, graphs and memory as objects that clean up after themselves, and its return codes as exceptions.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "ops/core/error.h"
+
+namespace taso::cuda {
+
+/// Every call's return code goes through here. The error is taken from CUDA's memory of it, so that the next call does not
+/// find it again.
+inline void require(cudaError_t status, std::string_view what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  throw EnvironmentError("the GPU: " + std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+/// Memory on the device.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
+    void* memory = nullptr;
+    if (bytes > 0) require(cudaMalloc(&memory, bytes), std::to_string(bytes) + " bytes of memory");
+    memory_ = static_cast<std::byte*>(memory);
+  }
+  ~DeviceBuffer() {
+    if (memory_ != nullptr) cudaFree(memory_);
+  }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : memory_(std::exchange(other.memory_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(memory_, other.memory_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  std::byte* get() const { return memory_; }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+struct StreamEnd {
+  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+};
+struct EventEnd {
+  void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+};
+struct GraphEnd {
+  void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
+};
+struct GraphExecutionEnd {
+  void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
+};
+using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, StreamEnd>;
+using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, EventEnd>;
+using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, GraphEnd>;
+using GraphExecution = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, GraphExecutionEnd>;
+
+inline Stream make_stream() {
+  cudaStream_t stream = nullptr;
+  require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+  return Stream(stream);
+}
+
+inline Event make_event() {
+  cudaEvent_t event = nullptr;
+  require(cudaEventCreate(&event), "an event");
+  return Event(event);
+}
+
+/// Microseconds between two events that have happened.
+inline double microseconds(const Event& from, const Event& to) {
+  float milliseconds = 0;
+  require(cudaEventElapsedTime(&milliseconds, from.get(), to.get()), "the time between two events");
+  return static_cast<double>(milliseconds) * 1000;
+}
+
+/// What `work` puts on the stream, as a graph. If it throws, the capture is ended and the exception goes on.
+template <class Work>
+Graph capture(cudaStream_t stream, Work&& work) {
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "the begin of a capture");
+  cudaGraph_t graph = nullptr;
+  try {
+    work();
+  } catch (...) {
+    cudaStreamEndCapture(stream, &graph);
+    cudaGetLastError();
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    throw;
+  }
+  require(cudaStreamEndCapture(stream, &graph), "the end of a capture");
+  return Graph(graph);
+}
+
+inline GraphExecution instantiate(const Graph& graph) {
+  cudaGraphExec_t execution = nullptr;
+  require(cudaGraphInstantiate(&execution, graph.get(), 0), "a graph");
+  return GraphExecution(execution);
+}
+
+}  // namespace taso::cuda

@@ -1,0 +1,263 @@
+#include "runtime/gpu/cuda/libraries/cudnn_engines.h"
+
+#include "ops/core/error.h"
+
+#ifdef TASO_HAS_CUDNN
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "runtime/gpu/cuda/libraries/cudnn_graph.h"
+
+namespace taso::cuda {
+
+struct CudnnEngines::State {
+  cudnnHandle_t handle = nullptr;
+  ~State() {
+    if (handle != nullptr) cudnnDestroy(handle);
+  }
+};
+
+namespace {
+
+constexpr std::int64_t workspace_limit = std::int64_t{64} << 20;
+constexpr std::string_view padded_mark = "padded ";
+
+struct Knob {
+  cudnnBackendKnobType_t type{};
+  std::int64_t value = 0;
+};
+
+/// An engine with its settings, as text: "engine 35 knobs 2=1,5=0".
+std::string identity_of(std::int64_t engine, std::vector<Knob> knobs) {
+  std::sort(knobs.begin(), knobs.end(), [](const Knob& a, const Knob& b) { return a.type < b.type; });
+  std::string text = fmt::format("engine {}", engine);
+  const char* before = " knobs ";
+  for (const Knob& knob : knobs) {
+    text += fmt::format("{}{}={}", before, static_cast<int>(knob.type), knob.value);
+    before = ",";
+  }
+  return text;
+}
+
+std::vector<Knob> knobs_of(const Descriptor& configuration) {
+  std::vector<Knob> knobs;
+  for (const Descriptor& choice : configuration.get_descriptors(
+           CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+    knobs.push_back({choice.get_one<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE),
+                     choice.get_one<std::int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE)});
+  }
+  return knobs;
+}
+
+/// Whether an engine computes as exactly as was asked for: float32 without TF32 is not for the tensor cores, and nothing is
+/// rounded to a smaller type than it has.
+bool is_exact_enough(const Descriptor& engine, const CudnnGraph& graph) {
+  const auto notes =
+      engine.get_some<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  const auto says = [&](cudnnBackendNumericalNote_t note) {
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  };
+  if (says(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || says(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION))
+    return false;
+  // Runs must agree with one another.
+  if (says(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
+  return graph.is_tf32() || graph.is_small() || !says(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+}
+
+class PreparedEngine : public Prepared {
+ public:
+  PreparedEngine(std::shared_ptr<void> library, cudnnHandle_t handle, std::shared_ptr<CudnnGraph> graph,
+                 const Descriptor& configuration)
+      : library_(std::move(library)),
+        handle_(handle),
+        graph_(std::move(graph)),
+        plan_(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+    plan_.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle_)
+        .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
+        .finalize("a plan");
+    workspace_ = plan_.get_one<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+    if (workspace_ < 0 || workspace_ > workspace_limit) throw EnvironmentError("cuDNN: a plan that wants much memory");
+  }
+
+  std::size_t workspace_bytes() const override { return static_cast<std::size_t>(workspace_); }
+  bool is_exclusive() const override { return true; }
+
+  void launch(cudaStream_t stream, const Places& places) override {
+    std::vector<std::int64_t> ids;
+    std::vector<void*> pointers;
+    for (const CudnnGraph::Bound& bound : graph_->bound()) {
+      ids.push_back(bound.id);
+      // What is given by value is read here and now, and not written.
+      pointers.push_back(bound.by_value ? const_cast<void*>(static_cast<const void*>(&*bound.by_value))
+                                        : static_cast<void*>(places.of(bound.memory)));
+    }
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    void* const workspace = places.workspace;
+    pack.set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids)
+        .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, static_cast<std::int64_t>(pointers.size()),
+             pointers.data())
+        .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace)
+        .finalize("addresses");
+    require(cudnnSetStream(handle_, stream), "a stream");
+    require(cudnnBackendExecute(handle_, plan_.get(), pack.get()), "a launch");
+  }
+
+ private:
+  std::shared_ptr<void> library_;
+  cudnnHandle_t handle_;
+  std::shared_ptr<CudnnGraph> graph_;
+  Descriptor plan_;
+  std::int64_t workspace_ = 0;
+};
+
+/// Adds what the heuristics say about a graph that was not said before.
+void add_engines(const std::shared_ptr<void>& library, cudnnHandle_t handle, const std::shared_ptr<CudnnGraph>& graph,
+                 std::string_view mark, std::vector<Alternative>& list) {
+  std::set<std::string> known;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+    std::vector<Descriptor> configurations;
+    try {
+      Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+      heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->operations())
+          .set(CUDNN_ATTR_ENGINEHEUR_MODE, mode)
+          .finalize("no engine");
+      std::int64_t count = 0;
+      require(cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                       0, &count, nullptr),
+              "no engine");
+      configurations =
+          heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
+    } catch (const EnvironmentError&) {
+      continue;  // other modes may know something
+    }
+    for (Descriptor& configuration : configurations) {
+      try {
+        std::vector<Descriptor> engines =
+            configuration.get_descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+        if (engines.empty() || !is_exact_enough(engines.front(), *graph)) continue;
+        const std::string identity =
+            std::string(mark) +
+            identity_of(engines.front().get_one<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX), knobs_of(configuration));
+        if (!known.insert(identity).second) continue;
+        auto kept = std::make_shared<Descriptor>(std::move(configuration));
+        list.push_back({identity, [library, handle, graph, kept] {
+                          return std::make_unique<PreparedEngine>(library, handle, graph, *kept);
+                        }});
+      } catch (const EnvironmentError&) {
+        continue;  // an engine that cannot even describe itself
+      }
+    }
+  }
+}
+
+/// Engine and knobs of an identity, without its mark.
+std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<void>& library, cudnnHandle_t handle,
+                                         std::shared_ptr<CudnnGraph> graph, const std::string& identity) {
+  std::istringstream words(identity);
+  std::string word;
+  std::int64_t index = 0;
+  if (!(words >> word >> index) || word != "engine") throw EnvironmentError("cuDNN: no such engine");
+  Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph->operations())
+      .set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, index)
+      .finalize("an engine");
+  std::vector<Descriptor> knobs;
+  if (words >> word) {
+    int type = 0;
+    char sign = 0;
+    std::int64_t value = 0;
+    while (words >> type >> sign >> value) {
+      Descriptor knob(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+      knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, static_cast<cudnnBackendKnobType_t>(type))
+          .set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value)
+          .finalize("a knob");
+      knobs.push_back(std::move(knob));
+      if (words.peek() == ',') words.get();
+    }
+  }
+  Descriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  if (!knobs.empty()) configuration.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs);
+  configuration.finalize("an engine's settings");
+  return std::make_unique<PreparedEngine>(library, handle, std::move(graph), configuration);
+}
+
+}  // namespace
+
+CudnnEngines::CudnnEngines() : state_(std::make_shared<State>()) { require(cudnnCreate(&state_->handle), "its begin"); }
+CudnnEngines::~CudnnEngines() = default;
+
+std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,
+                                                    std::string& reason) const {
+  std::vector<Alternative> list;
+  for (const bool is_padded : {false, true}) {
+    if (is_padded && !CudnnGraph::takes_nothing_added(launch)) continue;
+    try {
+      auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments, is_padded);
+      add_engines(state_, state_->handle, graph, is_padded ? padded_mark : "", list);
+    } catch (const EnvironmentError& error) {
+      reason = error.what();
+    }
+  }
+  if (list.empty() && reason.empty()) reason = "cuDNN: no engine";
+  return list;
+}
+
+std::vector<Alternative> CudnnEngines::alternatives(const MatmulLaunch& launch, const Alignments& alignments,
+                                                    std::string& reason) const {
+  std::vector<Alternative> list;
+  try {
+    auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments);
+    add_engines(state_, state_->handle, graph, "", list);
+  } catch (const EnvironmentError& error) {
+    reason = error.what();
+  }
+  if (list.empty() && reason.empty()) reason = "cuDNN: no engine";
+  return list;
+}
+
+std::unique_ptr<Prepared> CudnnEngines::prepare(const ConvolutionLaunch& launch, const Alignments& alignments,
+                                                const std::string& identity) const {
+  const bool is_padded = identity.starts_with(padded_mark);
+  if (is_padded && !CudnnGraph::takes_nothing_added(launch)) throw EnvironmentError("cuDNN: no such engine");
+  auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments, is_padded);
+  return prepare_engine(state_, state_->handle, std::move(graph),
+                        is_padded ? identity.substr(padded_mark.size()) : identity);
+}
+
+std::unique_ptr<Prepared> CudnnEngines::prepare(const MatmulLaunch& launch, const Alignments& alignments,
+                                                const std::string& identity) const {
+  auto graph = std::make_shared<CudnnGraph>(state_->handle, launch, alignments);
+  return prepare_engine(state_, state_->handle, std::move(graph), identity);
+}
+
+}  // namespace taso::cuda
+
+#else
+
+namespace taso::cuda {
+
+struct CudnnEngines::State {};
+CudnnEngines::CudnnEngines() = default;
+CudnnEngines::~CudnnEngines() = default;
+std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch&, const Alignments&,
+                                                    std::string& reason) const {
+  reason = "this build has no cuDNN";
+  return {};
+}
+std::vector<Alternative> CudnnEngines::alternatives(const MatmulLaunch&, const Alignments&, std::string& reason) const {
+  reason = "this build has no cuDNN";
+  return {};
+}
+std::unique_ptr<Prepared> CudnnEngines::prepare(const ConvolutionLaunch&, const Alignments&, const std::string&) const {
+  throw EnvironmentError("this build has no cuDNN");
+}
+std::unique_ptr<Prepared> CudnnEngines::prepare(const MatmulLaunch&, const Alignments&, const std::string&) const {
+  throw EnvironmentError("this build has no cuDNN");
+}
+
+}  // namespace taso::cuda
+#endif

@@ -1,0 +1,35 @@
+// cuDNN's engines: the ways that it knows to run a graph of operations, found through its heuristics.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/gpu/cuda/prepared.h"
+
+namespace taso::cuda {
+
+class CudnnEngines {
+ public:
+  /// Throws EnvironmentError without a GPU.
+  CudnnEngines();
+  ~CudnnEngines();
+
+  /// What its heuristics name, the most promising first; nothing that rounds more than it was allowed to. Empty with the
+  /// reason if it cannot do this at all.
+  std::vector<Alternative> alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,
+                                        std::string& reason) const;
+  std::vector<Alternative> alternatives(const MatmulLaunch& launch, const Alignments& alignments,
+                                        std::string& reason) const;
+  /// The one of that identity; throws EnvironmentError if there is none.
+  std::unique_ptr<Prepared> prepare(const ConvolutionLaunch& launch, const Alignments& alignments,
+                                    const std::string& identity) const;
+  std::unique_ptr<Prepared> prepare(const MatmulLaunch& launch, const Alignments& alignments,
+                                    const std::string& identity) const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace taso::cuda

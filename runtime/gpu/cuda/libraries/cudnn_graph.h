@@ -1,0 +1,64 @@
+// Convolutions and products with what follows them, as graphs of operations that cuDNN makes one launch of.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/gpu/cuda/libraries/cudnn_descriptor.h"
+#include "runtime/gpu/cuda/prepared.h"
+
+namespace taso::cuda {
+
+/// Operations in cuDNN's terms. Everything that they refer to lives as long as they.
+class CudnnGraph {
+ public:
+  /// `with_nothing_added`: as if a residual were added that counts for nothing. The engines that were compiled ahead are
+  /// made for a residual, a bias and an activation.
+  CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, const Alignments& alignments,
+             bool with_nothing_added);
+  CudnnGraph(cudnnHandle_t handle, const MatmulLaunch& launch, const Alignments& alignments);
+
+  const Descriptor& operations() const { return graph_; }
+  /// Whether factors may be rounded to TF32.
+  bool is_tf32() const { return is_tf32_; }
+  bool is_small() const { return is_small_; }  ///< float16 or bfloat16
+
+  /// What cuDNN is told when it runs: numbers of tensors and where they are.
+  struct Bound {
+    std::int64_t id = 0;
+    Argument memory;
+    std::optional<float> by_value;
+  };
+  const std::vector<Bound>& bound() const { return bound_; }
+
+  /// Whether a residual that counts for nothing makes it the graph that engines are compiled ahead for.
+  static bool takes_nothing_added(const ConvolutionLaunch& launch);
+
+ private:
+  struct Shaped {
+    Extents extents;
+    Strides strides;
+  };
+  std::int64_t add_tensor(const LaunchTensor& tensor, const Shaped& shaped);
+  std::int64_t add_virtual(const Shaped& shaped);
+  std::int64_t add_number(double value, std::size_t rank);
+  Descriptor& tensor(std::int64_t id) { return tensors_[static_cast<std::size_t>(id - 1)]; }
+  void add_epilogue(std::int64_t product, const LaunchTensor& y, const Shaped& y_shaped,
+                    const std::vector<Pointwise>& epilogue, const std::vector<Shaped>& operands,
+                    bool with_nothing_added);
+  /// `factor`: what the operand is multiplied by.
+  void add_pointwise(const Pointwise& step, std::int64_t value, std::optional<std::int64_t> operand,
+                     std::int64_t result, std::optional<double> factor = {});
+  void finish(cudnnHandle_t handle);
+
+  const Alignments* alignments_;
+  cudnnDataType_t compute_ = CUDNN_DATA_FLOAT;
+  bool is_tf32_ = false, is_small_ = false;
+  std::vector<Descriptor> tensors_, others_, operations_;
+  std::vector<Bound> bound_;
+  Descriptor graph_;
+};
+
+}  // namespace taso::cuda

@@ -1,0 +1,111 @@
+// The accelerator behind the module's C entry.
+#include "runtime/gpu/cuda/module.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "runtime/gpu/cuda/candidates.h"
+#include "runtime/gpu/cuda/handles.h"
+#include "runtime/gpu/cuda/layout.h"
+#include "runtime/gpu/cuda/libraries/libraries.h"
+#include "runtime/gpu/cuda/nvml.h"
+#include "runtime/gpu/cuda/program.h"
+#include "runtime/gpu/cuda/tuner.h"
+#ifdef TASO_HAS_CUBLAS
+#include <cublasLt.h>
+#endif
+#ifdef TASO_HAS_CUDNN
+#include <cudnn.h>
+#endif
+
+namespace taso::cuda {
+
+namespace {
+
+constexpr int first_device = 0;
+
+std::string bus_id() {
+  char text[32] = {};
+  require(cudaDeviceGetPCIBusId(text, sizeof text, first_device), "its place on the bus");
+  return text;
+}
+
+class CudaAccelerator : public Accelerator {
+ public:
+  CudaAccelerator() : libraries_(first_device), nvml_(bus_id().c_str()) {}
+
+  std::string device() const override {
+    cudaDeviceProp properties{};
+    require(cudaGetDeviceProperties(&properties, first_device), "its name");
+    return properties.name;
+  }
+
+  std::string versions() const override {
+    int driver = 0, runtime = 0;
+    require(cudaDriverGetVersion(&driver), "the driver's version");
+    require(cudaRuntimeGetVersion(&runtime), "the version");
+    std::string text =
+        fmt::format("driver {}.{}, CUDA {}.{}", driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+#ifdef TASO_HAS_CUDNN
+    const std::size_t cudnn = cudnnGetVersion();
+    text += fmt::format(", cuDNN {}.{}.{}", cudnn / 10000, cudnn % 10000 / 100, cudnn % 100);
+#endif
+#ifdef TASO_HAS_CUBLAS
+    const std::size_t cublas = cublasLtGetVersion();
+    text += fmt::format(", cuBLAS {}.{}.{}", cublas / 10000, cublas % 10000 / 100, cublas % 100);
+#endif
+    return text;
+  }
+
+  void expect(std::span<const Call> calls) override {
+    if (calls.empty()) libraries_.expect_nothing();
+    for (const Call& call : calls) libraries_.expect(lowerings(call));
+  }
+  Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
+  Measurement measure_choice(const Call& call, const std::string& choice) override {
+    return tuner().measure_choice(call, choice);
+  }
+  double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {
+    return tuner().time_choice(call, choice, surroundings);
+  }
+  std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
+  std::vector<std::string> ways(const Call& call, std::size_t most) override { return tuner().ways(call, most); }
+  std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
+    libraries_.expect_nothing();  // what the program needs is compiled first
+    return std::make_unique<Program>(
+        libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
+  }
+  DeviceState state() const override { return nvml_.state(); }
+
+ private:
+  Tuner& tuner() {
+    if (!tuner_) tuner_ = std::make_unique<Tuner>(libraries_);
+    return *tuner_;
+  }
+
+  Libraries libraries_;
+  Nvml nvml_;
+  std::unique_ptr<Tuner> tuner_;
+};
+
+}  // namespace
+
+}  // namespace taso::cuda
+
+extern "C" __attribute__((visibility("default"))) void* taso_cuda_open(std::uint64_t layout, char* trouble,
+                                                                       std::size_t trouble_size) {
+  const auto say = [&](const char* why) {
+    std::snprintf(trouble, trouble_size, "%s", why);
+    return static_cast<void*>(nullptr);
+  };
+  if (layout != taso::border_layout) return say("the CUDA module belongs to another build of this program");
+  try {
+    return static_cast<taso::Accelerator*>(new taso::cuda::CudaAccelerator());
+  } catch (const std::exception& error) {
+    return say(error.what());
+  } catch (...) {
+    return say("the CUDA module does not start");
+  }
+}

@@ -1,0 +1,96 @@
+#include "runtime/gpu/device.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+
+#include "ops/support/program_folder.h"
+#include "runtime/gpu/cuda/module.h"
+
+namespace taso {
+
+namespace {
+
+constexpr const char* module_name = "libtaso_cuda.so";
+
+/// CUDA numbers 13.2 as 13020.
+std::string cuda_version(int number) {
+  return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+/// cuDNN numbers 9.19.0 as 91900 (8.9.7 as 8907: from version 9 on the first step is 10000).
+std::string cudnn_version(std::int64_t number) {
+  if (number == 0) return "";
+  const std::int64_t step = number >= 90000 ? 10000 : 1000;
+  return fmt::format("{}.{}.{}", number / step, number % step / 100, number % 100);
+}
+
+std::string cublas_version(int number) {
+  return number == 0 ? "" : fmt::format("{}.{}.{}", number / 10000, number % 10000 / 100, number % 100);
+}
+
+std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
+}  // namespace
+
+std::filesystem::path find_cuda_module() {
+  if (const char* named = std::getenv("TASO_CUDA_MODULE"); named != nullptr && *named != '\0') return named;
+  const std::filesystem::path installed = std::filesystem::path(TASO_LIBRARY_FOLDER) / "taso" / module_name;
+  const std::filesystem::path program = program_folder();
+  // An installation, a moved installation or a build folder.
+  std::vector<std::filesystem::path> places;
+  if (!program.empty()) {
+    places.push_back(program.parent_path() / "lib" / "taso" / module_name);
+    // Debian's libraries lie one folder deeper, in one named after the architecture.
+    places.push_back(program.parent_path() / TASO_LIBRARY_SUBFOLDER / "taso" / module_name);
+  }
+  places.push_back(installed);
+  std::error_code error;
+  for (const auto& place : places) {
+    if (std::filesystem::exists(place, error)) return place;
+  }
+  return {};
+}
+
+DeviceReport find_devices() {
+  const std::filesystem::path module = find_cuda_module();
+  if (module.empty()) return {std::nullopt, "this build has no CUDA module"};
+  return find_devices(module);
+}
+
+DeviceReport find_devices(const std::filesystem::path& module) {
+  // Never closed: CUDA's libraries start threads and do not survive being unloaded.
+  void* const library = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const why = dlerror();
+    return {std::nullopt, fmt::format("the CUDA module cannot be loaded: {}", why ? first_line(why) : module.string())};
+  }
+  const auto probe_function = reinterpret_cast<decltype(&taso_cuda_probe)>(dlsym(library, "taso_cuda_probe"));
+  if (probe_function == nullptr) return {std::nullopt, fmt::format("{} is no CUDA module of ours", module.string())};
+
+  TasoCudaProbe probe{};
+  probe_function(&probe);
+  if (probe.interface_version != taso_cuda_interface) {
+    return {std::nullopt, fmt::format("{} belongs to another version of this program", module.string())};
+  }
+  DeviceInfo info{cuda_version(probe.runtime), cuda_version(probe.driver), cudnn_version(probe.cudnn),
+                  cublas_version(probe.cublas)};
+  for (int device = 0; device < probe.device_count; ++device) info.devices.emplace_back(probe.device_names[device]);
+  return {std::move(info), first_line(probe.trouble)};
+}
+
+std::string describe(const DeviceReport& report) {
+  if (!report.cuda) return fmt::format("no CUDA ({})", report.trouble);
+  std::vector<std::string> parts{"CUDA " + report.cuda->runtime};
+  if (!report.cuda->cudnn.empty()) parts.push_back("cuDNN " + report.cuda->cudnn);
+  if (!report.cuda->cublas.empty()) parts.push_back("cuBLAS " + report.cuda->cublas);
+  if (!report.cuda->driver.empty()) parts.push_back("driver " + report.cuda->driver);
+  for (const std::string& device : report.cuda->devices) parts.push_back(device);
+  std::string line = fmt::format("{}", fmt::join(parts, ", "));
+  if (!report.trouble.empty()) line += fmt::format(" ({})", report.trouble);
+  return line;
+}
+
+}  // namespace taso

@@ -1,0 +1,96 @@
+#include "runtime/gpu/hazards.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+namespace taso {
+namespace {
+
+void add(std::vector<Access>& list, const Binding& binding, const Call::Operand& operand, bool is_write) {
+  const auto size = static_cast<std::int64_t>(size_of(operand.element));
+  list.push_back({binding.place, binding.index, {binding.offset, size, operand.extents, operand.strides}, is_write});
+}
+
+/// Who touched which bytes of a memory, by where these begin, those of about one length together: what lies elsewhere
+/// is not looked at, for thousands may touch parts of one buffer.
+class Touched {
+ public:
+  void add(std::uint32_t step, const Footprint& what) {
+    const std::int64_t length = length_of(what);
+    if (length > 0)
+      by_length_[static_cast<int>(std::bit_width(static_cast<std::uint64_t>(length)))].emplace(what.offset,
+                                                                                               Entry{step, what});
+  }
+
+  /// Appends the steps that touched something of it.
+  void find(const Footprint& what, std::vector<std::uint32_t>& steps) const {
+    const std::int64_t end = what.offset + length_of(what);
+    for (const auto& [width, entries] : by_length_) {
+      const std::int64_t longest = std::int64_t{1} << std::min(width, 62);
+      for (auto one = entries.lower_bound(what.offset - longest); one != entries.end() && one->first < end; ++one)
+        if ((steps.empty() || steps.back() != one->second.step) && may_overlap(what, one->second.what))
+          steps.push_back(one->second.step);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t step = 0;
+    Footprint what;
+  };
+  std::map<int, std::multimap<std::int64_t, Entry>> by_length_;
+};
+
+struct Memory {
+  Touched read, written;
+};
+
+}  // namespace
+
+std::vector<Access> accesses_of(const DeviceSteps::Step& step) {
+  std::vector<Access> list;
+  for (const Call::Piece& piece : step.call.pieces) {
+    const auto add_piece = [&](const Binding& binding, const Call::Operand& operand, std::int64_t offset,
+                               const Extents& extents, const Strides& strides, bool is_write) {
+      add(list, binding, {operand.element, extents, strides, operand.is_weight}, is_write);
+      list.back().what.offset += offset * list.back().what.size;
+    };
+    add_piece(step.read[piece.read], step.call.read[piece.read], piece.from_offset, piece.from_extents,
+              piece.from_strides, false);
+    add_piece(step.written[piece.written], step.call.written[piece.written], piece.to_offset, piece.to_extents,
+              piece.to_strides, true);
+  }
+  if (!step.call.pieces.empty() && !step.host) return list;
+  for (std::size_t i = 0; i < step.read.size(); ++i) add(list, step.read[i], step.call.read[i], false);
+  for (std::size_t i = 0; i < step.written.size(); ++i) add(list, step.written[i], step.call.written[i], true);
+  return list;
+}
+
+std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps) {
+  std::map<std::pair<Binding::Place, std::uint32_t>, Memory> memories;
+  std::vector<std::vector<std::uint32_t>> needs(steps.size());
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    std::vector<std::uint32_t>& list = needs[i];
+    const std::vector<Access> accesses = accesses_of(steps[i]);
+    const auto is_watched = [](const Access& access) {
+      return access.place == Binding::Place::arena || access.place == Binding::Place::output;
+    };
+    for (const Access& access : accesses) {
+      if (!is_watched(access)) continue;
+      const Memory& memory = memories[{access.place, access.index}];
+      memory.written.find(access.what, list);
+      if (access.is_write) memory.read.find(access.what, list);
+    }
+    for (const Access& access : accesses) {
+      if (!is_watched(access)) continue;
+      Memory& memory = memories[{access.place, access.index}];
+      (access.is_write ? memory.written : memory.read).add(i, access.what);
+    }
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+  return needs;
+}
+
+}  // namespace taso

@@ -1,0 +1,13 @@
+// Products of stacks of matrices, whose leading dimensions broadcast.
+#pragma once
+
+#include "ops/core/shape.h"
+
+namespace taso::kernels {
+
+/// a is [..., rows, depth], b is [..., depth, columns], c is `result`.
+template <class T>
+void matmul(const Extents& a_extents, const Extents& b_extents, const Extents& result, const T* a, const T* b, T* c,
+            unsigned threads);
+
+}  // namespace taso::kernels

@@ -1,0 +1,48 @@
+#include "search/program/applied_steps.h"
+
+#include <iterator>
+
+#include "search/rewriting/rewrite.h"
+
+namespace taso {
+
+AppliedSteps::Way AppliedSteps::way_without(const std::set<const Match*>& some) const {
+  Way way;
+  for (const Applied& change : applied_)
+    if (!some.contains(change.match.get())) way.push_back(change.match);
+  return way;
+}
+
+AppliedSteps::Back AppliedSteps::go(const Way& way, bool is_priced) {
+  Back back;
+  while (back.common < way.size() && back.common < applied_.size() && applied_[back.common].match == way[back.common])
+    ++back.common;
+  for (std::size_t i = applied_.size(); i-- > back.common;) program_.undo(applied_[i].log);
+  const auto first = applied_.begin() + static_cast<std::ptrdiff_t>(back.common);
+  back.undone.assign(std::make_move_iterator(first), std::make_move_iterator(applied_.end()));
+  applied_.erase(first, applied_.end());
+  prices_.moved();
+  for (std::size_t i = back.common; i < way.size(); ++i) {
+    Applied change;
+    change.match = way[i];
+    if (!rewrite(program_, *change.match, change.log, &change.made)) continue;
+    if (is_priced) {
+      change.before = cost();
+      change.after = change.before + prices_.difference(program_, change.log);
+      prices_.moved();
+    }
+    applied_.push_back(std::move(change));
+  }
+  return back;
+}
+
+void AppliedSteps::go_back(Back back) {
+  for (; applied_.size() > back.common; applied_.pop_back()) program_.undo(applied_.back().log);
+  for (Applied& change : back.undone) {
+    program_.redo(change.log);
+    applied_.push_back(std::move(change));
+  }
+  prices_.moved();
+}
+
+}  // namespace taso

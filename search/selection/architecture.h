@@ -1,0 +1,41 @@
+// What kind of network a graph is, told from its operators alone: what pays for one of a kind tends to pay for others.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ops/graph/graph.h"
+
+namespace taso {
+
+enum class NetworkKind : std::uint8_t {
+  unknown,
+  resnet,     ///< convolutions with residual sums
+  mobilenet,  ///< many of the convolutions are depthwise
+  ssd,        ///< convolutional heads at several sizes, put together
+  bert,       ///< attention: softmax over products of activations
+  inception,  ///< branches that start from one value and are concatenated
+  dense,      ///< what a layer gives is concatenated to what it was given
+  recurrent,  ///< gates, or recurrent operators
+};
+
+/// All but `unknown`.
+std::span<const NetworkKind> network_kinds();
+/// "resnet", in files.
+std::string_view name_of(NetworkKind kind);
+std::optional<NetworkKind> network_kind_named(std::string_view name);
+/// "ResNet-like", for people.
+std::string_view text_of(NetworkKind kind);
+
+struct Architecture {
+  NetworkKind kind = NetworkKind::unknown;
+  std::string reason;  ///< one line: what it was recognised by, or why it was not
+};
+
+/// A graph with few convolutions and products is of no kind. Operators that we do not model count by their name.
+Architecture recognise(const Graph& graph);
+
+}  // namespace taso

@@ -1,0 +1,104 @@
+// A model that is made ready for a GPU, with a machine that is none: what is measured for that, and in which ways its steps run.
+#include "cli/bench/gpu_model.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "onnx/cleanup/cleanup.h"
+#include "tests/catch.h"
+#include "tests/source_folder.h"
+
+using namespace taso;
+
+namespace {
+
+struct Seen {
+  std::size_t measured = 0, asked = 0;  ///< calls that were measured; whose ways were asked for
+  std::vector<DeviceSteps::Step> steps;
+};
+
+class NoProgram : public DeviceProgram {
+ public:
+  std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>>) override { return {}; }
+  std::vector<double> time(std::size_t runs) override { return std::vector<double>(runs, 1); }
+  std::vector<double> profile() override { return {}; }
+  std::size_t launches() const override { return 0; }
+  std::int64_t device_bytes() const override { return 0; }
+  const std::vector<std::string>& choices() const override { return none_; }
+
+ private:
+  std::vector<std::string> none_;
+};
+
+class NoGpu : public Accelerator {
+ public:
+  explicit NoGpu(Seen& seen) : seen_(seen) {}
+  std::string device() const override { return "None"; }
+  std::string versions() const override { return "driver 0"; }
+  Measurement measure(const Call&) override {
+    ++seen_.measured;
+    return {{1000, 0, true, "measured", 700, 800, 1200}, ""};
+  }
+  Measurement measure_choice(const Call& call, const std::string&) override { return measure(call); }
+  double time_choice(const Call&, const std::string&, const Surroundings&) override { return 1000; }
+  std::vector<std::string> ways(const Call&, std::size_t) override {
+    ++seen_.asked;
+    return {"promising", "another"};
+  }
+  std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
+    seen_.steps = std::move(steps.steps);
+    return std::make_unique<NoProgram>();
+  }
+  DeviceState state() const override { return {}; }
+
+ private:
+  Seen& seen_;
+};
+
+Seen prepare(bool measures) {
+  const Model model = Model::load(source_folder() / "examples/small_convnet.onnx");
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Graph graph = import_model(edit.view()).graph;
+  Seen seen;
+  Console console({});
+  const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
+  std::filesystem::remove(file);
+  Pricing pricing({true, file, Precision::tf32, false, measures}, std::make_unique<NoGpu>(seen), console);
+  GpuModel(graph, pricing).prepare();
+  CHECK(pricing.measured() == seen.measured);
+  CHECK((pricing.measuring() > 0) == measures);
+  std::filesystem::remove(file);
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("a model runs in the ways that were measured, or in promising ones if nothing is to be measured") {
+  for (const bool measures : {true, false}) {
+    const Seen seen = prepare(measures);
+    CHECK((seen.measured > 0) == measures);
+    CHECK((seen.asked > 0) == !measures);
+    REQUIRE(seen.steps.size() > 5);
+    CHECK(seen.asked <= seen.steps.size());
+    for (const DeviceSteps::Step& step : seen.steps)
+      if (!step.host) CHECK(step.choice == (measures ? "measured" : "promising"));
+  }
+}
+
+TEST_CASE("a model that is made ready leaves prices as they are") {
+  const Model model = Model::load(source_folder() / "examples/small_convnet.onnx");
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Graph graph = import_model(edit.view()).graph;
+  Seen seen;
+  Console console({});
+  const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
+  Pricing pricing({true, file, Precision::tf32, false, false}, std::make_unique<NoGpu>(seen), console);
+  REQUIRE_FALSE(pricing.times().is_warm());  // as nobody has suited them to anything yet
+  const GpuModel ready(graph, pricing);
+  CHECK_FALSE(pricing.times().is_warm());
+  pricing.suit(graph, {});
+  CHECK(pricing.times().is_warm());
+}

@@ -1,0 +1,53 @@
+// A GPU that is none, for tests of what is measured and what becomes of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/core/error.h"
+#include "runtime/gpu/accelerator.h"
+
+namespace taso {
+
+/// Every call takes the same, a microsecond if nothing else is said.
+class NoGpu : public Accelerator {
+ public:
+  explicit NoGpu(std::vector<std::string>& measured, double nanoseconds = 1000)
+      : measured_(measured), nanoseconds_(nanoseconds) {}
+  /// Calls that are measured after so many others take so many times as much.
+  void make_later_ones_dear(std::size_t others, double factor) {
+    others_ = others;
+    factor_ = factor;
+  }
+  std::string device() const override { return "None"; }
+  std::string versions() const override { return "driver 0"; }
+  Measurement measure(const Call& call) override {
+    measured_.push_back(text_of(call));
+    const double taken = nanoseconds_ * (measured_.size() > others_ ? factor_ : 1);
+    Measurement found;
+    found.nanoseconds = taken;
+    found.warm_nanoseconds = 0.7 * taken;
+    found.again_nanoseconds = 0.8 * taken;
+    found.stranger_nanoseconds = 1.2 * taken;
+    found.choice = "guess";
+    return found;
+  }
+  Measurement measure_choice(const Call& call, const std::string& choice) override {
+    if (choice == "forgotten") throw EnvironmentError("no such way");
+    Measurement found = measure(call);
+    found.choice = choice;
+    return found;
+  }
+  double time_choice(const Call&, const std::string&, const Surroundings&) override { return nanoseconds_; }
+  std::vector<std::string> ways(const Call&, std::size_t) override { return {"guess"}; }
+  std::unique_ptr<DeviceProgram> load(DeviceSteps) override { throw EnvironmentError("there is none"); }
+  DeviceState state() const override { return {}; }
+
+ private:
+  std::vector<std::string>& measured_;
+  double nanoseconds_;
+  std::size_t others_ = 0;
+  double factor_ = 1;
+};
+
+}  // namespace taso

@@ -1,0 +1,115 @@
+// taso-opt follows its own certificates: what is not shown to be right is taken back, and nothing is written that is
+// not.
+#include "cli/opt/replay.h"
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/files/places.h"
+#include "cli/opt/optimise.h"
+#include "ops/core/error.h"
+#include "tests/catch.h"
+#include "tests/onnx/build_model.h"
+
+using namespace taso;
+
+namespace {
+
+using Json = nlohmann::json;
+using Spoil = std::function<void(RewriteCertificate&)>;
+using test::TemporaryFolder;
+
+/// Four products of one input, and something to clean up.
+onnx::ModelProto with_products() {
+  constexpr std::int64_t size = 64;
+  onnx::ModelProto model = test::empty_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  test::declare(*graph.add_input(), "x", {1, size});
+  test::add_node(graph, "Identity", {"x"}, {"i"});
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = std::to_string(i);
+    test::add_floats(graph, "w" + name, {size, size}, std::vector<float>(size * size, 0.25F * static_cast<float>(i)));
+    test::add_node(graph, "MatMul", {"i", "w" + name}, {"p" + name});
+    test::add_node(graph, i % 2 == 0 ? "Tanh" : "Sigmoid", {"p" + name}, {"f" + name});
+    test::declare(*graph.add_output(), "f" + name, {1, size});
+  }
+  return model;
+}
+
+OptOptions options_for(const TemporaryFolder& folder) {
+  OptOptions options;
+  options.input = folder / "in.onnx";
+  test::write_file(options.input, with_products().SerializeAsString());
+  options.output = folder / "out.onnx";
+  options.report = folder / "report.json";
+  options.budget = 20;
+  options.jobs = 1;
+  options.pricing.lanes = 1;
+  return options;
+}
+
+Json run(const OptOptions& options, const Spoil& spoil) {
+  Console::Options quiet;
+  quiet.program = "test";
+  quiet.verbosity = -2;
+  Console console(quiet);
+  REQUIRE(optimise(options, console, nullptr, spoil) == Ending::done);
+  std::ifstream file(*options.report);
+  return Json::parse(file);
+}
+
+RewriteCertificate written(const OptOptions& options) {
+  return parse_certificate(test::read_file(certificate_file_of(options.output)));
+}
+
+}  // namespace
+
+TEST_CASE("a search whose certificate is rejected is taken back, and clean-ups stay") {
+  if (!can_replay()) return;
+  const TemporaryFolder folder;
+  OptOptions options = options_for(folder);
+  const Json honest = run(options, nullptr);
+  REQUIRE(!honest["search"]["applied"].empty());
+  REQUIRE(!written(options).steps.empty());
+  const Spoil drop_a_step = [](RewriteCertificate& certificate) {
+    if (!certificate.steps.empty()) certificate.steps.pop_back();
+  };
+  for (const bool certified : {true, false}) {  // it is followed even where it is not wanted
+    options.certificate = certified;
+    const Json report = run(options, drop_a_step);
+    CHECK(report["search"]["applied"].empty());
+    CHECK(report["search"]["note"].get<std::string>().find("its certificate is rejected") != std::string::npos);
+    CHECK(report["after"]["operators"]["MatMul"] == 4);
+    CHECK(!report["after"]["operators"].contains("Identity"));
+    if (certified) CHECK(written(options).steps.empty());
+  }
+}
+
+TEST_CASE("clean-ups whose certificate is rejected are taken back") {
+  if (!can_replay()) return;
+  const TemporaryFolder folder;
+  OptOptions options = options_for(folder);
+  options.budget = 0;
+  const Json report = run(options, [](RewriteCertificate& certificate) {
+    if (!certificate.before.empty()) certificate.before.pop_back();
+    if (certificate.before.empty() && certificate.disabled.empty())
+      certificate.before.push_back({"identity", "nothing"});
+  });
+  CHECK(report["after"]["operators"]["Identity"] == 1);
+  CHECK(written(options).before.empty());
+}
+
+TEST_CASE("nothing is written if not even the model as it came is shown to be itself") {
+  if (!can_replay()) return;
+  const TemporaryFolder folder;
+  const OptOptions options = options_for(folder);
+  const Spoil always = [](RewriteCertificate& certificate) { certificate.before.push_back({"identity", "nothing"}); };
+  Console::Options quiet;
+  quiet.program = "test";
+  quiet.verbosity = -2;
+  Console console(quiet);
+  CHECK_THROWS_AS(optimise(options, console, nullptr, always), InternalError);
+  CHECK(!std::filesystem::exists(options.output));
+  CHECK(!std::filesystem::exists(certificate_file_of(options.output)));
+}

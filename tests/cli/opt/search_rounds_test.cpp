@@ -1,0 +1,154 @@
+// What comes of several searches, where prices change in between.
+#include "cli/opt/search_rounds.h"
+
+#include <random>
+#include <thread>
+
+#include "tests/catch.h"
+
+using namespace taso;
+
+namespace {
+
+using End = SearchResult::End;
+using Seconds = SearchRounds::Seconds;
+
+constexpr Cost given = 1'000'000;
+
+/// Something that was found, with a number by which it is known.
+SearchResult found(std::size_t number, Cost cost, End end = End::exhausted) {
+  SearchResult result;
+  result.counts.expanded = number;
+  result.end = end;
+  result.cost_before = given;
+  result.cost_after = cost;
+  if (cost != given) result.steps.resize(1);
+  return result;
+}
+
+/// Rounds that find one thing after the other, each of which turns out to cost something else once it is measured.
+class Played {
+ public:
+  struct Round {
+    SearchResult found;
+    Cost measured = 0;
+    std::size_t news = 1;  // kernels that were measured
+  };
+  explicit Played(std::vector<Round> rounds) : rounds_(std::move(rounds)) {}
+
+  SearchRounds rounds() {
+    SearchRounds all;
+    all.look = [this](const std::optional<Seconds>&) {
+      std::this_thread::sleep_for(time_of_round);
+      REQUIRE(looked < rounds_.size());
+      return rounds_[looked++].found;
+    };
+    all.measure = [this](const Graph&) {
+      if (interrupts_at == looked) is_interrupted = true;
+      return rounds_[looked - 1].news;
+    };
+    all.price = [this](SearchResult& result) {
+      result.cost_after = rounds_.at(result.counts.expanded - 1).measured;
+      if (result.steps.empty()) result.cost_after = given;
+    };
+    all.interrupted = [this] { return is_interrupted; };
+    return all;
+  }
+
+  std::size_t looked = 0;
+  std::size_t interrupts_at = 0;  // the round after which it happens
+  bool is_interrupted = false;
+  std::chrono::milliseconds time_of_round{0};
+
+ private:
+  std::vector<Round> rounds_;
+};
+
+}  // namespace
+
+TEST_CASE("an interrupt while kernels are measured loses nothing") {
+  Played played({{found(1, 500'000), 600'000}, {found(2, given, End::stopped), given}});
+  played.interrupts_at = 1;
+  const SearchResult best = search_in_rounds(std::nullopt, played.rounds());
+  CHECK(played.looked == 1);
+  CHECK(best.counts.expanded == 1);
+  CHECK(best.cost_after == 600'000);
+  CHECK(best.end == End::stopped);
+}
+
+TEST_CASE("a round that is cut short does not replace a better one") {
+  for (const End end : {End::stopped, End::time})
+    for (const Cost cost : {given, Cost{700'000}}) {
+      Played played({{found(1, 500'000), 600'000}, {found(2, cost, end), cost, 0}});
+      const SearchResult best = search_in_rounds(std::nullopt, played.rounds());
+      CHECK(played.looked == 2);
+      CHECK(best.counts.expanded == 1);
+      CHECK(best.cost_after == 600'000);
+      CHECK(best.end == end);
+    }
+}
+
+TEST_CASE("where time is too short for another round, that is how it ends") {
+  Played played({{found(1, 500'000), 600'000}});
+  played.time_of_round = std::chrono::milliseconds(20);
+  const SearchResult best = search_in_rounds(Seconds(0.03), played.rounds());
+  CHECK(best.end == End::time);
+  CHECK(best.cost_after == 600'000);
+  // Unless there is nothing to measure.
+  Played done({{found(1, 500'000), 500'000, 0}});
+  done.time_of_round = std::chrono::milliseconds(20);
+  CHECK(search_in_rounds(Seconds(0.03), done.rounds()).end == End::exhausted);
+}
+
+TEST_CASE("what comes to nothing once it is measured leaves its time to another round") {
+  Played played({{found(1, 500'000), 1'200'000}, {found(2, 900'000, End::time), 900'000, 0}});
+  played.time_of_round = std::chrono::milliseconds(60);
+  const SearchResult best = search_in_rounds(Seconds(0.11), played.rounds());
+  if (played.looked == 2) CHECK(best.counts.expanded == 2);  // else this machine was busy
+  CHECK(best.end == End::time);
+}
+
+TEST_CASE("of all rounds the best by the prices of the end is returned") {
+  std::mt19937 random(1);
+  std::size_t earlier = 0;
+  for (int run = 0; run < 300; ++run) {
+    std::vector<Played::Round> rounds(1 + random() % 11);
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      const bool is_last = i + 1 == rounds.size();
+      const Cost cost = is_last && random() % 4 == 0 ? given : 300'000 + static_cast<Cost>(random() % 600'000);
+      rounds[i] = {found(i + 1, cost), 300'000 + static_cast<Cost>(random() % 900'000), is_last ? 0U : 1U};
+      if (is_last) rounds[i].measured = cost;
+    }
+    Played played(rounds);
+    const SearchResult best = search_in_rounds(std::nullopt, played.rounds());
+    CHECK(played.looked == rounds.size());
+    for (const Played::Round& one : rounds)
+      if (one.measured <= given) CHECK(best.cost_after <= one.measured + one.measured / 500);
+    CHECK(best.cost_after == rounds[best.counts.expanded - 1].measured);
+    earlier += best.counts.expanded < rounds.size();
+  }
+  CHECK(earlier > 30);
+}
+
+TEST_CASE("a search that came to its end is not overruled for next to nothing") {
+  Played played({{found(1, 500'000), 600'000}, {found(2, 600'100), 600'100, 0}});
+  CHECK(search_in_rounds(std::nullopt, played.rounds()).counts.expanded == 2);
+}
+
+TEST_CASE("what takes longer than the graph that was given in one way is not chosen for the other") {
+  SearchResult fast = found(1, 500'000), slow = found(2, 900'000);
+  fast.run_before = slow.run_before = {100'000, 200'000};
+  fast.run_after = {10'000, 200'001};
+  slow.run_after = {60'000, 190'000};
+  std::vector<SearchResult> order{fast, slow};
+  std::size_t looked = 0;
+  SearchRounds rounds;
+  rounds.look = [&](const std::optional<Seconds>&) { return order[looked++]; };
+  rounds.measure = [&](const Graph&) { return order.size() - looked; };
+  rounds.price = [](SearchResult&) {};
+  rounds.interrupted = [] { return false; };
+  CHECK(search_in_rounds(std::nullopt, rounds).counts.expanded == 2);
+  looked = 0;
+  std::swap(order[0], order[1]);
+  CHECK(search_in_rounds(std::nullopt, rounds).counts.expanded == 2);
+}

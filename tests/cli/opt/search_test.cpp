@@ -1,0 +1,86 @@
+// The search as taso-opt runs it where kernels are measured: in rounds.
+#include "cli/opt/search.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "onnx/cleanup/cleanup.h"
+#include "tests/catch.h"
+#include "tests/cli/opt/no_gpu.h"
+#include "tests/search/rule_graph.h"
+#include "tests/source_folder.h"
+
+using namespace taso;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Much longer than predicted, so that what was not measured yet is always promising.
+constexpr double slow = 100'000;
+
+struct Run {
+  SearchSummary summary;
+  double seconds = 0;                // of the search, without what it took to measure
+  std::size_t at_once = 0, all = 0;  // kernels that were measured: of the model, and at all
+  std::size_t missing = 0;           // of what was found
+};
+
+Run run(const OptOptions& options) {
+  const fs::path prices = fs::temp_directory_path() / ("taso-rounds-" + std::to_string(::getpid()) + ".prices");
+  Console::Options quiet;
+  quiet.program = "test";
+  quiet.verbosity = -2;
+  Console console(quiet);
+  std::vector<std::string> measured;
+  const Model model = Model::load(source_folder() / "examples/small_convnet.onnx");
+  GraphEdit edit(model);
+  clean_up(edit);
+  Run result;
+  {
+    Pricing pricing({true, prices, Precision::tf32, false}, std::make_unique<NoGpu>(measured, slow), console);
+    const Graph graph = import_model(edit.view()).graph;
+    pricing.suit(graph, {});
+    pricing.measure_kernels(graph, {});
+    result.at_once = measured.size();
+    SearchRules rules;
+    rules.rules = shipped_rules();
+    const double measuring = pricing.measuring();
+    const auto start = std::chrono::steady_clock::now();
+    result.summary = search_model(edit, rules, {}, options, pricing, console);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds -= pricing.measuring() - measuring;
+    result.all = measured.size();
+    MissingCalls missing;
+    pricing.find_missing(import_model(edit.view()).graph, {}, missing);
+    result.missing = missing.size();
+  }
+  fs::remove(prices);
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("it is searched in rounds until all that is found was measured") {
+  OptOptions options;
+  options.jobs = 1;
+  options.budget = 100;
+  const Run one = run(options);
+  CHECK(one.all > one.at_once);
+  CHECK(one.missing == 0);
+}
+
+TEST_CASE("the time that is given is for all rounds together") {
+  constexpr double time = 1;
+  OptOptions options;
+  options.jobs = 1;
+  options.alpha = 1.5;
+  options.budget = 1'000'000'000;  // each round takes all the time that it is given
+  options.time_budget = time;
+  const Run one = run(options);
+  REQUIRE(one.summary.end == "the time is up");
+  REQUIRE(one.all > one.at_once);  // so that another round would have been worth it
+  CHECK(one.seconds < 1.8 * time);
+}

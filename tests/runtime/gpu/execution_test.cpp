@@ -1,0 +1,378 @@
+// Plans, made ready for a device and run step by step on memory as it would have it, compute what their graphs mean.
+#include "runtime/gpu/execution.h"
+
+#include <bitset>
+#include <map>
+#include <set>
+
+#include "cost/pricing/roofline.h"
+#include "ops/text/graph_text.h"
+#include "runtime/gpu/hazards.h"
+#include "runtime/gpu/kernels/space.h"
+#include "runtime/host/interpreter.h"
+#include "tests/catch.h"
+#include "tests/cost/random_plan_graph.h"
+#include "tests/ops/random_graph.h"
+#include "tests/runtime/gpu/call_on_host.h"
+
+using namespace taso;
+
+namespace {
+
+bool is_near(const Array& a, const Array& b, double tolerance) {
+  if (a.type() != b.type() || a.extents() != b.extents()) return false;
+  const auto x = a.doubles(), y = b.doubles();
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) return false;
+    error += (x[i] - y[i]) * (x[i] - y[i]);
+    norm += y[i] * y[i];
+  }
+  return error <= tolerance * tolerance * norm;
+}
+
+constexpr std::size_t most_steps = 128;
+using Steps = std::bitset<most_steps>;
+
+/// That of steps that may run at the same time none writes what another reads or writes: byte by byte.
+void check_hazards(const DeviceSteps& steps, const std::vector<Task>& tasks, const Schedule& schedule) {
+  REQUIRE(steps.steps.size() <= most_steps);
+  const StepOrder order(tasks, schedule);
+  std::map<std::pair<Binding::Place, std::uint32_t>, std::vector<std::pair<Steps, Steps>>> memories;  // read, written
+  for (std::uint32_t i = 0; i < steps.steps.size(); ++i)
+    for (const Access& access : accesses_of(steps.steps[i])) {
+      auto& bytes = memories[{access.place, access.index}];
+      const Footprint& what = access.what;
+      std::vector<std::int64_t> places{what.offset};
+      for (std::size_t axis = 0; axis < what.extents.size(); ++axis) {
+        std::vector<std::int64_t> more;
+        for (const std::int64_t at : places)
+          for (std::int64_t k = 0; k < what.extents[axis]; ++k) more.push_back(at + k * what.strides[axis] * what.size);
+        places = std::move(more);
+      }
+      for (const std::int64_t at : places) {
+        if (bytes.size() < static_cast<std::size_t>(at + what.size))
+          bytes.resize(static_cast<std::size_t>(at + what.size));
+        for (std::int64_t k = 0; k < what.size; ++k) {
+          auto& [read, written] = bytes[static_cast<std::size_t>(at + k)];
+          (access.is_write ? written : read).set(i);
+        }
+      }
+    }
+  const auto are_ordered = [&](const Steps& read, const Steps& written) {
+    for (std::uint32_t i = 0; i < steps.steps.size(); ++i)
+      for (std::uint32_t k = 0; written[i] && k < steps.steps.size(); ++k)
+        if (i != k && (read[k] || written[k]) && !order.precedes(i, k) && !order.precedes(k, i)) return false;
+    return true;
+  };
+  for (const auto& [place, bytes] : memories) {
+    const std::pair<Steps, Steps>* last = nullptr;  // neighbours mostly have the same users
+    for (const auto& users : bytes) {
+      if (last != nullptr && *last == users) continue;
+      last = &users;
+      REQUIRE(are_ordered(users.first, users.second));
+    }
+  }
+}
+
+/// Any order in which the lanes' steps may happen to run.
+std::vector<std::uint32_t> some_order(Random& random, const std::vector<Task>& tasks, const Schedule& schedule) {
+  const StepOrder order(tasks, schedule);
+  std::vector<std::uint32_t> left(tasks.size()), result;
+  for (std::uint32_t i = 0; i < left.size(); ++i) left[i] = i;
+  while (!left.empty()) {
+    random.shuffle(left);
+    const auto next = std::find_if(left.begin(), left.end(), [&](std::uint32_t task) {
+      return std::none_of(left.begin(), left.end(), [&](std::uint32_t other) { return order.precedes(other, task); });
+    });
+    REQUIRE(next != left.end());
+    result.push_back(*next);
+    left.erase(next);
+  }
+  return result;
+}
+
+struct Counts {
+  std::size_t plans = 0, schedules = 0;
+  std::int64_t planned_bytes = 0, arena_bytes = 0;
+};
+
+/// Where channels lie side by side, a part of them begins where kernels take it for granted that it does.
+void check_places(const DeviceSteps& steps) {
+  const auto check_all = [](const std::vector<Call::Operand>& operands, const std::vector<Binding>& bindings) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Call::Operand& operand = operands[i];
+      if (operand.extents.size() < 3 || operand.strides[1] != 1 || is_dense(operand.extents, operand.strides)) continue;
+      CHECK(bindings[i].offset % source::alignment_of(operand) == 0);
+    }
+  };
+  for (const DeviceSteps::Step& step : steps.steps) {
+    if (step.host) continue;
+    check_all(step.call.read, step.read);
+    check_all(step.call.written, step.written);
+  }
+}
+
+void check_execution(const Graph& graph, Random& random, Precision precision, double tolerance,
+                     Counts* counts = nullptr) {
+  std::vector<Array> inputs;
+  for (const Value& input : graph.inputs)
+    inputs.push_back(random_array(random, input.type().element, *static_extents(input.shape())));
+  std::vector<Array> expected;
+  try {
+    expected = interpret(graph, inputs);
+  } catch (const InputError&) {
+    return;  // an operator that does not run
+  }
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    const WholeGraph view(graph, {}, layout);
+    const Plan laid = plan(view, Roofline());
+    const Execution execution = make_execution(view, graph, laid, precision);
+    std::vector<std::vector<std::byte>> bytes;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      bytes.push_back(view.find(graph.inputs[i]) == no_plan_value ? std::vector<std::byte>()
+                                                                  : to_device(inputs[i], precision));
+    INFO(text_of(graph) << "\n" << text_of(laid, view));
+    if (precision == Precision::fp32 && layout == Layout::channels_last) check_places(execution.steps);
+    const auto outputs = run_on_host(execution.steps, bytes);
+    REQUIRE(outputs.size() == expected.size());
+    for (const Schedule& schedule : execution.steps.schedules) {
+      check_hazards(execution.steps, execution.tasks, schedule);
+      // To the last bit: the same steps on the same numbers.
+      for (int round = 0; round < 3; ++round)
+        REQUIRE(run_on_host(execution.steps, bytes, some_order(random, execution.tasks, schedule)) == outputs);
+    }
+    const Outlook outlook = look_ahead(view, graph, laid, precision);
+    // The best that is expected, if that is better than one after the other.
+    Outlook best{1, one_after_the_other(execution.tasks).predicted};
+    CHECK(outlook.in_a_row == best.cost);
+    CHECK((outlook.copies > 0) == (execution.tasks.size() > execution.plan_steps.size()));
+    for (const Schedule& schedule : execution.steps.schedules)
+      if (schedule.expected < best.cost) best = {schedule.lanes, schedule.expected};
+    CHECK(outlook.lanes == best.lanes);
+    CHECK(outlook.cost == best.cost);
+    if (counts != nullptr) {
+      ++counts->plans;
+      counts->schedules += execution.steps.schedules.size();
+      counts->planned_bytes += laid.arena_bytes;
+      counts->arena_bytes += execution.steps.arena_bytes;
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      INFO(text_of(graph) << "\n"
+                          << text_of(laid, view) << "output " << i << (layout == Layout::channels_last ? " last" : ""));
+      REQUIRE(is_near(from_device(outputs[i], expected[i].type(), expected[i].extents(), precision), expected[i],
+                      tolerance));
+    }
+  }
+}
+
+/// Takes rows, or casts, and says so.
+class Mover : public OpaqueBody {
+ public:
+  Mover(PlainMovement movement, ElementType element) : movement_(movement), element_(element) {}
+  std::string obstacle() const override { return ""; }
+  std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
+    if (movement_.kind == PlainMovement::Kind::cast) return {inputs[0]->cast(element_)};
+    if (movement_.kind == PlainMovement::Kind::expand) return {};
+    const std::vector<double> data = inputs[0]->doubles();
+    std::vector<float> rows;  // of a matrix
+    const std::int64_t length = inputs[0]->extents()[0], width = inputs[0]->extents()[1];
+    for (std::int64_t index : inputs[1]->integers())
+      for (std::int64_t i = 0; i < width; ++i)
+        rows.push_back(static_cast<float>(data[static_cast<std::size_t>((index + length) % length * width + i)]));
+    return {Array::of<float>({inputs[1]->size(), width}, rows)};
+  }
+  bool same(const OpaqueBody& other) const override { return this == &other; }
+  std::optional<PlainMovement> movement() const override { return movement_; }
+
+ private:
+  PlainMovement movement_;
+  ElementType element_;
+};
+
+/// Cannot be run, or has a result of no size.
+class Obstructed : public Mover {
+ public:
+  explicit Obstructed(std::string obstacle) : Mover({}, ElementType::float32), obstacle_(std::move(obstacle)) {}
+  std::string obstacle() const override { return obstacle_; }
+  std::optional<PlainMovement> movement() const override { return std::nullopt; }
+
+ private:
+  std::string obstacle_;
+};
+
+}  // namespace
+
+TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
+  for (const ElementType index_type : {ElementType::int32, ElementType::int64}) {
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    Pool& pool = *graph.pool;
+    const Value data = pool.input("data", {ElementType::float32, shape_of({5, 4})});
+    const Value indices = pool.input("indices", {index_type, shape_of({3})});
+    graph.inputs = {data, indices};
+    const Type rows{ElementType::float32, shape_of({3, 4})}, numbers{ElementType::float32, shape_of({3})};
+    const Value cast =
+        pool.add_opaque({"Cast", 0, {numbers}, std::make_shared<Mover>(PlainMovement{}, ElementType::float32)},
+                        std::vector{indices})
+            .output();
+    const Value gathered =
+        pool.add_opaque({"Gather",
+                         0,
+                         {rows},
+                         std::make_shared<Mover>(PlainMovement{PlainMovement::Kind::gather, -2}, ElementType::float32)},
+                        std::vector{pool.apply(op::Relu{}, {data}), indices})
+            .output();
+    const Type repeated{ElementType::float32, shape_of({2, 3, 2})};
+    const Value column = pool.apply(op::Reshape{shape_of({3, 1})}, {cast});
+    const Value expanded =
+        pool.add_opaque({"Expand",
+                         0,
+                         {repeated},
+                         std::make_shared<Mover>(PlainMovement{PlainMovement::Kind::expand, 0}, ElementType::float32)},
+                        std::vector{column, indices})
+            .output();
+    graph.outputs = {pool.apply(op::Relu{}, {gathered}), pool.apply(op::Relu{}, {cast}), expanded};
+    const WholeGraph view(graph);
+    const Plan laid = plan(view, Roofline());
+    const Execution execution = make_execution(view, graph, laid, Precision::fp32);
+    CHECK(execution.on_host.empty());
+    const std::vector<Array> inputs{
+        Array::of<float>({5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}),
+        Array::of<std::int64_t>({3}, {4, -5, 1}).cast(index_type)};
+    const auto outputs =
+        run_on_host(execution.steps, {to_device(inputs[0], Precision::fp32), to_device(inputs[1], Precision::fp32)});
+    CHECK(from_device(outputs[0], ElementType::float32, {3, 4}, Precision::fp32).doubles() ==
+          std::vector<double>{16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(from_device(outputs[1], ElementType::float32, {3}, Precision::fp32).doubles() ==
+          std::vector<double>{4, 0, 1});
+    CHECK(from_device(outputs[2], ElementType::float32, {2, 3, 2}, Precision::fp32).doubles() ==
+          std::vector<double>{4, 4, -5, -5, 1, 1, 4, 4, -5, -5, 1, 1});
+    const std::vector<Lowering> ways = lowerings(execution.steps.steps[1].call);
+    CHECK(ways.size() == 1);
+  }
+}
+
+TEST_CASE("what depends on constants only is computed once, by the model's own operators too") {
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Pool& pool = *graph.pool;
+  const auto constant = [&](const char* name, Array array) {
+    const Type type{array.type(), shape_of(array.extents())};
+    return pool.constant(name, type, std::make_shared<HeldWeight>(std::move(array)));
+  };
+  const Type type{ElementType::float32, shape_of({2, 3})};
+  const Value few = constant("few", Array::of<std::int8_t>({2, 3}, {-128, 0, 127, 1, 2, 3}));
+  const Value scale = constant("scale", Array::scalar(0.5F)), zero = constant("zero", Array::scalar(std::int8_t{2}));
+  const PlainFunction function{PlainFunction::Kind::dequantise, 1};
+  const Value x = pool.input("x", type);
+  graph.inputs = {x};
+  graph.outputs = {pool.apply(op::Add{}, {x, apply_plain(pool, function, type, {few, scale, zero})})};
+  const WholeGraph view(graph);
+  const Plan laid = plan(view, Roofline());
+  REQUIRE(laid.steps.size() == 1);
+  const Execution execution = make_execution(view, graph, laid, Precision::fp32);
+  const auto outputs =
+      run_on_host(execution.steps, {to_device(Array::of<float>({2, 3}, {1, 1, 1, 1, 1, 1}), Precision::fp32)});
+  CHECK(from_device(outputs[0], ElementType::float32, {2, 3}, Precision::fp32).doubles() ==
+        std::vector<double>{-64, 0, 63.5, 0.5, 1, 1.5});
+
+  /// Draws another number every time.
+  class Dice : public PlainBody {
+   public:
+    using PlainBody::PlainBody;
+    bool is_deterministic() const override { return false; }
+  };
+  const Value drawn =
+      pool.add_opaque({"Dice", 0, {type}, std::make_shared<Dice>(function)}, std::vector{few, scale}).output();
+  graph.outputs = {pool.apply(op::Add{}, {x, drawn})};
+  CHECK(plan(WholeGraph(graph), Roofline()).steps.size() == 2);
+}
+
+TEST_CASE("what runs on a device computes what the graph means, in either layout, and side by side") {
+  Counts counts;
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    INFO("seed " << seed);
+    const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 40);
+    check_execution(graph, random, Precision::fp32, 1e-4, &counts);
+  }
+  CHECK(counts.schedules > counts.plans);
+  CHECK(counts.arena_bytes < 2 * counts.planned_bytes);
+}
+
+TEST_CASE("graphs over all operators run step by step") {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    Random random(seed);
+    INFO("seed " << seed);
+    RandomGraphOptions options;
+    options.nodes = 4 + seed % 12;
+    options.most_elements = 2000;
+    check_execution(RandomGraph(seed, options).make(), random, Precision::fp32, 1e-4);
+  }
+}
+
+TEST_CASE("half precision is stored in half of the bytes") {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    INFO("seed " << seed);
+    const Graph graph = random_plan_graph(random, 1, 3);
+    check_execution(graph, random, Precision::fp16, 0.02);
+  }
+}
+
+TEST_CASE("equal kernels of different graphs are one call") {
+  Random random(7);
+  std::set<std::string> texts;
+  for (int shift = 0; shift < 2; ++shift) {
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    Pool& pool = *graph.pool;
+    const Type type{ElementType::float32, shape_of({1, 4, 8, 8})};
+    const Value x = pool.input("x", type), other = pool.input("other", type);
+    Value value = x;
+    if (shift == 1) value = pool.apply(op::MaxPool{{3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, {other});
+    const Value weight = pool.constant(shift == 0 ? "a" : "b", {ElementType::float32, shape_of({4, 4, 3, 3})});
+    value = pool.apply(op::Conv{{1, 1}, {1, 1}, {1, 1, 1, 1}, 1}, {value, weight});
+    value = pool.apply(op::Relu{}, {pool.apply(op::Add{}, {value, x})});
+    graph.inputs = {x, other};
+    graph.outputs = {value};
+    const WholeGraph view(graph);
+    for (const Plan::Step& step : plan(view, Roofline()).steps)
+      if (step.kernel.kind == Kernel::Kind::convolution)
+        texts.insert(text_of(call_of(view, step.kernel, Precision::tf32).call));
+  }
+  // The residual is the convolution's own input in one of them.
+  CHECK(texts == std::set<std::string>{
+                     "convolution tf32: float32[1,4,8,8] *float32[4,4,3,3] -> float32[1,4,8,8]: "
+                     "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(2,0) relu(3)",
+                     "convolution tf32: float32[1,4,8,8] *float32[4,4,3,3] float32[1,4,8,8] -> float32[1,4,8,8]: "
+                     "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(3,2) relu(4)"});
+}
+
+TEST_CASE("a result without a size is refused, with what it would be computed from or why it cannot be") {
+  const auto refusal = [](const std::string& obstacle, std::size_t operands) {
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    const Value wide = graph.pool->input("wide", {ElementType::float32, shape_of({1, 32, 4, 4})});
+    const Value narrow = graph.pool->input("narrow", {ElementType::float32, shape_of({32})});
+    graph.inputs = {wide, narrow};
+    std::vector<Value> read(operands, narrow);
+    if (operands > 0) read[0] = wide;
+    Opaque opaque{"Odd", 0, {Type{ElementType::float32, std::nullopt}}, std::make_shared<Obstructed>(obstacle)};
+    graph.outputs = {graph.pool->add_opaque(std::move(opaque), read).output()};
+    const WholeGraph view(graph);
+    try {
+      make_execution(view, graph, plan(view, Roofline()), Precision::fp32);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string before = "cannot run: the size of a result of ", unknown = " is not known before run time";
+  CHECK(refusal("", 0) == before + "Odd" + unknown);
+  CHECK(refusal("", 2) == before + "Odd (of float32[1, 32, 4, 4], float32[32])" + unknown);
+  CHECK(refusal("", 9) == before + "Odd (of float32[1, 32, 4, 4], float32[32], float32[32], float32[32], …)" + unknown);
+  CHECK(refusal("control flow", 2) == "cannot run Odd: control flow");
+}

@@ -1,0 +1,268 @@
+// All ways to do a product compute what it means, and write nothing else: libraries stood in for by the CPU.
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "cost/plan/plan.h"
+#include "cost/pricing/roofline.h"
+#include "ops/text/graph_text.h"
+#include "tests/catch.h"
+#include "tests/cost/random_plan_graph.h"
+#include "tests/runtime/gpu/call_on_host.h"
+#include "tests/runtime/gpu/launch_on_host.h"
+
+using namespace taso;
+
+namespace {
+
+std::vector<Call> products_of(const Graph& graph, Layout layout) {
+  std::vector<Call> calls;
+  const WholeGraph view(graph, {}, layout);
+  for (const Plan::Step& step : plan(view, Roofline()).steps)
+    if (step.kernel.kind == Kernel::Kind::convolution || step.kernel.kind == Kernel::Kind::matmul)
+      calls.push_back(call_of(view, step.kernel, Precision::fp32).call);
+  return calls;
+}
+
+/// One way of a call, with the numbers that its own kernels have.
+struct Way {
+  Call call;
+  Lowering lowering;
+  std::vector<std::size_t> kernels;
+};
+
+void check_way(const Way& way, const HostKernels& kernels) {
+  Random random(7);
+  std::vector<std::vector<std::byte>> read, written, expected;
+  for (const Call::Operand& operand : way.call.read) {
+    REQUIRE(operand.element == ElementType::float32);
+    std::vector<float> numbers(static_cast<std::size_t>(span_bytes(operand)) / sizeof(float));
+    // Variances are above 0.
+    for (float& number : numbers)
+      number = static_cast<float>(operand.is_weight ? random.unit() + 0.1 : random.unit() * 2 - 1);
+    read.emplace_back(numbers.size() * sizeof(float));
+    std::memcpy(read.back().data(), numbers.data(), read.back().size());
+  }
+  for (const Call::Operand& operand : way.call.written)
+    written.emplace_back(static_cast<std::size_t>(span_bytes(operand)), std::byte{0xA5});
+  expected = written;
+  std::vector<std::byte> scratch(static_cast<std::size_t>(way.lowering.scratch_bytes), std::byte{0xFF});
+  std::vector<std::byte*> from, to, wanted;
+  for (auto& bytes : read) from.push_back(bytes.data());
+  for (auto& bytes : written) to.push_back(bytes.data());
+  for (auto& bytes : expected) wanted.push_back(bytes.data());
+  run_on_host(way.call, {from.begin(), from.end()}, wanted);
+  std::size_t next = 0;
+  for (const Launch& launch : way.lowering.launches) {
+    if (const auto* source = std::get_if<SourceLaunch>(&launch)) {
+      std::vector<void*> arguments;
+      for (const Argument& argument : source->arguments)
+        arguments.push_back(place_of(argument, from, to, scratch.data()));
+      kernels.run(way.kernels.at(next++), *source, arguments);
+    } else if (const auto* convolution = std::get_if<ConvolutionLaunch>(&launch)) {
+      run_on_host(*convolution, from, to, scratch.data());
+    } else {
+      run_on_host(std::get<MatmulLaunch>(launch), from, to, scratch.data());
+    }
+  }
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const Call::Operand& operand = way.call.written[i];
+    double largest = 1, apart = 0;
+    const auto a = gathered(operand, to[i]).doubles(), b = gathered(operand, wanted[i]).doubles();
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      if (!std::isnan(b[j])) largest = std::max(largest, std::abs(b[j]));
+      if (std::isnan(a[j]) != std::isnan(b[j])) apart = HUGE_VAL;
+      if (!std::isnan(a[j])) apart = std::max(apart, std::abs(a[j] - b[j]));
+    }
+    CHECK(apart <= 1e-5 * largest);
+  }
+  // What lies in between is what it was.
+  run_on_host(way.call, {from.begin(), from.end()}, to);
+  CHECK(written == expected);
+}
+
+void check_ways(const std::vector<Call>& calls, std::set<std::string>& names) {
+  std::vector<Way> ways;
+  std::vector<SourceLaunch> sources;
+  for (const Call& call : calls)
+    for (Lowering& lowering : lowerings(call)) {
+      Way way{call, std::move(lowering), {}};
+      for (const Launch& launch : way.lowering.launches)
+        if (const auto* source = std::get_if<SourceLaunch>(&launch)) {
+          way.kernels.push_back(sources.size());
+          sources.push_back(*source);
+        }
+      names.insert(way.lowering.name);
+      ways.push_back(std::move(way));
+    }
+  const HostKernels kernels(sources);
+  for (const Way& way : ways) {
+    INFO(way.lowering.name << " " << text_of(way.call));
+    check_way(way, kernels);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("all ways to do a product compute what it means") {
+  std::vector<Call> calls;
+  std::set<std::string> texts, names;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 30);
+    for (const Layout layout : {Layout::channels_first, Layout::channels_last})
+      for (Call& call : products_of(graph, layout))
+        if (texts.insert(text_of(call)).second && calls.size() < 80) calls.push_back(std::move(call));
+  }
+  check_ways(calls, names);
+  for (const char* name : {"plain", "fused", "apart", "direct"}) CHECK(names.contains(name));
+}
+
+TEST_CASE("parts of channels are read and written in their place, or by way of copies") {
+  const char* const text = R"(graph
+  input x: float32[2, 6, 5, 12]
+  constant w: float32[8, 12, 3, 3]
+  constant v: float32[16, 4, 1, 1]
+  constant b: float32[4, 8, 1, 1]
+  constant q: float32[1, 4, 1, 1]
+  t = transpose[permutation=[0, 3, 1, 2]](x)
+  a = conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](t, w)
+  f, g = split[axis=1, at=4](a)
+  c = conv[strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0], groups=1](f, v)
+  d = conv[strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0], groups=1](a, b)
+  e = add(d, g)
+  h = relu(e)
+  i = mul(h, q)
+  j = concat[axis=1](c, i)
+  y = transpose[permutation=[0, 2, 3, 1]](j)
+  output y
+)";
+  std::set<std::string> names;
+  const std::vector<Call> calls = products_of(parse_graph(text), Layout::channels_last);
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[1].read[0].strides == Strides{240, 1, 40, 8});
+  CHECK(calls[1].written[0].strides == Strides{600, 1, 100, 20});
+  CHECK(calls[2].written[0].strides == Strides{600, 1, 100, 20});
+  check_ways(calls, names);
+  for (const char* name :
+       {"plain", "fused", "apart", "gathered plain", "plain scattered", "gathered plain scattered", "fused scattered"})
+    CHECK(names.contains(name));
+}
+
+namespace {
+
+class Number : public Weight {
+ public:
+  explicit Number(float value) : value_(value) {}
+  Array load() const override { return Array::of<float>({}, {value_}); }
+
+ private:
+  float value_;
+};
+
+/// Gelu of a product with a bias, in one of the ways in which exporters write it.
+Graph gelu_graph(int order, float root, float half_of_it = 0.5F, float power = 3) {
+  Graph graph;
+  graph.pool = std::make_shared<Pool>();
+  Pool& pool = *graph.pool;
+  const auto constant = [&](const char* name, float value) {
+    return pool.constant(name, {ElementType::float32, Shape()}, std::make_shared<Number>(value));
+  };
+  const auto weight = [&](const char* name, const Extents& extents) {
+    return pool.constant(name, {ElementType::float32, shape_of(extents)}, nullptr);
+  };
+  graph.inputs = {pool.input("x", {ElementType::float32, shape_of({3, 8})})};
+  const Value product = pool.apply(op::MatMul{}, {graph.inputs[0], weight("w", {8, 8})});
+  const Value x = pool.apply(op::Add{}, {product, weight("b", {8})});
+  const Value half = constant("half", half_of_it), one = constant("one", 1), two = constant("two", 2);
+  const auto times = [&](const Value& a, const Value& b) { return pool.apply(op::Mul{}, {a, b}); };
+  const auto plus = [&](const Value& a, const Value& b) { return pool.apply(op::Add{}, {a, b}); };
+  Value result;
+  if (order < 4) {
+    const Value scaled =
+        order % 2 == 0 ? pool.apply(op::Div{}, {x, constant("root", root)}) : times(constant("inverse", 1 / root), x);
+    const Value erf = pool.apply(op::Erf{}, {scaled});
+    const Value gate = order % 2 == 0 ? plus(erf, one) : plus(one, erf);
+    if (order == 0) result = times(times(x, gate), half);
+    if (order == 1) result = times(times(half, x), gate);
+    if (order == 2) result = times(x, times(gate, half));
+    if (order == 3) result = pool.apply(op::Div{}, {times(gate, x), two});
+  } else {
+    const Value cube = order == 4 ? pool.apply(op::Pow{}, {x, constant("three", power)}) : times(times(x, x), x);
+    const Value bent = plus(x, times(constant("small", 0.044715F), cube));
+    const Value tanh = pool.apply(op::Tanh{}, {times(bent, constant("factor", root))});
+    result = times(times(half, x), plus(one, tanh));
+  }
+  graph.outputs = {result};
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("gelu, written out, is told to libraries as gelu") {
+  for (int order = 0; order < 6; ++order) {
+    INFO("order " << order);
+    const std::vector<Call> calls =
+        products_of(gelu_graph(order, order < 4 ? 1.41421356F : 0.79788456F), Layout::channels_first);
+    REQUIRE(calls.size() == 1);
+    const Call& call = calls[0];
+    CHECK(call.steps.size() == 3);
+    CHECK(call.read.size() == 3);
+    const std::vector<Lowering> ways = lowerings(call);
+    const auto* launch = std::get_if<MatmulLaunch>(&ways.at(0).launches.at(0));
+    REQUIRE(launch != nullptr);
+    REQUIRE(launch->epilogue.size() == 2);
+    CHECK(launch->epilogue[1].mode == (order < 4 ? Pointwise::Mode::gelu : Pointwise::Mode::gelu_tanh));
+    // Libraries and kernels of ours do it alike.
+    std::set<std::string> names;
+    check_ways(calls, names);
+    // With another constant it is no gelu: a library has no such epilogue.
+    const std::vector<Call> others = products_of(gelu_graph(order, 1.5F), Layout::channels_first);
+    REQUIRE(others.size() == 1);
+    CHECK(others[0].steps.size() > 3);
+    CHECK(lowerings(others[0]).at(0).name == "apart");
+    check_ways(others, names);
+  }
+}
+
+TEST_CASE("what is nearly gelu is no gelu where results tell the difference") {
+  for (int order = 0; order < 6; ++order) {
+    INFO("order " << order);
+    const float root = order < 4 ? 1.41421356F : 0.79788456F;
+    std::vector<Graph> graphs{gelu_graph(order, root * 1.0003F)};
+    if (order != 3) graphs.push_back(gelu_graph(order, root, 0.5002F));
+    if (order == 4) graphs.push_back(gelu_graph(order, root, 0.5F, 3.001F));  // no number of what is below 0
+    for (const Graph& graph : graphs) {
+      const std::vector<Call> calls = products_of(graph, Layout::channels_first);
+      REQUIRE(calls.size() == 1);
+      CHECK(calls[0].steps.size() > 3);
+    }
+  }
+}
+
+TEST_CASE("direct convolutions of wide groups are short texts") {
+  const DeviceCompiler compiler;
+  for (const std::int64_t width : {16, 32}) {
+    const std::int64_t channels = 32 * width, size = 224 / width;
+    Graph graph;
+    graph.pool = std::make_shared<Pool>();
+    Pool& pool = *graph.pool;
+    graph.inputs = {pool.input("x", {ElementType::float32, shape_of({1, channels, size, size})})};
+    const Value w = pool.constant("w", {ElementType::float32, shape_of({channels, width, 3, 3})}, nullptr);
+    const Value y = pool.apply(op::Conv{{1, 1}, {1, 1}, {1, 1, 1, 1}, 32}, {graph.inputs[0], w});
+    graph.outputs = {pool.apply(op::Relu{}, {y})};
+    for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+      const std::vector<Call> calls = products_of(graph, layout);
+      REQUIRE(calls.size() == 1);
+      bool is_there = false;
+      for (const Lowering& way : lowerings(calls[0])) {
+        if (way.name != "direct") continue;
+        is_there = true;
+        const std::string& source = std::get<SourceLaunch>(way.launches.at(0)).source;
+        CHECK(source.size() < 20'000);
+        if (compiler.is_there()) CHECK(compiler.complaints(source) == "");
+      }
+      CHECK(is_there);
+    }
+  }
+}

@@ -1,0 +1,349 @@
+// Schedules: everybody waits for what he needs, nobody is told to wait twice, and what runs side by side takes less time.
+#include "runtime/gpu/schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "cost/pricing/h200.h"
+#include "ops/core/random.h"
+#include "runtime/gpu/footprint.h"
+#include "runtime/gpu/share.h"
+#include "tests/catch.h"
+
+using namespace taso;
+
+namespace {
+
+constexpr Cost microsecond = 1'000'000;
+
+std::vector<Task> random_tasks(Random& random) {
+  std::vector<Task> tasks(random.below(40));
+  const double density = random.unit();
+  for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].cost = random.chance(0.1) ? 0 : random.between(1, 20) * microsecond;
+    tasks[i].share = random.unit();
+    tasks[i].is_barrier = random.chance(0.03);
+    for (std::uint32_t need = 0; need < i; ++need)
+      if (random.chance(density / (1 + 0.2 * i))) tasks[i].needs.push_back(need);
+  }
+  return tasks;
+}
+
+/// Which steps are done before which, by following every path.
+std::vector<std::vector<bool>> paths(const std::vector<Task>& tasks, const Schedule& schedule) {
+  std::vector<std::vector<bool>> before(tasks.size(), std::vector<bool>(tasks.size(), false));
+  for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+    const Schedule::Step& step = schedule.steps[i];
+    const auto follow = [&](std::uint32_t other) {
+      before[step.task][other] = true;
+      for (std::size_t k = 0; k < tasks.size(); ++k)
+        if (before[other][k]) before[step.task][k] = true;
+    };
+    for (const std::uint32_t other : step.after) follow(other);
+    for (std::size_t j = 0; j < i; ++j) {
+      const Schedule::Step& other = schedule.steps[j];
+      if (other.lane == step.lane || tasks[other.task].is_barrier || tasks[step.task].is_barrier) follow(other.task);
+    }
+  }
+  return before;
+}
+
+Cost longest_path(const std::vector<Task>& tasks) {
+  std::vector<Cost> ends(tasks.size(), 0);
+  Cost longest = 0;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (const std::uint32_t need : tasks[i].needs) ends[i] = std::max(ends[i], ends[need]);
+    ends[i] += tasks[i].cost;
+    longest = std::max(longest, ends[i]);
+  }
+  return longest;
+}
+
+Cost sum_of(const std::vector<Task>& tasks) {
+  return std::accumulate(tasks.begin(), tasks.end(), Cost{0},
+                         [](Cost sum, const Task& task) { return sum + task.cost; });
+}
+
+}  // namespace
+
+TEST_CASE("in lanes, everybody waits for what he needs, and is told so once") {
+  Random random(5);
+  std::size_t beside = 0, waits = 0;
+  for (int round = 0; round < 400; ++round) {
+    const std::vector<Task> tasks = random_tasks(random);
+    const ScheduleOptions options{static_cast<std::uint32_t>(1 + random.below(8)),
+                                  static_cast<Cost>(random.below(4)) * microsecond};
+    Schedule schedule = in_lanes(tasks, options);
+    CHECK(schedule.lanes >= 1);
+    CHECK(schedule.lanes <= options.lanes);
+    std::vector<std::size_t> times(tasks.size(), 0);
+    for (const Schedule::Step& step : schedule.steps) ++times[step.task];
+    CHECK(std::all_of(times.begin(), times.end(), [](std::size_t n) { return n == 1; }));
+
+    const std::vector<std::vector<bool>> before = paths(tasks, schedule);
+    const StepOrder order(tasks, schedule);
+    for (std::uint32_t i = 0; i < tasks.size(); ++i) {
+      for (const std::uint32_t need : tasks[i].needs) REQUIRE(before[i][need]);
+      for (std::uint32_t k = 0; k < tasks.size(); ++k) {
+        REQUIRE(order.precedes(k, i) == before[i][k]);
+        if (i != k && !before[i][k] && !before[k][i]) ++beside;
+      }
+    }
+    // Without any single wait, something would not be certain.
+    for (Schedule::Step& step : schedule.steps) {
+      for (std::size_t i = 0; i < step.after.size(); ++i) {
+        ++waits;
+        const std::uint32_t other = step.after[i];
+        step.after.erase(step.after.begin() + static_cast<std::ptrdiff_t>(i));
+        REQUIRE_FALSE(paths(tasks, schedule)[step.task][other]);
+        step.after.insert(step.after.begin() + static_cast<std::ptrdiff_t>(i), other);
+      }
+    }
+    CHECK(play(tasks, schedule) == schedule.predicted);
+    CHECK(schedule.predicted >= longest_path(tasks) - 100);
+  }
+  CHECK(beside > 1000);
+  CHECK(waits > 1000);
+}
+
+TEST_CASE("something is used before something else if all who use it are done") {
+  Random random(8);
+  std::size_t found = 0;
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<Task> tasks = random_tasks(random);
+    if (tasks.empty()) continue;
+    const Schedule schedule = in_lanes(tasks, {4, 0});
+    const StepOrder order(tasks, schedule);
+    for (int pair = 0; pair < 40; ++pair) {
+      const auto some = [&] {
+        std::vector<std::uint32_t> list;
+        const std::size_t count = 1 + random.below(3);
+        for (std::size_t i = 0; i < count; ++i) list.push_back(static_cast<std::uint32_t>(random.below(tasks.size())));
+        return list;
+      };
+      const std::vector<std::uint32_t> a = some(), b = some();
+      const bool expected = std::all_of(a.begin(), a.end(), [&](std::uint32_t i) {
+        return std::all_of(b.begin(), b.end(), [&](std::uint32_t k) { return order.precedes(i, k); });
+      });
+      CHECK(order.use_by(a).is_before(order.use_by(b)) == expected);
+      if (expected) ++found;
+    }
+  }
+  CHECK(found > 200);
+}
+
+TEST_CASE("one after the other takes what all take together") {
+  Random random(2);
+  for (int round = 0; round < 50; ++round) {
+    const std::vector<Task> tasks = random_tasks(random);
+    const Schedule schedule = one_after_the_other(tasks);
+    CHECK(schedule.lanes == 1);
+    CHECK(schedule.predicted == sum_of(tasks));
+    CHECK(std::abs(play(tasks, schedule) - schedule.predicted) <= 1);
+    CHECK(std::abs(in_lanes(tasks, {1, 0}).predicted - schedule.predicted) <= 1);
+  }
+}
+
+TEST_CASE("a step costs less if it was one of the last two kinds") {
+  std::vector<Task> tasks(9, {10 * microsecond, 1, false, {}});
+  const std::array<std::uint32_t, 9> kinds{1, 1, 2, 1, 2, 3, 1, 2, 2};
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    tasks[i].cost_again = 6 * microsecond;
+    tasks[i].kind = kinds[i];
+  }
+  const Schedule schedule = one_after_the_other(tasks);
+  CHECK(schedule.predicted == (10 + 6 + 10 + 6 + 6 + 10 + 10 + 10 + 6) * microsecond);
+  CHECK(std::abs(play(tasks, schedule) - schedule.predicted) <= 1);
+  for (Task& task : tasks) task.kind = 7;
+  CHECK(one_after_the_other(tasks).predicted == (10 + 8 * 6) * microsecond);
+  const Schedule beside = in_lanes(tasks, {2, 0});  // each fills the GPU
+  CHECK(std::abs(play(tasks, beside) - beside.predicted) <= 1);
+  CHECK(beside.predicted <= (10 + 10 + 7 * 6) * microsecond);
+  // What has no kind is by itself, and takes no place from others.
+  tasks[1].kind.reset();
+  CHECK(one_after_the_other(tasks).predicted == (10 + 10 + 7 * 6) * microsecond);
+}
+
+TEST_CASE("small kernels gain by running side by side, those that fill the GPU do not, nor does a chain") {
+  std::vector<Task> tasks(8, {10 * microsecond, 0.1, false, {}});
+  std::vector<Schedule> found = schedules(tasks, 8);
+  REQUIRE_FALSE(found.empty());
+  CHECK(found.front().lanes == 8);
+  CHECK(found.front().predicted == 10 * microsecond);
+  CHECK(found.front().expected > found.front().predicted);
+  found = schedules(tasks, 2);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().predicted == 40 * microsecond);
+
+  for (std::uint32_t i = 1; i < tasks.size(); ++i) tasks[i].needs = {i - 1};
+  CHECK(schedules(tasks, 8).empty());
+
+  // Launches overlap, the work does not.
+  tasks.assign(8, {10 * microsecond, 1, false, {}});
+  for (const Schedule& one : schedules(tasks, 8)) CHECK(one.predicted >= 72 * microsecond);
+}
+
+TEST_CASE(
+    "what is expected of a schedule: steps begin one by one, each needs some of the GPU, and a part of the gain is "
+    "lost") {
+  const auto eight = [](double load) {
+    std::vector<Task> tasks(8, {10 * microsecond, 0.1, false, {}});
+    for (Task& task : tasks) task.load = load;
+    return tasks;
+  };
+  const auto picoseconds = [](double nanoseconds) { return static_cast<Cost>(nanoseconds * 1e3); };
+  // What is found of a schedule that takes so long, by itself.
+  const auto found = [](Cost alone, Cost time) {
+    return alone - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(alone - time));
+  };
+  const auto expected_of = [&](double load) { return expect(eight(load), in_lanes(eight(load), {8, 0})); };
+  const Cost last_begin = 7 * picoseconds(h200::between_begins), all = 80 * microsecond;
+  CHECK(std::abs(expected_of(0.1) - found(all, last_begin + 10 * microsecond)) <= 1);
+  CHECK(expected_of(0.25) >= found(all, 20 * microsecond));
+  CHECK(expected_of(0.25) <= found(all, 20 * microsecond + last_begin));
+  CHECK(std::abs(expected_of(1) - all) <= 1);
+  // Whatever is expected, the same lanes are tried.
+  for (const double load : {0.1, 1.0}) {
+    const std::vector<Schedule> tried = schedules(eight(load), 8);
+    REQUIRE(tried.size() == 5);
+    for (const Schedule& one : tried) CHECK(one.expected == expect(eight(load), one));
+  }
+
+  const auto small = [](std::vector<int> costs) {
+    std::vector<Task> tasks;
+    for (const int cost : costs) {
+      tasks.push_back({cost * microsecond, 0.1, false, {}});
+      tasks.back().load = 0.1;
+    }
+    return tasks;
+  };
+  // One after the other in two lanes: every other step waits.
+  const std::vector<Task> chain = small({10, 10, 10, 10});
+  const Schedule schedule{{{0, 0, {}}, {1, 1, {0}}, {2, 0, {1}}, {3, 1, {2}}}, 2, 0, 0};
+  const Cost waits = 3 * picoseconds(h200::crossing);
+  CHECK(std::abs(expect(chain, schedule) - found(40 * microsecond, 40 * microsecond + waits)) <= 1);
+  // What waits for another lane is held up by the one ahead of it in its own as well, and what waits for nobody is not.
+  const std::vector<Task> two = small({10, 2, 10});
+  const Schedule waiting{{{0, 0, {}}, {1, 1, {}}, {2, 0, {1}}}, 2, 0, 0},
+      free{{{0, 0, {}}, {1, 1, {}}, {2, 0, {}}}, 2, 0, 0};
+  CHECK(std::abs(expect(two, waiting) - found(22 * microsecond, 20 * microsecond + picoseconds(h200::held_up))) <= 1);
+  CHECK(std::abs(expect(two, free) - found(22 * microsecond, 20 * microsecond)) <= 1);
+  // What has to wait holds up nobody who does not, whatever their lanes are called.
+  const std::vector<Task> five = small({5, 5, 5, 1, 10});
+  for (const std::uint32_t lane : {0U, 2U}) {
+    const Schedule one{{{0, lane, {}}, {1, 1, {}}, {2, 2 - lane, {}}, {3, lane, {1}}, {4, 2 - lane, {}}}, 3, 0, 0};
+    CHECK(play(five, one) == 15 * microsecond);
+    CHECK(expect(five, one) <= found(26 * microsecond, 15 * microsecond + 3 * picoseconds(h200::between_begins)));
+  }
+}
+
+TEST_CASE("the schedule comes first that is expected to be the best") {
+  Random random(12);
+  std::size_t several = 0, others = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Task> tasks = random_tasks(random);
+    for (Task& task : tasks) task.load = random.unit();
+    const std::vector<Schedule> found = schedules(tasks, 8);
+    several += found.size() > 1;
+    for (std::size_t i = 1; i < found.size(); ++i) {
+      CHECK(found[i - 1].expected <= found[i].expected);
+      others += found[i - 1].predicted > found[i].predicted;
+    }
+  }
+  CHECK(several > 10);
+  CHECK(others > 0);
+}
+
+TEST_CASE("loads: what a kernel moves, in the time that it takes") {
+  Kernel kernel;
+  kernel.element = ElementType::float32;
+  kernel.bytes = 1200 * h200::beside_activations;  // 1.2 microseconds of the whole device
+  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.6));
+  CHECK(load_of(kernel, 4 * microsecond, Precision::tf32) == Approx(0.3));
+  CHECK(load_of(kernel, 2 * microsecond, Precision::fp16) == Approx(0.3));
+  CHECK(load_of(kernel, 1 * microsecond, Precision::tf32) == 1);
+  CHECK(load_of(kernel, 0, Precision::tf32) == 1);
+  kernel.weight_bytes = 200 * h200::beside_weights;
+  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.7));
+  // A product of two tiles, each of which fetches 64 rows and 64 columns.
+  kernel.batches = 2;
+  kernel.rows = kernel.columns = 64;
+  kernel.depth = 256;
+  const double fetched = 2 * 256 * (64 + 64) * 4;
+  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.7 + fetched / h200::beside_tiles / 2000));
+  CHECK(load_of({}, microsecond, Precision::tf32) > 0);
+}
+
+TEST_CASE("a fork that is not worth waiting for is none") {
+  // A long way, with a short side way to each of its steps.
+  std::vector<Task> tasks;
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    tasks.push_back({microsecond / 2, 0.1, false, {}});
+    tasks.push_back({microsecond / 2, 0.1, false, {}});
+    if (i > 0) tasks[2 * i].needs = tasks[2 * i + 1].needs = {2 * i - 2, 2 * i - 1};
+  }
+  CHECK(schedules(tasks, 4).empty());
+}
+
+TEST_CASE("four branches between a fork and a join") {
+  std::vector<Task> tasks{{5 * microsecond, 0.5, false, {}}};
+  for (std::uint32_t branch = 0; branch < 4; ++branch)
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      const auto at = static_cast<std::uint32_t>(tasks.size());
+      tasks.push_back({5 * microsecond, 0.2, false, {i == 0 ? 0 : at - 1}});
+    }
+  tasks.push_back({5 * microsecond, 0.5, false, {3, 6, 9, 12}});
+  const Schedule schedule = in_lanes(tasks, {4, 0});
+  CHECK(schedule.lanes == 4);
+  std::size_t waits = 0;
+  for (const Schedule::Step& step : schedule.steps) waits += step.after.size();
+  CHECK(waits == 6);  // three forks, three joins
+  CHECK(schedule.predicted == 27 * microsecond);
+}
+
+TEST_CASE("tensors of one memory overlap, or are seen not to") {
+  Random random(4);
+  std::size_t apart = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const auto some = [&] {
+      Footprint one;
+      one.size = random.chance(0.5) ? 4 : 2;
+      one.offset = random.between(0, 40) * one.size;
+      for (std::size_t axis = random.below(4); axis > 0; --axis) {
+        one.extents.push_back(random.between(random.chance(0.02) ? 0 : 1, 4));
+        one.strides.push_back(random.chance(0.5) ? random.between(0, 20) : std::int64_t{1} << random.below(6));
+      }
+      return one;
+    };
+    const auto bytes = [](const Footprint& one) {
+      std::vector<std::int64_t> list{one.offset};
+      for (std::size_t axis = 0; axis < one.extents.size(); ++axis) {
+        std::vector<std::int64_t> longer;
+        for (const std::int64_t at : list)
+          for (std::int64_t i = 0; i < one.extents[axis]; ++i) longer.push_back(at + i * one.strides[axis] * one.size);
+        list = std::move(longer);
+      }
+      std::vector<std::int64_t> all;
+      for (const std::int64_t at : list)
+        for (std::int64_t i = 0; i < one.size; ++i) all.push_back(at + i);
+      std::sort(all.begin(), all.end());
+      return all;
+    };
+    const Footprint a = some(), b = some();
+    const std::vector<std::int64_t> of_a = bytes(a), of_b = bytes(b);
+    std::vector<std::int64_t> common;
+    std::set_intersection(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), std::back_inserter(common));
+    if (!common.empty()) {
+      REQUIRE(may_overlap(a, b));
+      REQUIRE(may_overlap(b, a));
+    }
+    if (!may_overlap(a, b)) ++apart;
+  }
+  CHECK(apart > 500);
+  // Channels of two tensors side by side, and examples of two tensors one after the other.
+  CHECK_FALSE(may_overlap({0, 4, {2, 3, 5, 5}, {200, 1, 40, 8}}, {12, 4, {2, 5, 5, 5}, {200, 1, 40, 8}}));
+  CHECK(may_overlap({0, 4, {2, 4, 5, 5}, {200, 1, 40, 8}}, {12, 4, {2, 5, 5, 5}, {200, 1, 40, 8}}));
+  CHECK_FALSE(may_overlap({0, 4, {2, 3, 5, 5}, {200, 25, 5, 1}}, {300, 4, {2, 5, 5, 5}, {200, 25, 5, 1}}));
+}

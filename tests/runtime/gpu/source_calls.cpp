@@ -1,0 +1,576 @@
+#include "tests/runtime/gpu/source_calls.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/core/error.h"
+
+namespace taso {
+namespace {
+
+ElementType random_type(Random& random, bool has_integers) {
+  using enum ElementType;
+  const std::vector<ElementType> floats{float32, float32, float32,  float32, float32,
+                                        float16, float16, bfloat16, float64};
+  const std::vector<ElementType> integers{int32, int64, int8, uint8, int16, uint16, uint32, uint64, boolean};
+  return random.pick(has_integers && random.chance(0.1) ? integers : floats);
+}
+
+/// Strides of a tensor that lies in some order of its axes, sometimes with gaps.
+Strides random_strides(Random& random, const Extents& extents) {
+  std::vector<std::size_t> order(extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (extents.size() > 2 && random.chance(0.3)) {
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());  // channels last
+  } else if (random.chance(0.2)) {
+    random.shuffle(order);
+  }
+  Strides strides(extents.size());
+  std::int64_t next = random.chance(0.05) ? 2 : 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = next;
+    next *= extents[order[i]];
+    if (random.chance(0.08)) next += random.chance(0.5) ? 8 : random.between(1, 5);
+  }
+  return strides;
+}
+
+Call::Operand random_operand(Random& random, ElementType element, const Extents& extents) {
+  return {element, extents, random_strides(random, extents), false};
+}
+
+std::int64_t elements_of(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+Extents random_extents(Random& random, std::size_t least_rank, std::int64_t most) {
+  static const std::vector<std::int64_t> sizes{1, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 32, 64, 96};
+  for (;;) {
+    Extents extents(least_rank + random.below(5 - least_rank));
+    for (std::int64_t& extent : extents) extent = random.pick(sizes);
+    if (elements_of(extents) <= most) return extents;
+  }
+}
+
+/// Something that broadcasts to the extents.
+Extents random_broadcast(Random& random, Extents extents) {
+  if (random.chance(0.4)) return extents;
+  for (std::int64_t& extent : extents)
+    if (random.chance(0.5)) extent = 1;
+  if (!extents.empty() && random.chance(0.3))
+    extents.erase(extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(random.below(extents.size() + 1)));
+  return extents;
+}
+
+/// Builds the steps of a call one after the other.
+class Builder {
+ public:
+  Builder(Random& random, ElementType element) : random_(random), element_(element) {}
+
+  /// All operands must be read before the first step.
+  std::uint32_t read(const Extents& extents, bool is_positive = false) {
+    check(made.call.steps.empty(), "reads come before steps");
+    made.call.read.push_back(random_operand(random_, element_, extents));
+    made.is_positive.push_back(is_positive);
+    values.push_back(extents);
+    return static_cast<std::uint32_t>(values.size() - 1);
+  }
+  std::uint32_t step(Operator op, std::vector<std::uint32_t> operands) {
+    Shapes shapes;
+    for (const std::uint32_t operand : operands) shapes.push_back(shape_of(values.at(operand)));
+    const auto first = static_cast<std::uint32_t>(values.size());
+    for (const Shape& shape : infer(op, shapes)) values.push_back(extents_of(shape));
+    made.call.steps.push_back({std::move(op), std::move(operands), first});
+    return first;
+  }
+  void write(std::uint32_t value) {
+    made.call.written.push_back(random_operand(random_, element_, values.at(value)));
+    made.call.results.push_back(value);
+  }
+
+  /// One element-wise operator on a value, with an operand that broadcasts to it if there is one.
+  std::uint32_t apply(std::uint32_t value, const std::vector<std::uint32_t>& others) {
+    const bool is_whole = !is_floating(element_);
+    std::vector<std::uint32_t> fitting, positive;
+    for (const std::uint32_t other : others) {
+      if (values[other].size() > values[value].size() || broadcast(values[value], values[other]) != values[value])
+        continue;
+      fitting.push_back(other);
+      if (made.is_positive[other]) positive.push_back(other);
+    }
+    if (!fitting.empty() && random_.chance(0.6)) {
+      const std::uint32_t other = random_.pick(fitting);
+      const bool turned = random_.chance(0.3);
+      const std::vector<std::uint32_t> both = turned ? std::vector{other, value} : std::vector{value, other};
+      switch (random_.below(positive.empty() ? 5 : 7)) {
+        case 0: return step(op::Add{}, both);
+        case 1: return step(op::Sub{}, both);
+        case 2: return step(op::Mul{}, both);
+        case 3: return step(op::Max{}, both);
+        case 4: return step(op::Min{}, both);
+        case 5: return step(op::Div{}, {value, random_.pick(positive)});
+        default: {
+          const std::uint32_t exponent = random_.pick(positive);
+          if (is_whole) return step(op::Pow{}, {value, exponent});
+          return step(op::Pow{}, {step(op::Sigmoid{}, {value}), exponent});
+        }
+      }
+    }
+    switch (random_.below(is_whole ? 2 : 11)) {
+      case 0: return step(op::Relu{}, {value});
+      case 1: return step(op::Clip{-1.5, 2}, {value});
+      case 2: return step(op::LeakyRelu{0.1}, {value});
+      case 3: return step(op::Tanh{}, {value});
+      case 4: return step(op::Gelu{random_.chance(0.5)}, {value});
+      case 5: return step(op::HardSwish{}, {value});
+      case 6: return step(op::Erf{}, {value});
+      case 7: return step(op::Exp{}, {step(op::Clip{.high = 1}, {value})});
+      case 8: return step(op::Sqrt{}, {step(op::Sigmoid{}, {value})});
+      default: return step(op::Sigmoid{}, {value});
+    }
+  }
+
+  RandomCall made;
+  std::vector<Extents> values;
+
+ private:
+  Random& random_;
+  ElementType element_;
+};
+
+}  // namespace
+
+RandomCall random_element_wise(Random& random) {
+  const ElementType element = random_type(random, true);
+  Builder builder(random, element);
+  const bool is_large = random.chance(0.2);  // only then several elements are moved at once
+  const Extents extents =
+      is_large ? Extents{random.between(1, 3), 96, 16, random.chance(0.8) ? 48 : 49} : random_extents(random, 0, 6000);
+  std::vector<std::uint32_t> reads{builder.read(extents)};
+  for (std::size_t i = random.below(4); i > 0; --i)
+    reads.push_back(builder.read(random_broadcast(random, extents), random.chance(0.4)));
+  const bool has_norm = is_floating(element) && extents.size() > 1 && random.chance(0.2);
+  std::vector<std::uint32_t> norm;
+  for (std::size_t i = 0; has_norm && i < 4; ++i) norm.push_back(builder.read({extents[1]}, i == 3));
+  if (has_norm && norm[0] == 1 && random.chance(0.5)) norm[0] = norm[3];
+  std::vector<std::uint32_t> made{0};
+  for (std::size_t i = 1 + random.below(6); i > 0; --i)
+    made.push_back(builder.apply(random.pick(made), random.chance(0.7) ? reads : made));
+  if (has_norm)
+    made.push_back(builder.step(op::BatchNorm{1e-3}, {random.pick(made), norm[0], norm[1], norm[2], norm[3]}));
+  builder.write(made.back());
+  if (random.chance(0.2)) builder.write(random.pick(made));
+  builder.made.call.kind = Kernel::Kind::element_wise;
+  return builder.made;
+}
+
+RandomCall random_rows(Random& random) {
+  const std::size_t kind = random.below(6);
+  const ElementType element = random_type(random, kind >= 3);
+  Builder builder(random, element);
+  Extents extents = random_extents(random, kind == 2 ? 3 : 1, 20000);
+  if (random.chance(0.2)) {  // as transformers and classifiers have them, and what is too long to be kept
+    const std::vector<Extents> usual{{1, 12, 32, 128}, {1, 24, 768}, {1, 512, 7, 7}, {2, 256, 49},
+                                     {1, 1000},        {2, 40000},   {40, 256}};
+    extents = random.pick(usual);
+    if (kind == 2 && extents.size() < 3) extents = {1, 256, 7, 7};
+  }
+  const std::uint32_t x = builder.read(extents);
+  std::vector<std::uint32_t> reads;
+  for (std::size_t i = random.below(3); i > 0; --i)
+    reads.push_back(builder.read(random_broadcast(random, extents), random.chance(0.4)));
+
+  Operator op;
+  std::vector<std::int64_t> axes;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    if (random.chance(0.4)) axes.push_back(static_cast<std::int64_t>(i));
+  if (random.chance(0.3)) axes = {static_cast<std::int64_t>(extents.size() - 1)};
+  const auto axis = static_cast<std::int64_t>(random.chance(0.5) ? extents.size() - 1 : random.below(extents.size()));
+  std::vector<std::uint32_t> factors;
+  const auto trailing = [&] {
+    const Extents tail(extents.begin() + axis, extents.end());
+    return random.chance(0.7) ? tail : random_broadcast(random, extents);
+  };
+  switch (kind) {
+    case 0: op = op::Softmax{axis}; break;
+    case 1:
+      op = op::LayerNorm{axis, 1e-3};
+      for (std::size_t i = 1 + random.below(2); i > 0; --i) factors.push_back(builder.read(trailing()));
+      break;
+    case 2: op = op::GlobalAveragePool{}; break;
+    case 3: op = op::ReduceSum{axes, random.chance(0.5)}; break;
+    case 4: op = op::ReduceMean{axes, random.chance(0.5)}; break;
+    default: op = op::ReduceMax{axes, random.chance(0.5)};
+  }
+  Shapes shapes{shape_of(extents)};
+  for (const std::uint32_t factor : factors) shapes.push_back(shape_of(builder.values[factor]));
+  const Extents result = extents_of(infer(op, shapes)[0]);
+  std::vector<std::uint32_t> later;
+  for (std::size_t i = random.below(3); i > 0; --i)
+    later.push_back(builder.read(random_broadcast(random, result), random.chance(0.4)));
+
+  std::uint32_t value = x;
+  for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, reads);
+  std::vector<std::uint32_t> operands{value};
+  operands.insert(operands.end(), factors.begin(), factors.end());
+  builder.made.call.main = builder.made.call.steps.size();
+  value = builder.step(op, operands);
+  for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
+  builder.write(value);
+  builder.made.call.kind = Kernel::Kind::rows;
+  return builder.made;
+}
+
+RandomCall random_pooling(Random& random) {
+  for (;;) {
+    const std::size_t rank = 1 + random.below(3);
+    Builder builder(random, random_type(random, true));
+    Extents extents{random.between(1, 2), random.pick(std::vector<std::int64_t>{1, 3, 4, 8, 16, 64})};
+    std::vector<std::int64_t> kernel, strides, dilations, pads(2 * rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      extents.push_back(random.between(1, rank == 3 ? 9 : 20));
+      kernel.push_back(random.chance(0.1) ? extents.back() : random.between(1, 5));
+      strides.push_back(random.between(1, 3));
+      dilations.push_back(random.chance(0.8) ? 1 : random.between(2, 3));
+    }
+    if (random.chance(0.8))
+      for (std::size_t i = 0; i < 2 * rank; ++i) pads[i] = random.between(0, kernel[i % rank] - 1);
+    if (random.chance(0.1)) kernel = Extents(extents.begin() + 2, extents.end());
+    const bool ceil = random.chance(0.3);
+    const Operator op = random.chance(0.5)
+                            ? Operator(op::MaxPool{kernel, strides, dilations, pads, ceil})
+                            : Operator(op::AveragePool{kernel, strides, dilations, pads, ceil, random.chance(0.5)});
+    try {
+      builder.write(builder.step(op, {builder.read(extents)}));
+    } catch (const ShapeError&) {
+      continue;  // a kernel that does not fit
+    }
+    builder.made.call.kind = Kernel::Kind::pooling;
+    if (elements_of(builder.values.back()) > 0) return builder.made;
+  }
+}
+
+RandomCall random_local_response(Random& random) {
+  Builder builder(random, random_type(random, false));
+  Extents extents{random.between(1, 2), random.pick(std::vector<std::int64_t>{1, 3, 4, 7, 16, 65})};
+  for (std::size_t i = 1 + random.below(3); i > 0; --i) extents.push_back(random.between(1, 16));
+  op::LocalResponseNorm norm;
+  norm.size = random.chance(0.2) ? random.between(1, 100) : random.between(1, 7);
+  norm.alpha = random.pick(std::vector<double>{1e-4, 0.5, 3});
+  norm.beta = random.pick(std::vector<double>{0.75, 0.75, 0.5, 1, 0.3, -0.4});
+  norm.bias = random.pick(std::vector<double>{1, 2, 0.25});
+  builder.write(builder.step(norm, {builder.read(extents)}));
+  builder.made.call.kind = Kernel::Kind::pooling;
+  return builder.made;
+}
+
+namespace {
+
+void add_piece(Call& call, std::uint32_t read, std::uint32_t written) {
+  const Call::Operand &from = call.read[read], &to = call.written[written];
+  call.pieces.push_back({read, written, 0, 0, from.extents, to.extents, from.strides, to.strides});
+}
+
+/// A number cut into factors in some way.
+Extents random_factors(Random& random, std::int64_t number) {
+  Extents factors;
+  while (number > 1) {
+    std::int64_t factor = random.between(2, std::min<std::int64_t>(number, 40));
+    while (number % factor != 0) ++factor;
+    factors.push_back(factor);
+    number /= factor;
+  }
+  random.shuffle(factors);
+  return factors;
+}
+
+void add_padding(Random& random, Call& call, ElementType element) {
+  Operator op;
+  Extents extents = random_extents(random, 1, 3000);
+  if (extents.size() > 2 && random.chance(0.3)) {
+    op::Enlarge enlarge;
+    for (std::size_t i = 2; i < extents.size(); ++i) enlarge.kernel.push_back(extents[i] + random.between(0, 3));
+    op = enlarge;
+  } else {
+    op::Pad pad;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      pad.before.push_back(random.chance(0.6) ? 0 : random.between(0, 4));
+      pad.after.push_back(random.chance(0.6) ? 0 : random.between(0, 4));
+    }
+    pad.value = random.chance(0.5) ? 0 : 3;
+    op = pad;
+  }
+  const Shape shape = shape_of(extents);
+  call.read.push_back(random_operand(random, element, extents));
+  call.written.push_back(random_operand(random, element, extents_of(infer(op, std::span(&shape, 1))[0])));
+  call.steps.push_back({op, {0}, 1});
+  call.results = {1};
+}
+
+}  // namespace
+
+RandomCall random_plain_function(Random& random) {
+  using enum ElementType;
+  using Kind = PlainFunction::Kind;
+  static const std::vector<Kind> kinds{Kind::equal,    Kind::less,     Kind::less_or_equal, Kind::greater,
+                                       Kind::both,     Kind::either,   Kind::one_of_two,    Kind::greater_or_equal,
+                                       Kind::negate,   Kind::choose,   Kind::choose,        Kind::quantise,
+                                       Kind::quantise, Kind::quantise, Kind::dequantise,    Kind::dequantise};
+  RandomCall made;
+  Call& call = made.call;
+  const Kind kind = random.pick(kinds);
+  const Extents extents = random_extents(random, 1, 4000);
+  call.function = {{kind, 0}, {}};
+  const auto read = [&](ElementType element, const Extents& own, bool is_positive = false) {
+    call.function->operands.push_back(static_cast<std::uint32_t>(call.read.size()));
+    call.read.push_back(random_operand(random, element, own));
+    made.is_positive.push_back(is_positive);
+  };
+  ElementType result = boolean;
+  if (kind == Kind::quantise || kind == Kind::dequantise) {
+    const ElementType real = random.pick(std::vector{float32, float32, float16, bfloat16});
+    const ElementType whole =
+        random.pick(kind == Kind::quantise ? std::vector{int8, uint8, int16, uint16}
+                                           : std::vector{int8, uint8, int16, uint16, int32, uint32});
+    Extents scales = random.chance(0.5) ? Extents{} : Extents{1};
+    if (random.chance(0.4)) {
+      call.function->what.axis = static_cast<std::int64_t>(random.below(extents.size()));
+      scales = {extents[static_cast<std::size_t>(call.function->what.axis)]};
+    }
+    read(kind == Kind::quantise ? real : whole, extents);
+    read(random.chance(0.7) ? float32 : real, scales, true);
+    if (random.chance(0.7)) read(whole, scales);
+    result = kind == Kind::quantise ? whole : real;
+  } else {
+    const bool is_logic = kind == Kind::both || kind == Kind::either || kind == Kind::one_of_two;
+    const ElementType element = is_logic || kind == Kind::negate ? boolean
+                                : random.chance(0.5)
+                                    ? random_type(random, false)
+                                    : random.pick(std::vector{int64, int32, int8, uint8, uint16, uint64, boolean});
+    if (kind == Kind::choose) read(boolean, random_broadcast(random, extents));
+    read(element, extents);
+    if (kind != Kind::negate) read(element, random_broadcast(random, extents));
+    if (kind != Kind::negate && random.chance(0.1)) call.function->operands.back() -= 1;  // with itself
+    if (kind == Kind::choose) result = element;
+  }
+  call.written.push_back(random_operand(random, result, extents));
+  return made;
+}
+
+RandomCall random_copy(Random& random) {
+  RandomCall made;
+  Call& call = made.call;
+  call.kind = Kernel::Kind::copy;
+  const ElementType element = random_type(random, true);
+  switch (random.below(5)) {
+    case 0: {  // one order of axes into another, as conversions and transposes are; sometimes a cast
+      using enum ElementType;
+      const bool casts = random.chance(0.5);
+      const Extents extents = random.chance(0.3) ? Extents{1, 64, 20, 20} : random_extents(random, 1, 8000);
+      const std::vector types{float32, float16, bfloat16, float64, int8, uint8, int16, int32, uint32, int64, boolean};
+      const ElementType from = casts ? random.pick(types) : element, to = casts ? random.pick(types) : element;
+      call.read.push_back(random_operand(random, from, extents));
+      call.written.push_back(random_operand(random, to, extents));
+      add_piece(call, 0, 0);
+      break;
+    }
+    case 1: {
+      const std::int64_t many = random.pick(std::vector<std::int64_t>{720, 512, 1155, 2400, 4096});
+      call.read.push_back(random_operand(random, element, random_factors(random, many)));
+      call.written.push_back(random_operand(random, element, random_factors(random, many)));
+      add_piece(call, 0, 0);
+      break;
+    }
+    case 2:
+    case 3: {  // parts joined, or a whole cut
+      const bool joins = random.chance(0.5);
+      Extents whole = random_extents(random, 1, 2000);
+      const std::size_t axis = random.below(whole.size());
+      std::vector<Extents> parts;
+      whole[axis] = 0;
+      for (std::size_t i = 1 + random.below(4); i > 0; --i) {
+        parts.push_back(whole);
+        parts.back()[axis] = random.chance(0.5) ? 8 * random.between(1, 4) : random.between(1, 9);
+      }
+      for (const Extents& part : parts) whole[axis] += part[axis];
+      (joins ? call.written : call.read).push_back(random_operand(random, element, whole));
+      std::int64_t begin = 0;
+      for (std::uint32_t i = 0; i < parts.size(); ++i) {
+        (joins ? call.read : call.written).push_back(random_operand(random, element, parts[i]));
+        add_piece(call, joins ? i : 0, joins ? 0 : i);
+        Call::Piece& piece = call.pieces.back();
+        piece.from_extents = piece.to_extents = parts[i];
+        (joins ? piece.to_offset : piece.from_offset) = begin * (joins ? piece.to_strides : piece.from_strides)[axis];
+        begin += parts[i][axis];
+      }
+      if (random.chance(0.3)) call.pieces.pop_back();  // one that is in its place already
+      if (call.pieces.empty()) return random_copy(random);
+      break;
+    }
+    default: add_padding(random, call, element);
+  }
+  made.is_positive.assign(call.read.size(), false);
+  return made;
+}
+
+RandomCall random_direct_convolution(Random& random) {
+  for (;;) {
+    const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
+    Builder builder(random, random_type(random, false));
+    const std::int64_t in_group = random.chance(0.6) ? 1 : random.chance(0.1) ? 32 : random.between(1, 8);
+    const std::int64_t groups = random.pick(std::vector<std::int64_t>{1, 2, 3, 4, 8, 16, 32, 53, 106, 120});
+    const std::int64_t out_of_group = random.chance(0.6) ? in_group : random.between(1, 4);
+    Extents x{random.between(1, 2), groups * in_group}, w{groups * out_of_group, in_group};
+    op::Conv conv;
+    conv.groups = groups;
+    conv.pads.resize(2 * rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      x.push_back(random.between(1, rank == 3 ? 7 : 16));
+      w.push_back(random.pick(std::vector<std::int64_t>{1, 2, 3, 3, 3, 5, 11}));
+      conv.strides.push_back(random.between(1, 3));
+      conv.dilations.push_back(random.chance(0.8) ? 1 : 2);
+      for (const std::size_t side : {i, rank + i})
+        conv.pads[side] = random.chance(0.3) ? 0 : random.between(0, w.back() / 2 + 1);
+    }
+    const Shape shapes[] = {shape_of(x), shape_of(w)};
+    Extents y;
+    try {
+      y = extents_of(infer(conv, shapes)[0]);
+    } catch (const ShapeError&) {
+      continue;
+    }
+    if (elements_of(y) == 0 || elements_of(y) > 20000) continue;
+    std::vector<std::uint32_t> operands{builder.read(x), builder.read(w)}, later;
+    if (random.chance(0.5)) operands.push_back(builder.read({w[0]}));
+    for (std::size_t i = random.below(3); i > 0; --i)
+      later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
+    if (random.chance(0.6)) {  // as weights lie
+      Call::Operand& weight = builder.made.call.read[1];
+      weight.is_weight = true;
+      weight.strides = packed(weight.extents, random.chance(0.5) ? Layout::channels_first : Layout::channels_last);
+    }
+    std::uint32_t value = builder.step(conv, operands);
+    for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
+    builder.write(value);
+    builder.made.call.kind = Kernel::Kind::convolution;
+    return builder.made;
+  }
+}
+
+namespace {
+
+/// Channels last, sometimes a part of more channels.
+Strides image_strides(Random& random, const Extents& extents) {
+  Strides strides = packed(extents, Layout::channels_last);
+  if (!random.chance(0.25)) return strides;
+  const std::int64_t more = random.pick(std::vector<std::int64_t>{8, 16, 3});
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    if (i != 1) strides[i] = strides[i] / extents[1] * (extents[1] + more);
+  return strides;
+}
+
+void add_epilogue(Random& random, Builder& builder, std::uint32_t value, const std::vector<std::uint32_t>& later) {
+  for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
+  builder.write(value);
+}
+
+ElementType tensor_type(Random& random) {
+  using enum ElementType;
+  return random.pick(std::vector<ElementType>{float32, float32, float16, bfloat16});
+}
+
+RandomCall random_tensor_convolution(Random& random) {
+  for (;;) {
+    const std::size_t rank = random.chance(0.8) ? 2 : 1 + random.below(3);
+    Builder builder(random, tensor_type(random));
+    const std::int64_t channels = random.pick(std::vector<std::int64_t>{3, 8, 16, 24, 32, 40, 64, 96});
+    const std::int64_t kernels = random.pick(std::vector<std::int64_t>{1, 7, 16, 20, 32, 48, 64, 66, 130});
+    const std::int64_t groups = random.chance(0.8) ? 1 : random.between(2, 3);
+    Extents x{random.between(1, 2), groups * channels}, w{groups * kernels, channels};
+    op::Conv conv;
+    conv.groups = groups;
+    conv.pads.resize(2 * rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      x.push_back(random.between(1, rank == 3 ? 5 : 11));
+      w.push_back(random.pick(std::vector<std::int64_t>{1, 1, 2, 3, 3}));
+      conv.strides.push_back(random.between(1, 2));
+      conv.dilations.push_back(random.chance(0.8) ? 1 : 2);
+      for (const std::size_t side : {i, rank + i})
+        conv.pads[side] = random.chance(0.4) ? 0 : random.between(0, w.back() / 2 + 1);
+    }
+    const Shape shapes[] = {shape_of(x), shape_of(w)};
+    Extents y;
+    try {
+      y = extents_of(infer(conv, shapes)[0]);
+    } catch (const ShapeError&) {
+      continue;
+    }
+    if (elements_of(y) == 0 || elements_of(y) * elements_of(w) / kernels > 2000000) continue;
+    std::vector<std::uint32_t> operands{builder.read(x), builder.read(w)}, later;
+    if (random.chance(0.6)) operands.push_back(builder.read({w[0]}));
+    for (std::size_t i = random.below(3); i > 0; --i)
+      later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
+    Call& call = builder.made.call;
+    call.read[0].strides = image_strides(random, x);
+    call.read[1].strides = packed(w, Layout::channels_last);
+    call.read[1].is_weight = random.chance(0.8);
+    for (const std::uint32_t operand : later)
+      if (call.read[operand].extents == y) call.read[operand].strides = image_strides(random, y);
+    add_epilogue(random, builder, builder.step(conv, operands), later);
+    if (random.chance(0.8)) call.written[0].strides = image_strides(random, y);
+    call.kind = Kernel::Kind::convolution;
+    return builder.made;
+  }
+}
+
+RandomCall random_tensor_matmul(Random& random) {
+  for (;;) {
+    Builder builder(random, tensor_type(random));
+    static const std::vector<std::int64_t> sizes{1, 3, 8, 16, 17, 40, 64, 72, 128}, depths{8, 16, 32, 64, 72, 200};
+    const std::int64_t rows = random.pick(sizes), columns = random.pick(sizes), depth = random.pick(depths);
+    Extents batch(random.below(3));
+    for (std::int64_t& extent : batch) extent = random.between(1, 3);
+    Extents a = batch, b = random.chance(0.5) ? Extents{} : random_broadcast(random, batch), y = batch;
+    a.insert(a.end(), {rows, depth});
+    b.insert(b.end(), {depth, columns});
+    y.insert(y.end(), {rows, columns});
+    if (elements_of(y) * depth > 2000000) continue;
+    std::vector<std::uint32_t> operands{builder.read(a), builder.read(b)}, later;
+    for (std::size_t i = random.below(3); i > 0; --i)
+      later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
+    Call& call = builder.made.call;
+    // A row is sometimes a part of a longer one; the right factor is sometimes seen the other way round.
+    const auto pitched = [&](const Extents& extents, bool is_turned) {
+      Extents turned = extents;
+      if (is_turned) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
+      if (random.chance(0.3)) turned.back() += random.pick(std::vector<std::int64_t>{8, 64, 3});
+      Strides strides = packed(turned, Layout::channels_first);
+      if (is_turned) std::swap(strides[turned.size() - 1], strides[turned.size() - 2]);
+      return strides;
+    };
+    call.read[0].strides = pitched(a, false);
+    call.read[1].strides = pitched(b, random.chance(0.4));
+    call.read[1].is_weight = random.chance(0.6);
+    std::uint32_t value = builder.step(op::MatMul{}, operands);
+    for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
+    if (y.size() > 2 && random.chance(0.3)) {
+      op::Transpose turn;
+      for (std::size_t i = 0; i < y.size(); ++i) turn.permutation.push_back(static_cast<std::int64_t>(i));
+      random.shuffle(turn.permutation);
+      value = builder.step(turn, {value});
+    }
+    builder.write(value);
+    call.kind = Kernel::Kind::matmul;
+    return builder.made;
+  }
+}
+
+}  // namespace
+
+RandomCall random_tensor_product(Random& random) {
+  RandomCall made = random.chance(0.5) ? random_tensor_convolution(random) : random_tensor_matmul(random);
+  if (made.call.read[0].element == ElementType::float32 && random.chance(0.6)) made.call.precision = Precision::tf32;
+  return made;
+}
+
+}  // namespace taso

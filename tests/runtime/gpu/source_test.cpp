@@ -1,0 +1,145 @@
+// The kernels that are written for calls, compiled for the CPU and run there, compute what the calls mean. TASO_CALLS sets how
+// many random calls of each kind there are.
+#include "runtime/gpu/kernels/source.h"
+
+#include <cstdlib>
+
+#include "tests/catch.h"
+#include "tests/runtime/gpu/call_on_host.h"
+#include "tests/runtime/gpu/source_calls.h"
+#include "tests/runtime/gpu/source_check.h"
+#include "tests/runtime/gpu/source_kernels.h"
+
+using namespace taso;
+
+namespace {
+
+std::size_t calls_of_each_kind() {
+  const char* number = std::getenv("TASO_CALLS");
+  return number != nullptr ? static_cast<std::size_t>(std::atol(number)) : 45;
+}
+
+void check_kind(RandomCall (*make)(Random&), SourceLaunch (*source)(const Call&, std::int64_t)) {
+  std::vector<CheckedCall> calls;
+  for (std::size_t seed = 0; seed < calls_of_each_kind(); ++seed) {
+    Random random(seed + 1);
+    const RandomCall made = make(random);
+    INFO("seed " << seed << "\n" << text_of(made.call));
+    // For a small GPU, small calls have something for each thread to do, too.
+    calls.push_back({made.call, made.is_positive, source(made.call, seed % 3 == 0 ? usual_multiprocessors : 1)});
+  }
+  check_kernels(calls);
+}
+
+}  // namespace
+
+TEST_CASE("kernels for element-wise calls compute what they mean") {
+  check_kind(random_element_wise, element_wise_source);
+}
+
+TEST_CASE("kernels for plain functions compute what they mean, exactly") {
+  check_kind(random_plain_function, element_wise_source);
+}
+
+TEST_CASE("kernels for rows compute what they mean") { check_kind(random_rows, rows_source); }
+
+TEST_CASE("kernels for pooling compute what they mean") { check_kind(random_pooling, pooling_source); }
+
+TEST_CASE("kernels for local response norms compute what they mean") {
+  check_kind(random_local_response, pooling_source);
+}
+
+TEST_CASE("kernels for copies compute what they mean") { check_kind(random_copy, copy_source); }
+
+TEST_CASE("kernels for direct convolutions compute what they mean") {
+  check_kind(random_direct_convolution, direct_convolution_source);
+}
+
+TEST_CASE("kernels for products on tensor cores compute what they mean") {
+  std::vector<CheckedCall> calls;
+  std::size_t none = 0;
+  for (std::size_t seed = 0; seed < calls_of_each_kind(); ++seed) {
+    Random random(seed + 1);
+    const RandomCall made = random_tensor_product(random);
+    // For a small GPU a tile's depth stays whole; for a large one it is cut.
+    const auto ways = tensor_product_sources(made.call, seed % 3 == 0 ? 4 : usual_multiprocessors);
+    if (ways.empty()) {
+      ++none;
+      continue;
+    }
+    calls.push_back({made.call, made.is_positive, ways[random.below(ways.size())].second});
+  }
+  CHECK(2 * none < calls_of_each_kind());  // odd ones, that are not for it
+  check_kernels(calls);
+}
+
+TEST_CASE("kernels count further than 32 bits, where they have to") {
+  using enum ElementType;
+  const auto operand = [](Extents extents, Layout layout) {
+    return Call::Operand{float16, extents, packed(extents, layout), false};
+  };
+  constexpr std::int64_t many = std::int64_t{1} << 32;
+  const auto call = [&](Operator op, std::vector<Extents> read, const Extents& written) {
+    Call made;
+    for (const Extents& extents : read) made.read.push_back(operand(extents, Layout::channels_last));
+    made.written.push_back(operand(written, Layout::channels_last));
+    Call::Step step{std::move(op), {}, static_cast<std::uint32_t>(read.size())};
+    for (std::uint32_t i = 0; i < read.size(); ++i) step.operands.push_back(i);
+    made.steps.push_back(std::move(step));
+    made.results = {static_cast<std::uint32_t>(read.size())};
+    return made;
+  };
+  Call turned;
+  turned.read.push_back(operand({1, 64, many}, Layout::channels_last));
+  turned.written.push_back(operand({1, 64, many}, Layout::channels_first));
+  turned.pieces.push_back(
+      {0, 0, 0, many, {1, 64, many}, {1, 64, many}, turned.read[0].strides, turned.written[0].strides});
+  const std::vector<std::int64_t> one{1}, none{0, 0};
+  const std::vector<SourceLaunch> launches{
+      element_wise_source(call(op::Add{}, {{3, many}, {3, 1}}, {3, many})),
+      rows_source(call(op::Softmax{1}, {{many, 16}}, {many, 16})),
+      rows_source(call(op::ReduceMean{{0}, true}, {{many, 16}}, {1, 16})),
+      pooling_source(call(op::MaxPool{{2}, one, one, none}, {{1, many, 9}}, {1, many, 8})),
+      pooling_source(call(op::LocalResponseNorm{.size = 3}, {{1, 8, many}}, {1, 8, many})),
+      copy_source(turned),
+      copy_source(call(op::Pad{{0, 1}, {0, 0}}, {{3, many}}, {3, many + 1})),
+      direct_convolution_source(
+          call(op::Conv{one, one, none, 64}, {{many / 64, 64, 9}, {64, 1, 3}}, {many / 64, 64, 7})),
+  };
+  for (const SourceLaunch& launch : launches) CHECK_THAT(launch.source, Catch::Contains("const unsigned long long "));
+  const HostKernels kernels(launches);  // compiles them
+  const DeviceCompiler compiler;
+  if (compiler.is_there()) CHECK(compiler.complaints(DeviceCompiler::joined(launches)) == "");
+}
+
+TEST_CASE("a call writes as many elements as it says") {
+  std::size_t partial = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Random random(seed);
+    const Call call = random_copy(random).call;
+    INFO("seed " << seed << "\n" << text_of(call));
+    std::vector<std::vector<std::byte>> inputs, zeros, ones;
+    std::vector<const std::byte*> from;
+    std::vector<std::byte*> to_zeros, to_ones;
+    for (const Call::Operand& operand : call.read) {
+      inputs.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
+      from.push_back(inputs.back().data());
+    }
+    for (const Call::Operand& operand : call.written) {
+      zeros.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
+      ones.emplace_back(static_cast<std::size_t>(span_bytes(operand)), std::byte{1});
+      to_zeros.push_back(zeros.back().data());
+      to_ones.push_back(ones.back().data());
+    }
+    run_on_host(call, from, to_zeros);
+    run_on_host(call, from, to_ones);
+    for (std::size_t i = 0; i < call.written.size(); ++i) {
+      // What was written is the same, wherever.
+      std::int64_t bytes = 0;
+      for (std::size_t byte = 0; byte < zeros[i].size(); ++byte) bytes += zeros[i][byte] == ones[i][byte];
+      CHECK(elements_written(call, i) * static_cast<std::int64_t>(size_of(call.written[i].element)) == bytes);
+      partial += elements_written(call, i) < count(call.written[i].extents);
+    }
+  }
+  CHECK(partial > 5);
+}

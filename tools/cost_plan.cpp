@@ -1,0 +1,104 @@
+// cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--prices FILE] MODEL...: what our plans of models are expected to
+// take on the H200, one line a model, or one line a kernel, and which operators run on the host for want of a kernel; with
+// lanes, what running side by side is expected to bring. Models are cleaned up first, as taso-opt does.
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cost/plan/plan.h"
+#include "cost/pricing/recorded_prices.h"
+#include "cost/pricing/residence.h"
+#include "cost/pricing/roofline.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
+#include "runtime/gpu/execution.h"
+
+using namespace taso;
+
+namespace {
+
+struct Settings {
+  bool kernels = false, as_it_is = false, lanes = false;
+  Precision precision = Precision::tf32;
+  std::string prices;
+};
+
+std::unique_ptr<KernelPrices> prices_of(const Settings& settings) {
+  if (settings.prices.empty()) return std::make_unique<Roofline>(settings.precision);
+  std::ifstream file(settings.prices);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto database = std::make_shared<PriceDatabase>(PriceDatabase::parse(text, settings.prices));
+  const std::vector<std::string> machines = database->machines();
+  return std::make_unique<RecordedPrices>(database, machines.empty() ? "" : machines.front(), settings.precision);
+}
+
+void print_lanes(const WholeGraph& view, const Graph& graph, const Plan& laid, const Settings& settings) {
+  const Execution execution = make_execution(view, graph, laid, settings.precision);
+  const Execution alone = make_execution(view, graph, laid, settings.precision, 1);
+  fmt::print("  one after the other: {:.3f} ms\n",
+             static_cast<double>(one_after_the_other(execution.tasks).predicted) * 1e-9);
+  for (const Schedule& schedule : execution.steps.schedules) {
+    std::size_t waits = 0;
+    for (const Schedule::Step& step : schedule.steps) waits += step.after.size();
+    fmt::print("  {} lanes: {:.3f} ms, {:.3f} ms at best, {} waits\n", schedule.lanes,
+               static_cast<double>(schedule.expected) * 1e-9, static_cast<double>(schedule.predicted) * 1e-9, waits);
+  }
+  fmt::print("  {:.1f} MB, {:.1f} MB one after the other\n", static_cast<double>(execution.steps.arena_bytes) * 1e-6,
+             static_cast<double>(alone.steps.arena_bytes) * 1e-6);
+}
+
+void print_plan(const std::string& path, const Settings& settings) {
+  Model model = Model::load(path);
+  model.validate();
+  GraphEdit edit(model);
+  if (!settings.as_it_is) clean_up(edit);
+  const Imported imported = import_model(edit.view());
+  const std::unique_ptr<KernelPrices> known = prices_of(settings);
+  if (auto* recorded = dynamic_cast<RecordedPrices*>(known.get()))
+    recorded->set_warm(stay_in_cache(weight_bytes_of(imported.graph, {}, settings.precision)));
+  const KernelPrices& prices = *known;
+  const WholeGraph view(imported.graph, {}, best_plan(imported.graph, prices).layout);
+  const Plan laid = plan(view, prices);
+  if (settings.kernels) fmt::print("{}", text_of(laid, view));
+  std::map<std::string_view, std::size_t> kinds;
+  for (const Plan::Step& step : laid.steps) ++kinds[name_of(step.kernel.kind)];
+  std::string counts;
+  for (const auto& [kind, count] : kinds) counts += fmt::format("  {} {}", count, kind);
+  fmt::print("{}: {:.3f} ms, {} nodes, {} kernels, {:.1f} MB, channels {};{}\n", path,
+             static_cast<double>(laid.cost) * 1e-9, view.nodes(), laid.launches(),
+             static_cast<double>(laid.arena_bytes) * 1e-6, laid.layout == Layout::channels_last ? "last" : "first",
+             counts);
+  std::map<std::string, std::size_t> on_host;
+  for (const Plan::Step& step : laid.steps)
+    if (!can_be_called(view, step.kernel)) ++on_host[view.opaque(step.kernel.main)->kind];
+  std::string names;
+  for (const auto& [name, count] : on_host) names += fmt::format("  {} {}", count, name);
+  if (!names.empty()) fmt::print("  on the host:{}\n", names);
+  if (settings.lanes) print_lanes(view, imported.graph, laid, settings);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--kernels")
+      settings.kernels = true;
+    else if (argument == "--as-it-is")
+      settings.as_it_is = true;
+    else if (argument == "--lanes")
+      settings.lanes = true;
+    else if (argument == "--prices" && i + 1 < argc)
+      settings.prices = argv[++i];
+    else if (argument == "--fp32")
+      settings.precision = Precision::fp32;
+    else
+      print_plan(argument, settings);
+  }
+  return 0;
+}

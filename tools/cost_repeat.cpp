@@ -1,0 +1,164 @@
+// cost_repeat [--precision tf32] [--seconds 15] --out FILE MODEL...: measures calls of models, a fixed selection of them, as if
+// nobody had before, and writes their prices. cost_repeat --compare FILE FILE...: how far such runs are apart, each of them a
+// process of its own.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <set>
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cost/plan/plan.h"
+#include "cost/pricing/price_database.h"
+#include "cost/pricing/roofline.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
+#include "ops/support/atomic_file.h"
+#include "ops/text/source.h"
+#include "runtime/gpu/accelerator.h"
+
+using namespace taso;
+
+namespace {
+
+void add_calls(const std::string& path, Precision precision, std::set<std::string>& known, std::vector<Call>& calls) {
+  Model model = Model::load(path);
+  model.validate();
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Graph graph = import_model(edit.view()).graph;
+  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
+    const WholeGraph view(graph, {}, layout);
+    for (const Plan::Step& step : plan(view, Roofline(precision)).steps) {
+      if (!can_be_called(view, step.kernel)) continue;
+      Call call = call_of(view, step.kernel, precision).call;
+      if (known.insert(text_of(call)).second) calls.push_back(std::move(call));
+    }
+  }
+}
+
+void measure(Accelerator& device, std::vector<Call> calls, double seconds, const std::string& file) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string machine = fmt::format("{}, {}", device.device(), device.versions());
+  PriceDatabase prices;
+  Random random(1);
+  for (std::size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[random.below(i)]);
+  constexpr std::size_t ahead = 32, each = 16;  // prepared beside what is measured
+  std::size_t done = 0;
+  for (const Call& call : calls) {
+    if (done % each == 0) device.expect(std::span(calls).subspan(done, std::min(ahead, calls.size() - done)));
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) break;
+    const Measurement found = device.measure(call);
+    ++done;
+    if (!found.trouble.empty()) continue;
+    prices.set(machine, text_of(call), found);
+  }
+  AtomicFile out(file);
+  const std::string text = prices.text();
+  out.write(text.data(), text.size());
+  out.rename();
+  fmt::print("{} of {} calls measured in {:.1f} s\n", done, calls.size(),
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
+
+struct Apart {
+  double difference = 0;  ///< of the largest from the smallest, as a part of that
+  std::string call;
+  std::vector<RecordedPrice> prices;
+};
+
+void compare(const std::vector<std::string>& files) {
+  std::vector<PriceDatabase> runs;
+  for (const std::string& file : files) {
+    const Source source = Source::read(file);
+    runs.push_back(PriceDatabase::parse(source.text(), source.name()));
+  }
+  std::vector<Apart> all;
+  std::size_t same_choice = 0, unsettled = 0;
+  for (const std::string& machine : runs.at(0).machines()) {
+    for (const std::string& call : runs[0].calls(machine)) {
+      Apart one{0, call, {}};
+      for (const PriceDatabase& run : runs)
+        if (const RecordedPrice* price = run.find(machine, call)) one.prices.push_back(*price);
+      if (one.prices.size() < runs.size()) continue;
+      const auto [least, most] = std::minmax_element(
+          one.prices.begin(), one.prices.end(),
+          [](const RecordedPrice& a, const RecordedPrice& b) { return a.nanoseconds < b.nanoseconds; });
+      one.difference = most->nanoseconds / std::max(least->nanoseconds, 1e-9) - 1;
+      bool same = true, settled = true;
+      for (const RecordedPrice& price : one.prices) {
+        same = same && price.choice == one.prices[0].choice;
+        settled = settled && price.is_settled;
+      }
+      same_choice += same;
+      unsettled += !settled;
+      all.push_back(std::move(one));
+    }
+  }
+  if (all.empty()) throw InputError("no call was measured in all of the runs");
+  std::sort(all.begin(), all.end(), [](const Apart& a, const Apart& b) { return a.difference < b.difference; });
+  const auto at = [&](double part) {
+    return 100 * all[static_cast<std::size_t>(part * static_cast<double>(all.size() - 1))].difference;
+  };
+  fmt::print(
+      "{} calls in {} runs; largest from smallest: median {:.2f} %, 75 of 100 within {:.2f} %, 90 {:.2f} %, 95 "
+      "{:.2f} %, 99 {:.2f} %, all {:.2f} %\n",
+      all.size(), runs.size(), at(0.5), at(0.75), at(0.9), at(0.95), at(0.99), at(1));
+  fmt::print("{} of them done in the same way each time, {} not settled in some run; the farthest apart:\n",
+             same_choice, unsettled);
+  for (std::size_t i = 0; i < 8 && i < all.size(); ++i) {
+    const Apart& one = all[all.size() - 1 - i];
+    fmt::print("  {:.1f} %:", 100 * one.difference);
+    for (const RecordedPrice& price : one.prices) fmt::print(" {:.2f}", price.nanoseconds * 1e-3);
+    fmt::print(" us  {} | {}\n", one.prices[0].choice, one.call);
+  }
+}
+
+int run(const std::vector<std::string>& arguments) {
+  Precision precision = Precision::tf32;
+  double seconds = 15;
+  std::string file;
+  std::set<std::string> known;
+  std::vector<std::string> models;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool has_next = i + 1 < arguments.size();
+    if (arguments[i] == "--compare") {
+      compare({arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end()});
+      return 0;
+    }
+    if (arguments[i] == "--precision" && has_next) {
+      precision = precision_named(arguments[++i]).value_or(Precision::tf32);
+    } else if (arguments[i] == "--seconds" && has_next) {
+      seconds = std::stod(arguments[++i]);
+    } else if (arguments[i] == "--out" && has_next) {
+      file = arguments[++i];
+    } else {
+      models.push_back(arguments[i]);
+    }
+  }
+  std::string trouble;
+  const std::unique_ptr<Accelerator> device = open_accelerator(trouble);
+  if (!device) {
+    fmt::print("no GPU can be used: {}\n", trouble);
+    return 0;
+  }
+  std::vector<Call> calls;
+  for (const std::string& model : models) add_calls(model, precision, known, calls);
+  measure(*device, std::move(calls), seconds, file);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print("{}\n", error.what());
+    return 1;
+  }
+}

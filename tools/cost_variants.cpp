@@ -1,0 +1,319 @@
+// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--seed 0] [--budget 60] [--jobs 0] [--searching 20] [--turn FILE]
+// [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on the GPU, as the search
+// makes them, in turn, and tells what they were predicted to take and took, as taso-bench does. Each comes of a search with some
+// of the rules and with prices that are bent at random, so that good ones and bad ones are among them, or is on the way to what
+// such a search found; where the rules that ship lead to too few, properties are rules, too. Of three times as many those are
+// taken for which the fewest kernels have to be measured first. Each is loaded more than once: where a graph lies in
+// memory makes a difference, too. Whoever holds the lock on the file of turns has the GPU; others search in the meantime, with
+// few jobs, for whoever is measured should not wait for a core. What cannot be done within S seconds of the start is left out;
+// where no two variants can be compared for lack of time, that is an error. Without a GPU they are only listed.
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <set>
+#include <string>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "cli/bench/figures.h"
+#include "cli/bench/gpu_model.h"
+#include "cli/console/console.h"
+#include "cost/plan/plan.h"
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/import/import.h"
+#include "ops/core/error.h"
+#include "ops/core/random.h"
+#include "ops/support/atomic_file.h"
+#include "ops/support/threads.h"
+#include "search/search.h"
+#include "tests/search/rule_graph.h"
+
+using namespace taso;
+
+namespace {
+
+/// Times that are right but for a factor, which is the same for all calls of a kind and size.
+class BentPrices : public KernelPrices {
+ public:
+  BentPrices(const KernelPrices& prices, std::uint64_t seed, double most) : prices_(prices), seed_(seed), most_(most) {}
+  Cost price(const GraphView& view, const Kernel& kernel) const override {
+    const auto size = static_cast<std::uint64_t>(kernel.weight_bytes + 3 * kernel.bytes + 5 * kernel.operations);
+    Random random(seed_ * 1'000'003 + size * 7 + static_cast<std::uint64_t>(kernel.kind));
+    const double factor = std::exp(most_ * (2 * random.unit() - 1));
+    return static_cast<Cost>(static_cast<double>(prices_.price(view, kernel)) * factor);
+  }
+  Cost noise() const override { return prices_.noise(); }
+
+ private:
+  const KernelPrices& prices_;
+  std::uint64_t seed_;
+  double most_;
+};
+
+struct Settings {
+  Precision precision = Precision::tf32;
+  std::optional<std::filesystem::path> prices, json, turn;
+  std::size_t count = 20, budget = 60, loads = 2, runs = 100;
+  std::uint64_t seed = 0;                                   ///< other seeds, other variants
+  unsigned jobs = 0;                                        ///< of searches; 0: as many as the machine has cores
+  double searching = 20, seconds = 20;                      ///< with the CPU alone, and on the GPU
+  double within = std::numeric_limits<double>::infinity();  ///< seconds, with the wait for the turn
+  std::string model;
+};
+
+Settings settings_of(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool has_next = i + 1 < argc;
+    if (argument == "--precision" && has_next) {
+      settings.precision = precision_named(argv[++i]).value_or(Precision::tf32);
+    } else if (argument == "--prices" && has_next) {
+      settings.prices = argv[++i];
+    } else if (argument == "--count" && has_next) {
+      settings.count = std::stoul(argv[++i]);
+    } else if (argument == "--seed" && has_next) {
+      settings.seed = std::stoull(argv[++i]);
+    } else if (argument == "--budget" && has_next) {
+      settings.budget = std::stoul(argv[++i]);
+    } else if (argument == "--runs" && has_next) {
+      settings.runs = std::stoul(argv[++i]);
+    } else if (argument == "--loads" && has_next) {
+      settings.loads = std::stoul(argv[++i]);
+    } else if (argument == "--jobs" && has_next) {
+      settings.jobs = static_cast<unsigned>(std::stoul(argv[++i]));
+    } else if (argument == "--within" && has_next) {
+      settings.within = std::stod(argv[++i]);
+    } else if (argument == "--searching" && has_next) {
+      settings.searching = std::stod(argv[++i]);
+    } else if (argument == "--turn" && has_next) {
+      settings.turn = argv[++i];
+    } else if (argument == "--seconds" && has_next) {
+      settings.seconds = std::stod(argv[++i]);
+    } else if (argument == "--json" && has_next) {
+      settings.json = argv[++i];
+    } else {
+      settings.model = argument;
+    }
+  }
+  return settings;
+}
+
+using Moment = std::chrono::steady_clock::time_point;
+
+double seconds_since(Moment begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// A variant, what its kernels are predicted to take one after the other, and those of them that nobody has measured yet.
+struct Variant {
+  Graph graph;
+  Cost cost = 0;
+  MissingCalls missing;
+};
+
+/// Some of the rules at random.
+std::vector<Rule> some_of(const std::vector<Rule>& rules, Random& random) {
+  const double share = random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
+  std::vector<Rule> some;
+  for (const Rule& rule : rules)
+    if (random.chance(share)) some.push_back(rule);
+  return some;
+}
+
+/// Variants that differ in what they are predicted to take; the first is the model as it is.
+class VariantMaker {
+ public:
+  VariantMaker(const Imported& imported, Pricing& pricing, const Settings& settings)
+      : imported_(imported),
+        pricing_(pricing),
+        settings_(settings),
+        wanted_(3 * settings.count),
+        seed_(settings.seed * 1'000'003) {
+    for (const auto& [name, value] : imported.values) named_.insert(value);
+  }
+
+  std::vector<Variant> make() {
+    const auto begin = std::chrono::steady_clock::now();
+    add(imported_.graph, 0);
+    std::vector<Rule> rules = shipped_rules();
+    search_with(rules, begin, settings_.searching / 2);
+    for (Rule& rule : rules_of_file(source_folder() / "rules/properties.rules")) rules.push_back(std::move(rule));
+    if (variants_.size() < settings_.count) search_with(rules, begin, settings_.searching);
+    return std::move(variants_);
+  }
+
+ private:
+  void search_with(const std::vector<Rule>& rules, Moment begin, double seconds) {
+    const std::size_t most = variants_.size() + 3 * wanted_;
+    for (std::size_t i = variants_.size(); i < most && variants_.size() < wanted_; ++i) {
+      if (seconds_since(begin) > seconds) return;
+      Random random(++seed_);
+      SearchOptions options;
+      options.budget = 1 + random.below(settings_.budget);
+      options.jobs = kernels::thread_count(settings_.jobs);
+      options.is_named = [&](const Value& value) { return named_.contains(value); };
+      options.keeps_way = true;
+      const BentPrices bent(pricing_.times(), seed_, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
+      const SearchResult found = search(imported_.graph, some_of(rules, random), bent, options);
+      add(found.graph, found.steps.size());
+      if (found.way.empty()) continue;
+      const std::size_t step = random.below(found.way.size());
+      add(found.way[step], step + 1);
+    }
+  }
+
+  void add(const Graph& graph, std::size_t steps) {
+    const Plan laid_out = best_plan(graph, pricing_.times());
+    if (!seen_.insert({laid_out.cost, laid_out.launches()}).second) return;
+    Variant& variant = variants_.emplace_back(Variant{graph, laid_out.cost, {}});
+    pricing_.find_missing(variant.graph, {}, variant.missing);
+    fmt::print("{}: {} steps, {} kernels, {} not measured, predicted {:.2f} us\n", variants_.size(), steps,
+               laid_out.launches(), variant.missing.size(), static_cast<double>(laid_out.cost) * 1e-6);
+    std::fflush(stdout);
+  }
+
+  const Imported& imported_;
+  Pricing& pricing_;
+  const Settings& settings_;
+  std::size_t wanted_;
+  std::unordered_set<Value, HashValue> named_;
+  std::uint64_t seed_;
+  std::set<std::pair<Cost, std::size_t>> seen_;
+  std::vector<Variant> variants_;
+};
+
+/// So many of them, the first always: again and again one that adds the fewest kernels to those that have to be measured, and of
+/// these the one that is predicted to differ the most from those that are there.
+std::vector<const Variant*> choose(const std::vector<Variant>& variants, std::size_t count) {
+  std::set<std::string> measured;
+  std::vector<const Variant*> chosen, left;
+  for (const Variant& variant : variants) left.push_back(&variant);
+  const auto weight_of = [&](const Variant* variant) {
+    const auto added = std::count_if(variant->missing.begin(), variant->missing.end(),
+                                     [&](const auto& one) { return !measured.contains(one.first); });
+    Cost apart = std::numeric_limits<Cost>::max();
+    for (const Variant* other : chosen) apart = std::min(apart, std::abs(variant->cost - other->cost));
+    return std::pair(added, -apart);
+  };
+  while (!left.empty() && chosen.size() < count) {
+    auto next = left.begin();
+    if (!chosen.empty()) next = std::ranges::min_element(left, {}, weight_of);
+    for (const auto& [text, call] : (*next)->missing) measured.insert(text);
+    chosen.push_back(*next);
+    left.erase(next);
+  }
+  return chosen;
+}
+
+/// Waits until nobody else has the GPU; it is had until the program ends.
+void take_turn(const std::filesystem::path& file) {
+  const int descriptor = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+  if (descriptor < 0 || flock(descriptor, LOCK_EX) != 0) throw EnvironmentError("no lock on " + file.string());
+}
+
+/// Those that were ready in time, as they were predicted and ran. The variants stay where they are.
+void compare(const std::vector<Variant>& variants, Pricing& pricing, const Settings& settings, Moment start) {
+  const Moment begin = std::chrono::steady_clock::now();
+  const double seconds = std::min(settings.seconds, settings.within - seconds_since(start));
+  const auto share_of_time = [&](double share) {
+    return begin + std::chrono::duration<double>(share * std::max(seconds, 0.0));
+  };
+  pricing.set_deadline(share_of_time(0.5));
+  BenchReport report;
+  report.device = pricing.gpu()->device();
+  report.versions = pricing.gpu()->versions();
+  report.precision = settings.precision;
+  std::vector<std::unique_ptr<GpuModel>> ready;
+  std::vector<GpuModel*> turns;
+  double running = 0;  // seconds that the runs of those are expected to take
+  const auto load = [&](const Variant& variant) {
+    pricing.suit(variant.graph, {});
+    auto one = std::make_unique<GpuModel>(variant.graph, pricing);
+    MissingCalls left;  // those for which there was no time
+    pricing.find_missing(variant.graph, {}, left);
+    if (!left.empty()) return false;
+    one->prepare();
+    BenchFigures& figures = report.models.emplace_back();
+    figures.model = fmt::format("{}", &variant - variants.data() + 1);
+    one->describe(figures);
+    constexpr double with_warming = 1.1;
+    running += figures.predicted.value_or(0) * 1e-6 * static_cast<double>(settings.runs) * with_warming;
+    ready.push_back(std::move(one));
+    turns.push_back(ready.back().get());
+    return true;
+  };
+  const std::vector<const Variant*> chosen = choose(variants, settings.count);
+  std::vector<const Variant*> loaded = chosen;
+  std::size_t compared = 0;
+  for (std::size_t time = 0; time < settings.loads; ++time) {
+    std::erase_if(loaded, [&](const Variant* variant) {
+      // The first time decides which variants are compared.
+      const bool is_late = std::chrono::steady_clock::now() > share_of_time(time == 0 ? 0.7 : 1) ||
+                           seconds_since(start) + running > settings.within;
+      return is_late || !load(*variant);
+    });
+    compared = std::max(compared, loaded.size());
+  }
+  // A single one where there are more has nothing to be compared with: another time what was measured now is known.
+  if (compared < std::min<std::size_t>(2, chosen.size()))
+    throw EnvironmentError(fmt::format("error: {} of {} variants ready in time, after {:.1f} s on the GPU", compared,
+                                       chosen.size(), seconds_since(begin)));
+  const auto times = time_in_turn(turns, settings.runs);
+  for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
+  report.state = pricing.gpu()->state();
+  fmt::print("{}\n{} variants of {}, loaded {} times, in {:.1f} s, {} kernels measured in {:.1f} s of them\n",
+             table_of(report), compared, variants.size(), turns.size(), seconds_since(begin), pricing.measured(),
+             pricing.measuring());
+  if (settings.json) write_file(*settings.json, json_of(report));
+}
+
+void run(const Settings& settings) {
+  const Moment start = std::chrono::steady_clock::now();
+  Console console({});
+  std::string trouble;
+  std::unique_ptr<Accelerator> gpu = open_accelerator(trouble);
+  const PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
+  Pricing before(options, std::move(gpu), console);
+  Model model = Model::load(settings.model);
+  model.validate();
+  GraphEdit edit(model);
+  clean_up(edit);
+  const Imported imported = import_model(edit.view());
+  before.suit(imported.graph, {});
+  std::vector<Variant> variants = VariantMaker(imported, before, settings).make();
+  if (!options.on_gpu) {
+    fmt::print("no GPU can be used: {}\n", trouble);
+    return;
+  }
+  if (variants.empty()) throw EnvironmentError("error: no variant found in time");
+  if (settings.turn) take_turn(*settings.turn);
+  // Read again: what others have measured meanwhile is not to be measured once more, and not to be overwritten.
+  Pricing pricing(options, before.release_gpu(), console);
+  pricing.suit(imported.graph, {});
+  for (Variant& variant : variants) {
+    if (variant.missing.empty()) continue;
+    variant.missing.clear();
+    pricing.find_missing(variant.graph, {}, variant.missing);
+  }
+  compare(variants, pricing, settings, start);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(settings_of(argc, argv));
+  } catch (const std::exception& error) {
+    fmt::print("{}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,110 @@
+// Functions of sums. Cases are distinguished by the guards that do not depend on what a sum binds, so that the same
+// function of the same elements always looks the same.
+#include <algorithm>
+#include <cmath>
+
+#include "verifier/normal_form/matching.h"
+#include "verifier/normal_form/sum.h"
+
+namespace taso::normal {
+namespace {
+
+Facts& facts() { return Workspace::current().facts; }
+
+Sum opaque(Function function, const std::vector<Sum>& operands) {
+  Factor factor;
+  factor.kind = Factor::Kind::function;
+  factor.head = static_cast<std::size_t>(function);
+  for (const Sum& operand : operands) factor.operands.push_back(std::make_shared<const Sum>(operand));
+  return single(std::move(factor));
+}
+
+Sum reciprocal(const Sum& sum) {
+  if (sum.terms.size() != 1 || !sum.terms[0].bound.empty() || !sum.terms[0].guards.empty())
+    return opaque(Function::reciprocal, {sum});
+  // Factor by factor, where there are only factors.
+  const Term& term = sum.terms[0];
+  Sum product = constant(inverse(term.coefficient));
+  for (const Factor& factor : term.factors) {
+    Factor turned = factor;
+    if (factor.kind == Factor::Kind::reciprocal)
+      turned.kind = Factor::Kind::size, product = product * single(std::move(turned));
+    else if (factor.kind == Factor::Kind::size && facts().surely(at_least(factor.index[0], 1)))
+      turned.kind = Factor::Kind::reciprocal, product = product * single(std::move(turned));
+    else
+      product = product * opaque(Function::reciprocal, {single(factor)});
+  }
+  return product;
+}
+
+Sum applied(Function function, const std::vector<Sum>& operands) {
+  const auto first = number(operands[0]);
+  const bool zero = first && first->is_zero(), one = first && *first == Rational{1, 1};
+  switch (function) {
+    case Function::reciprocal:
+      if (!zero) return reciprocal(operands[0]);
+      break;
+    case Function::exp:
+      if (zero) return constant(Rational{1, 1});
+      break;
+    case Function::erf:
+    case Function::tanh:
+      if (zero) return {};
+      break;
+    case Function::sqrt:
+      if (zero || one) return operands[0];
+      break;
+    case Function::pow:
+      if (const auto exponent = number(operands[1]);
+          exponent && exponent->denominator == 1 && exponent->numerator >= 1 && exponent->numerator <= 3) {
+        Sum power = operands[0];
+        for (std::int64_t i = 1; i < exponent->numerator; ++i) power = power * operands[0];
+        return power;
+      }
+      break;
+  }
+  return opaque(function, operands);
+}
+
+bool is_partial(Function function) {
+  return function == Function::reciprocal || function == Function::sqrt || function == Function::pow;
+}
+
+void note(Function function, const std::vector<Sum>& operands, const Constraints& known) {
+  constexpr std::size_t most_applications = 200;
+  Workspace& workspace = Workspace::current();
+  if (workspace.applications->size() >= most_applications) throw ProofLimit("too many partial functions are applied");
+  Constraints guards = workspace.path;
+  guards.insert(guards.end(), known.begin(), known.end());
+  workspace.applications->push_back({function, operands, std::move(guards)});
+}
+
+Sum apply_by_cases(Function function, const std::vector<Sum>& operands, const Constraints& known, bool noted) {
+  Workspace::current().step();
+  for (const Sum& operand : operands) {
+    const auto guard = outer_guard(operand);
+    if (!guard) continue;
+    Sum result;
+    for (const Constraint& assumed : {*guard, guard->negated()}) {
+      const Constraints context = with(known, assumed);
+      std::vector<Sum> here;
+      for (const Sum& each : operands) here.push_back(simplified(each, context));
+      result = result + guarded(apply_by_cases(function, here, context, noted), {assumed});
+    }
+    return result;
+  }
+  std::vector<Sum> collected;
+  for (const Sum& operand : operands) collected.push_back(combined(operand, known));
+  if (noted) note(function, collected, known);
+  return applied(function, collected);
+}
+
+}  // namespace
+
+Sum apply(Function function, const std::vector<Sum>& operands) {
+  const Workspace& workspace = Workspace::current();
+  const bool noted = workspace.notes && workspace.applications != nullptr && is_partial(function);
+  return apply_by_cases(function, operands, {}, noted);
+}
+
+}  // namespace taso::normal

@@ -1,0 +1,33 @@
+// The second prover: both sides of an instance as sums of guarded iterated sums over the inputs' elements, compared term
+// by term. It knows no properties, only what operators mean, and proves for all sizes and attributes at once.
+#pragma once
+
+#include <cstddef>
+#include <stop_token>
+#include <string>
+
+#include "rules/instance/instance.h"
+
+namespace taso {
+
+struct NormalFormLimits {
+  std::size_t steps = 200'000;  ///< of our own
+  unsigned effort = 400'000;    ///< Z3's count of steps for one question
+  std::stop_token stop = {};
+};
+
+struct NormalFormResult {
+  enum Kind {
+    proved,  ///< equal for all unknowns that meet the hypotheses and all real contents; the obligations hold too
+    unknown,
+  };
+  Kind kind = unknown;
+  std::string reason;  ///< why it is unknown
+};
+
+NormalFormResult prove_by_normal_form(const Instance& instance, const NormalFormLimits& limits = {});
+
+/// Both sides of each result, as the prover sees them, for a person to read.
+std::string normal_form_text(const Instance& instance);
+
+}  // namespace taso

@@ -1,0 +1,16 @@
+// What each operator means in the normal form: an element of its result, in terms of elements of its operands.
+#pragma once
+
+#include <vector>
+
+#include "rules/instance/instance.h"
+#include "verifier/normal_form/sum.h"
+
+namespace taso::normal {
+
+using Index = std::vector<Polynomial>;
+
+/// The element of a value at an index, which must lie within the value's shape where it is used.
+Sum element(const Instance& instance, InstanceValue value, const Index& index);
+
+}  // namespace taso::normal

@@ -1,0 +1,311 @@
+// Terms are kept simple as they are made: guards that bounds decide vanish, variables that equations fix are eliminated,
+// and rounded quotients of bound variables give way to a change of variables.
+#include <algorithm>
+
+#include "ops/core/error.h"
+#include "verifier/normal_form/sum.h"
+
+namespace taso::normal {
+namespace {
+
+using Kind = Constraint::Kind;
+
+Facts& facts() { return Workspace::current().facts; }
+
+bool is_index(Variable variable) {
+  const Facts::Entry& entry = facts().entry(variable);
+  return !entry.quotient && (entry.extent || !entry.least);
+}
+
+/// The value that an equation gives the variable; nothing if it does not occur alone and with a unit factor.
+std::optional<Polynomial> solved_for(Variable variable, const Polynomial& zero) {
+  const auto linear = zero.linear_in(variable);
+  if (!linear || occurs(variable, linear->second)) return std::nullopt;
+  const auto factor = linear->first.constant();
+  if (!factor || (*factor != 1 && *factor != -1)) return std::nullopt;
+  return *factor == 1 ? -linear->second : linear->second;
+}
+
+void collect(const Polynomial& polynomial, std::vector<Variable>& variables) {
+  std::vector<Variable> direct;
+  polynomial.collect(direct);
+  for (const Variable variable : direct) {
+    if (std::find(variables.begin(), variables.end(), variable) != variables.end()) continue;
+    variables.push_back(variable);
+    if (const auto quotient = facts().entry(variable).quotient) {
+      collect(quotient->first, variables);
+      collect(quotient->second, variables);
+    }
+  }
+}
+
+void collect(const Constraints& guards, std::vector<Variable>& variables) {
+  for (const Constraint& guard : guards) collect(guard.value, variables);
+}
+
+void collect(const Factor& factor, std::vector<Variable>& variables) {
+  for (const Polynomial& index : factor.index) collect(index, variables);
+  for (const SumPtr& operand : factor.operands) collect_variables(*operand, variables);
+  for (const Alternative& alternative : factor.alternatives) {
+    collect(alternative.guards, variables);
+    collect_variables(*alternative.body, variables);
+  }
+}
+
+/// Eliminates a bound variable that an equation among the guards fixes.
+bool eliminate_fixed(std::vector<Variable>& bound, Constraints& guards, Substitution& substitution) {
+  for (std::size_t place = 0; place < guards.size(); ++place) {
+    if (guards[place].kind != Kind::zero) continue;
+    for (const Variable variable : bound) {
+      const auto value = solved_for(variable, guards[place].value);
+      if (!value) continue;
+      guards.erase(guards.begin() + static_cast<std::ptrdiff_t>(place));
+      std::erase(bound, variable);
+      substitution = {{variable, *value}};
+      for (Constraint& guard : guards) guard = substitute(guard, substitution);
+      add_range(guards, *value, variable);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Where a bound variable stands in a rounded quotient, floor((v + rest) / divisor), it becomes divisor * a + b - rest.
+bool split_quotient(std::vector<Variable>& bound, Constraints& guards, const std::vector<Variable>& occurring,
+                    const std::vector<Factor>& factors, Substitution& substitution) {
+  std::vector<Variable> hidden;
+  for (const Factor& factor : factors) collect_binders(factor, hidden);
+  const auto change = change_of_variable(occurring, bound, hidden);
+  if (!change) return false;
+  std::erase(bound, change->variable);
+  bound.push_back(change->upper);
+  bound.push_back(change->lower);
+  substitution = {{change->variable, change->value}};
+  for (Constraint& guard : guards) guard = substitute(guard, substitution);
+  add_range(guards, change->value, change->variable);
+  return true;
+}
+
+/// Sizes as real factors: numbers go into the coefficient, products fall into their variables, and what stands above and
+/// below cancels. A sum above is multiplied out, into `terms`.
+bool normalise_sizes(std::vector<Term>& terms, Term& term, const Constraints& known) {
+  std::vector<Polynomial> above, below;
+  std::vector<Factor> others;
+  const auto take = [](std::vector<Polynomial>& list, Polynomial size, Rational& coefficient, bool reciprocal) {
+    const std::int64_t content = size.content();
+    const Monomial common = size.common_monomial();
+    check(content != 0, "a size is not zero");
+    coefficient = coefficient * (reciprocal ? Rational{1, content} : Rational{content, 1});
+    size = size.divided_exactly(content);
+    for (const Variable variable : common) {
+      size = size.divided_by(Polynomial::variable(variable)).quotient;
+      list.push_back(Polynomial::variable(variable));
+    }
+    if (size != Polynomial(1)) list.push_back(size);
+  };
+  for (Factor& factor : term.factors) {
+    if (factor.kind == Factor::Kind::size) {
+      if (factor.index[0].is_zero()) return false;
+      take(above, factor.index[0], term.coefficient, false);
+    } else if (factor.kind == Factor::Kind::reciprocal) {
+      take(below, factor.index[0], term.coefficient, true);
+    } else {
+      others.push_back(std::move(factor));
+    }
+  }
+  for (auto size = above.begin(); size != above.end();) {
+    const auto same = std::find(below.begin(), below.end(), *size);
+    if (same == below.end()) {
+      ++size;
+      continue;
+    }
+    below.erase(same);
+    size = above.erase(size);
+  }
+  term.factors = std::move(others);
+  const auto add = [&](Factor::Kind kind, const Polynomial& size) {
+    Factor factor;
+    factor.kind = kind;
+    factor.index = {size};
+    term.factors.push_back(std::move(factor));
+  };
+  for (const Polynomial& size : below) add(Factor::Kind::reciprocal, size);
+  for (auto size = above.begin(); size != above.end(); ++size) {
+    if (size->terms().size() == 1) {
+      add(Factor::Kind::size, *size);
+      continue;
+    }
+    for (auto rest = std::next(size); rest != above.end(); ++rest) add(Factor::Kind::size, *rest);
+    for (const auto& part : size->terms()) {
+      Term product = term;
+      Polynomial monomial(part.coefficient);
+      for (const Variable variable : part.monomial) monomial = monomial * Polynomial::variable(variable);
+      Factor factor;
+      factor.kind = Factor::Kind::size;
+      factor.index = {monomial};
+      product.factors.push_back(std::move(factor));
+      simplify_into(terms, std::move(product), known);
+    }
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void collect_variables(const Term& term, std::vector<Variable>& variables) {
+  collect(term.guards, variables);
+  for (const Factor& factor : term.factors) collect(factor, variables);
+}
+
+void collect_variables(const Sum& sum, std::vector<Variable>& variables) {
+  for (const Term& term : sum.terms) collect_variables(term, variables);
+}
+
+void collect_binders(const Factor& factor, std::vector<Variable>& variables) {
+  const auto inside = [&](const Sum& sum) {
+    for (const Term& term : sum.terms) {
+      variables.insert(variables.end(), term.bound.begin(), term.bound.end());
+      for (const Factor& inner : term.factors) collect_binders(inner, variables);
+    }
+  };
+  for (const SumPtr& operand : factor.operands) inside(*operand);
+  for (const Alternative& alternative : factor.alternatives) {
+    variables.insert(variables.end(), alternative.bound.begin(), alternative.bound.end());
+    inside(*alternative.body);
+  }
+}
+
+void add_range(Constraints& guards, const Polynomial& value, Variable variable) {
+  const Facts::Entry& entry = facts().entry(variable);
+  if (entry.least) guards.push_back(at_least(value, *entry.least));
+  if (entry.extent) guards.push_back(at_least(*entry.extent - 1, value));
+}
+
+std::optional<ChangeOfVariable> change_of_variable(const std::vector<Variable>& occurring,
+                                                   const std::vector<Variable>& changeable,
+                                                   const std::vector<Variable>& hidden) {
+  for (const Variable place : occurring) {
+    const auto quotient = facts().entry(place).quotient;
+    if (!quotient) continue;
+    const auto& [numerator, divisor] = *quotient;
+    std::vector<Variable> below;
+    collect(divisor, below);
+    if (std::any_of(below.begin(), below.end(), is_index)) continue;
+    for (const Variable variable : changeable) {
+      const auto linear = numerator.linear_in(variable);
+      if (!linear || linear->first != Polynomial(1) || occurs(variable, linear->second)) continue;
+      if (!facts().surely(at_least(divisor, 1)) || occurs_any(hidden, linear->second)) continue;
+      const Polynomial& rest = linear->second;
+      const Facts::Entry entry = facts().entry(variable);
+      // Without an offset, the quotient lies in a range of its own.
+      std::optional<Polynomial> range;
+      if (rest.is_zero() && entry.extent && entry.least == 0)
+        range = facts().quotient(*entry.extent + divisor - 1, divisor);
+      ChangeOfVariable change;
+      change.variable = variable;
+      change.upper = facts().fresh(range, entry.name + "a");
+      change.lower = facts().fresh(divisor, entry.name + "b");
+      change.value = divisor * Polynomial::variable(change.upper) + Polynomial::variable(change.lower) - rest;
+      return change;
+    }
+  }
+  return std::nullopt;
+}
+
+bool add_guard(Constraints& guards, const Constraint& guard, const Constraints& known) {
+  Constraints context = known;
+  context.insert(context.end(), guards.begin(), guards.end());
+  const Constraint simple = facts().simplified(guard, context);
+  if (const auto decided = Facts::decided(simple)) return *decided;
+  if (simple.kind == Kind::zero) {
+    // divisor * a + b = 0 with b between -divisor and divisor: both are 0.
+    std::vector<Variable> variables;
+    simple.value.collect(variables);
+    for (const Variable variable : variables) {
+      const auto extent = facts().entry(variable).extent;
+      if (!extent || extent->constant()) continue;
+      const auto [upper, lower] = simple.value.divided_by(*extent);
+      if (upper.is_zero() || lower.is_zero()) continue;
+      if (facts().surely(at_least(*extent - 1, lower), context) &&
+          facts().surely(at_least(lower, 1 - *extent), context))
+        return add_guard(guards, {Kind::zero, upper}, known) && add_guard(guards, {Kind::zero, lower}, known);
+    }
+  }
+  if (std::find(guards.begin(), guards.end(), simple) != guards.end()) return true;
+  if (simple.kind == Kind::non_negative && facts().surely(at_least(0, simple.value), context))
+    return add_guard(guards, {Kind::zero, simple.value}, known);
+  if (simple.kind == Kind::non_negative) {
+    const auto opposite = std::find(guards.begin(), guards.end(), Constraint{Kind::non_negative, -simple.value});
+    if (opposite != guards.end()) {
+      guards.erase(opposite);
+      return add_guard(guards, {Kind::zero, simple.value}, known);
+    }
+  }
+  guards.push_back(simple);
+  return true;
+}
+
+void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known) {
+  Workspace& workspace = Workspace::current();
+  if (term.coefficient.is_zero()) return;
+  for (bool changed = true; changed;) {
+    workspace.step();
+    changed = false;
+    Constraints guards;
+    // Equations first: they settle others.
+    std::stable_partition(term.guards.begin(), term.guards.end(),
+                          [](const Constraint& guard) { return guard.kind == Kind::zero; });
+    for (const Constraint& guard : term.guards)
+      if (!add_guard(guards, guard, known)) return;
+    term.guards = std::move(guards);
+    Substitution substitution;
+    std::vector<Variable> occurring;
+    if (!term.bound.empty()) {
+      if (eliminate_fixed(term.bound, term.guards, substitution)) {
+        changed = true;
+      } else {
+        collect_variables(term, occurring);
+        changed = split_quotient(term.bound, term.guards, occurring, term.factors, substitution);
+      }
+    }
+    if (changed) {
+      for (Factor& factor : term.factors) factor = substitute(factor, substitution);
+      continue;
+    }
+    // An equation between outer variables makes one of them the other.
+    Constraints equations = known;
+    equations.insert(equations.end(), term.guards.begin(), term.guards.end());
+    for (const Constraint& equation : equations) {
+      if (equation.kind != Kind::zero) continue;
+      std::vector<Variable> variables;
+      equation.value.collect(variables);
+      std::sort(variables.rbegin(), variables.rend());
+      for (const Variable variable : variables) {
+        const auto value = is_index(variable) ? solved_for(variable, equation.value) : std::nullopt;
+        if (!value) continue;
+        for (Constraint& guard : term.guards)
+          if (!(guard == equation) && occurs(variable, guard.value))
+            guard = substitute(guard, {{variable, *value}}), changed = true;
+        for (Factor& factor : term.factors)
+          if (occurs(variable, factor)) factor = substitute(factor, {{variable, *value}}), changed = true;
+        break;
+      }
+      if (changed) break;
+    }
+    if (changed) continue;
+    for (const Variable variable : std::vector<Variable>(term.bound)) {
+      const auto extent = facts().entry(variable).extent;
+      if (!extent || std::find(occurring.begin(), occurring.end(), variable) != occurring.end()) continue;
+      if (facts().entails(known, at_least(*extent, 0)) != Answer::yes) continue;
+      std::erase(term.bound, variable);
+      Factor factor;
+      factor.kind = Factor::Kind::size;
+      factor.index = {*extent};
+      term.factors.push_back(std::move(factor));
+    }
+  }
+  if (normalise_sizes(terms, term, known)) terms.push_back(std::move(term));
+}
+
+}  // namespace taso::normal

@@ -1,0 +1,67 @@
+// A proof that a rule's instance holds: ground instances of properties, from which the equality of its sides follows by
+// congruence alone.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "rules/egraph/property.h"
+#include "rules/egraph/saturation.h"
+
+namespace taso {
+
+/// A term over the instance's inputs; operands are places of earlier terms.
+struct ProofTerm {
+  std::optional<std::size_t> input;  ///< the place among Instance::inputs
+  SymbolicOperator op;
+  std::size_t output = 0;
+  std::vector<std::size_t> operands;
+  bool operator==(const ProofTerm&) const = default;
+};
+
+/// source = target of a property's instance, for these inputs and attributes.
+struct ProofStep {
+  std::size_t property = 0;
+  std::size_t result = 0;
+  const PropertyInstance* instance = nullptr;
+  std::vector<std::size_t> inputs;   ///< terms for the property's inputs
+  std::vector<Dim> unknowns;         ///< for instance->instance.unknowns; dimensions of inputs are those of the terms
+  std::vector<RealAttribute> reals;  ///< for the property's variables; meaningful for those that are real
+};
+
+struct Proof {
+  std::vector<ProofTerm> terms;
+  std::vector<ProofStep> steps;
+  /// A dimension's values in a few models: a hint which numbers may be equal.
+  std::function<std::optional<std::vector<std::int64_t>>(const Dim&)> values;
+};
+
+struct ProofLimits {
+  SaturationLimits saturation;
+  std::size_t attempts = 3;  ///< with other models each time, in case those chosen were a coincidence
+  unsigned effort = 4'000'000;
+  std::uint64_t seed = 1;
+};
+
+/// Why there is no proof, beside the proof itself.
+struct ProofResult {
+  enum class Kind {
+    proved,
+    vacuous,   ///< no numbers were found that satisfy the hypotheses
+    no_proof,  ///< the search ended without one
+    unchecked  ///< what the search found did not pass the check
+  } kind = Kind::no_proof;
+  std::string reason;
+  Proof proof;
+  std::vector<std::size_t> properties;  ///< used, sorted
+  std::string certificate;              ///< what Z3 was asked, as SMT-LIB: every check-sat must answer unsat
+};
+
+ProofResult prove(const Instance& instance, const Properties& properties, const ProofLimits& limits = {},
+                  const std::stop_token& stop = {});
+
+}  // namespace taso

@@ -1,0 +1,157 @@
+#include "verifier/replay/replay_certificate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "onnx/cleanup/cleanup.h"
+#include "onnx/export/frame.h"
+#include "onnx/import/import.h"
+#include "ops/core/error.h"
+#include "verifier/replay/clean_ups.h"
+#include "verifier/replay/replay.h"
+#include "verifier/replay/same_graph.h"
+#include "verifier/replay/unused_nodes.h"
+#include "verifier/replay/written_nodes.h"
+#include "verifier/replay/written_values.h"
+
+namespace taso {
+namespace {
+
+/// After the search only those clean-ups are done that do not change what is computed, not even in the last bit: what they did
+/// needs no following, as the graph is the same.
+bool is_harmless(std::string_view pass) {
+  return pass == "identity" || pass == "no-op" || pass == "constant-folding" || pass == "common-subexpressions" ||
+         pass == "dead-code" || pass == "unused-weights";
+}
+
+class CertificateReplay {
+ public:
+  CertificateReplay(const RewriteCertificate& certificate, const Model& before, const Model& after,
+                    const std::vector<Rule>& rules)
+      : certificate_(certificate), before_(before), after_(after), edit_(before), rules_(rules) {}
+
+  CertificateVerdict run() {
+    if (const std::string part = frame_difference(before_, after_); !part.empty())
+      return refuse(fmt::format("the models differ in {}", part));
+    if (std::string trouble = trouble_with_new_nodes(before_, after_); !trouble.empty())
+      return refuse(std::move(trouble));
+    if (std::string trouble = trouble_with_weights(before_, after_); !trouble.empty())
+      return refuse(std::move(trouble));
+    if (const std::string reason = clean(); !reason.empty()) return refuse(reason);
+    const Imported imported = import_model(edit_.view());
+    Replay replay(imported.graph);
+    if (const std::string reason = check_names(imported, replay); !reason.empty()) return refuse(reason);
+    for (std::size_t i = 0; i < certificate_.steps.size(); ++i) {
+      const RewriteStep& step = certificate_.steps[i];
+      if (i > 0 && step.cost_before != certificate_.steps[i - 1].cost_after)
+        return refuse("it does not begin with the cost that the one before ends with", i + 1);
+      if (const auto reason = replay.take(step, rules_)) return refuse(*reason, i + 1);
+    }
+    if (!certificate_.steps.empty() && certificate_.steps.back().cost_after > certificate_.steps.front().cost_before)
+      return refuse("the steps make it dearer");
+    for (const CleanupStep& step : certificate_.after)
+      if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is no clean-up after the search", step.pass));
+    return compare(imported, replay);
+  }
+
+ private:
+  static CertificateVerdict refuse(std::string reason, std::optional<std::size_t> step = std::nullopt) {
+    return {false, std::move(reason), step};
+  }
+
+  /// Does the clean-ups again, to see what they are, and makes sure by other means that they have kept what is
+  /// computed.
+  std::string clean() {
+    CleanupOptions options;
+    const auto passes = cleanup_passes();
+    for (const std::string& name : certificate_.disabled) {
+      if (std::none_of(passes.begin(), passes.end(), [&](const CleanupPass& pass) { return pass.name == name; }))
+        return fmt::format("there is no clean-up '{}'", name);
+      options.disabled.insert(name);
+    }
+    options.fold_limit = certificate_.fold_limit;
+    std::vector<CleanupAction> actions;
+    clean_up(edit_, options, &actions);
+    for (std::size_t i = 0; i < std::max(actions.size(), certificate_.before.size()); ++i) {
+      if (i >= actions.size()) return fmt::format("there is nothing to clean up at '{}'", certificate_.before[i].at);
+      if (i >= certificate_.before.size()) return fmt::format("the clean-up at '{}' is missing", actions[i].at);
+      const CleanupStep& step = certificate_.before[i];
+      if (step.pass != actions[i].pass || step.at != text_in_json(actions[i].at))
+        return fmt::format("'{}' at '{}' is not the clean-up that is done there", step.pass, step.at);
+    }
+    if (actions.empty()) return "";
+    const Imported original = import_model(view_of(before_)), cleaned = import_model(edit_.view());
+    const auto reason = difference(original.graph, cleaned.graph, by_name(cleaned), computed_ahead());
+    return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
+  }
+
+  /// What the values of a model are called in messages.
+  static std::function<std::string(const Value&)> by_name(const Imported& model) {
+    std::unordered_map<Value, std::string, HashValue> names;
+    for (const auto& [name, value] : model.values) {
+      std::string& known = names[value];
+      if (known.empty() || name < known) known = name;
+    }
+    return [names = std::move(names)](const Value& value) {
+      const auto found = names.find(value);
+      return found == names.end() ? std::string("a value of the output")
+                                  : fmt::format("the value '{}' of the output", found->second);
+    };
+  }
+
+  std::string check_names(const Imported& imported, const Replay& replay) const {
+    std::unordered_map<std::string, ValueNumber> numbers;
+    for (const auto& [name, value] : imported.values)
+      if (const auto number = replay.number_of(value)) numbers.emplace(text_in_json(name), *number);
+    for (const auto& [number, name] : certificate_.names) {
+      const auto found = numbers.find(name);
+      if (found == numbers.end() || found->second != number)
+        return fmt::format("value {} is not called '{}'", number, name);
+    }
+    return "";
+  }
+
+  CertificateVerdict compare(const Imported& imported, const Replay& replay) const {
+    Imported written = import_model(view_of(after_));
+    if (std::string trouble = trouble_with_declarations(before_, import_model(view_of(before_)), after_, written);
+        !trouble.empty())
+      return refuse(std::move(trouble));
+    const UnusedNodes unused = compare_unused_nodes(edit_.view(), view_of(after_));
+    if (!unused.trouble.empty()) return refuse(unused.trouble);
+    Graph graph;
+    try {
+      std::vector<ValueNumber> taken;
+      for (const auto& [old_name, new_name] : unused.taken) {
+        const Value& old = imported.values.at(old_name);
+        const Value& now = written.values.at(new_name);
+        if (const auto number = replay.number_of(old)) {
+          taken.push_back(*number);
+          written.graph.outputs.push_back(now);
+        } else if (old_name != new_name) {  // an input or a weight that only such nodes use
+          return refuse(fmt::format("a node that nothing uses takes '{}' and not '{}'", new_name, old_name));
+        }
+      }
+      graph = replay.graph(taken);
+    } catch (const Refusal& refusal) {
+      return refuse(refusal.reason);
+    }
+    const auto describe = by_name(written);
+    if (const auto reason = difference(graph, written.graph, describe)) return refuse(*reason);
+    return {true, "", std::nullopt};
+  }
+
+  const RewriteCertificate& certificate_;
+  const Model &before_, &after_;
+  GraphEdit edit_;
+  ReplayRules rules_;
+};
+
+}  // namespace
+
+CertificateVerdict replay_certificate(const RewriteCertificate& certificate, const Model& before, const Model& after,
+                                      const std::vector<Rule>& rules) {
+  return CertificateReplay(certificate, before, after, rules).run();
+}
+
+}  // namespace taso

@@ -1,0 +1,300 @@
+#include "verifier/replay/same_graph.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "ops/core/error.h"
+#include "ops/text/operator_text.h"
+#include "runtime/host/interpreter.h"
+
+namespace taso {
+namespace {
+
+const Operator* operator_of(const Value& value) { return value.node->as_operator(); }
+
+/// Whether the operator gives back its first operand.
+bool changes_nothing(const Node& node) {
+  const Operator& op = *node.as_operator();
+  if (std::holds_alternative<op::Split>(op) || node.inputs().empty()) return false;
+  const auto no_axes = [](const auto& reduction) { return reduction.axes.empty(); };
+  if (const auto* sum = std::get_if<op::ReduceSum>(&op)) return no_axes(*sum);
+  if (const auto* mean = std::get_if<op::ReduceMean>(&op)) return no_axes(*mean);
+  if (const auto* max = std::get_if<op::ReduceMax>(&op)) return no_axes(*max);
+  if (const auto* transpose = std::get_if<op::Transpose>(&op))
+    return std::is_sorted(transpose->permutation.begin(), transpose->permutation.end());
+  // Those that only cut, fill or arrange anew leave everything where it is if they leave the shape.
+  const bool moves = std::holds_alternative<op::Reshape>(op) || std::holds_alternative<op::Slice>(op) ||
+                     std::holds_alternative<op::Pad>(op) || std::holds_alternative<op::Enlarge>(op);
+  return moves && node.outputs()[0] == node.inputs()[0].type();
+}
+
+Value skip_idle(Value value) {
+  while (operator_of(value) != nullptr && changes_nothing(*value.node)) value = value.node->inputs()[0];
+  return value;
+}
+
+/// A real number of an operator as ONNX can say it: in single precision where it is an attribute; where it is an operand, as a
+/// number of the type that is computed with.
+double real_in_onnx(const Node& node, double real) {
+  const Operator& op = *node.as_operator();
+  const ElementType element = node.outputs()[0].element;
+  if (!std::holds_alternative<op::Pad>(op) && !std::holds_alternative<op::Clip>(op))
+    return static_cast<double>(static_cast<float>(real));
+  if (!is_floating(element)) return real;
+  return Array::scalar(real).cast(element).doubles().front();
+}
+
+/// An operator in the one form in which ONNX can say it.
+std::string text_in_onnx(const Node& node, bool rounded) {
+  Operator op = *node.as_operator();
+  if (std::holds_alternative<op::ScalarMul>(op)) op = op::Mul{};
+  if (const auto* enlarge = std::get_if<op::Enlarge>(&op)) {
+    op::Pad pad;
+    const Shape& from = node.inputs()[0].shape();
+    pad.before.assign(from.size(), 0);
+    pad.after.assign(from.size(), 0);
+    for (std::size_t i = 2; i < from.size() && from[i].is_static(); ++i) {
+      const std::int64_t added = enlarge->kernel.at(i - 2) - from[i].value();
+      pad.before[i] = added / 2;
+      pad.after[i] = added - added / 2;
+    }
+    op = pad;
+  }
+  for (const NamedField& field : fields_of(op))
+    if (const auto* real = std::get_if<double>(&field.value); rounded && real != nullptr)
+      set_field(op, field.name, real_in_onnx(node, *real));
+  return text_of(op);
+}
+
+/// What a value is made of, said in one way only.
+struct Form {
+  std::string what, rounded;
+  std::vector<Value> operands;
+};
+
+class Side {
+ public:
+  explicit Side(const Graph& graph) : pool_(graph.pool) {
+    for (const Node* node : graph.nodes()) {
+      bool constant = node->as_constant() != nullptr && node->as_constant()->weight != nullptr;
+      if (node->as_operator() != nullptr)
+        constant = std::all_of(node->inputs().begin(), node->inputs().end(),
+                               [&](const Value& operand) { return constant_.at(operand.node); });
+      constant_.emplace(node, constant);
+    }
+  }
+  /// Depends on constants only, which have data.
+  bool is_constant(const Value& value) const { return constant_.at(value.node); }
+
+  Form form_of(const Value& value) {
+    const Operator& op = *operator_of(value);
+    if (const auto* concat = std::get_if<op::Concat>(&op))
+      return {fmt::format("concat {}", concat->axis), "", parts_of(value, concat->axis)};
+    if (std::holds_alternative<op::Split>(op) || std::holds_alternative<op::Slice>(op)) return part_of(value);
+    return {fmt::format("{} {}", text_in_onnx(*value.node, false), value.output),
+            fmt::format("{} {}", text_in_onnx(*value.node, true), value.output),
+            {value.node->inputs().begin(), value.node->inputs().end()}};
+  }
+
+ private:
+  /// What is put together along an axis. Neighbours that depend on constants only are one, for they are computed, in whatever
+  /// groups.
+  std::vector<Value> parts_of(const Value& whole, std::int64_t axis) {
+    std::vector<Value> parts, stack{whole};
+    while (!stack.empty()) {
+      const Value value = skip_idle(stack.back());
+      stack.pop_back();
+      const auto* concat = operator_of(value) != nullptr ? std::get_if<op::Concat>(operator_of(value)) : nullptr;
+      if (concat != nullptr && concat->axis == axis) {
+        const auto operands = value.node->inputs();
+        stack.insert(stack.end(), operands.rbegin(), operands.rend());
+      } else if (!parts.empty() && is_constant(parts.back()) && is_constant(value)) {
+        parts.back() = pool_->apply(op::Concat{.axis = axis}, {parts.back(), value});
+        constant_.emplace(parts.back().node, true);
+      } else {
+        parts.push_back(value);
+      }
+    }
+    return parts;
+  }
+
+  /// Where a part lies in what it was cut from, along one axis.
+  struct Part {
+    Value whole;
+    std::int64_t axis = 0;
+    Dim begin = 0, end = 0;
+  };
+
+  /// What one operator cuts; nothing if it is none that does.
+  static std::optional<Part> cut_by(const Value& value) {
+    const Operator* op = operator_of(value);
+    if (op == nullptr) return std::nullopt;
+    if (const auto* split = std::get_if<op::Split>(op)) {
+      const Dim size = value.node->inputs()[0].shape().at(static_cast<std::size_t>(split->axis));
+      return value.output == 0 ? Part{value.node->inputs()[0], split->axis, 0, split->at}
+                               : Part{value.node->inputs()[0], split->axis, split->at, size};
+    }
+    if (const auto* slice = std::get_if<op::Slice>(op))
+      return Part{value.node->inputs()[0], slice->axis, slice->begin, slice->end};
+    return std::nullopt;
+  }
+
+  /// From where to where in something else it is, along one axis. Each is worked out once: of a long row of splits,
+  /// every one begins where those before it end.
+  Form part_of(const Value& value) {
+    std::vector<std::pair<Value, Part>> row;  // each cut from the next
+    const Part* outer = nullptr;
+    for (Value next = value;;) {
+      const auto known = parts_.find(next);
+      if (known != parts_.end()) {
+        if (row.empty() || row.back().second.axis == known->second.axis) outer = &known->second;
+        break;
+      }
+      std::optional<Part> cut = cut_by(next);
+      if (!cut || (!row.empty() && row.back().second.axis != cut->axis)) break;
+      cut->whole = skip_idle(cut->whole);
+      row.emplace_back(next, std::move(*cut));
+      next = row.back().second.whole;
+    }
+    for (auto one = row.rbegin(); one != row.rend(); ++one) {
+      Part part = std::move(one->second);
+      if (outer != nullptr) part = {outer->whole, part.axis, outer->begin + part.begin, outer->begin + part.end};
+      outer = &parts_.emplace(one->first, std::move(part)).first->second;
+    }
+    check(outer != nullptr, "a part is cut from something");
+    return {
+        fmt::format("part {} from {} to {}", outer->axis, outer->begin.text(), outer->end.text()), "", {outer->whole}};
+  }
+
+  std::shared_ptr<Pool> pool_;
+  std::unordered_map<const Node*, bool> constant_;
+  std::unordered_map<Value, Part, HashValue> parts_;
+};
+
+class Comparison {
+ public:
+  Comparison(const Graph& expected, const Graph& actual, const std::function<std::string(const Value&)>& describe,
+             const OtherWay& other_way)
+      : expected_graph_(expected),
+        actual_graph_(actual),
+        describe_(describe),
+        other_way_(other_way),
+        expected_(expected),
+        actual_(actual) {}
+
+  std::optional<std::string> run() {
+    if (expected_graph_.outputs.size() != actual_graph_.outputs.size()) return "another number of outputs";
+    for (std::size_t i = expected_graph_.outputs.size(); i-- > 0;)
+      open_.emplace_back(expected_graph_.outputs[i], actual_graph_.outputs[i]);
+    while (!open_.empty()) {
+      auto [expected, actual] = open_.back();
+      open_.pop_back();
+      if (!expected && !actual) continue;
+      if (!expected || !actual) return "an operand is left out";
+      expected = skip_idle(expected);
+      actual = skip_idle(actual);
+      if (!seen_.insert({{expected.node, expected.output}, {actual.node, actual.output}}).second) continue;
+      const std::string reason = compare(expected, actual);
+      if (!reason.empty() && !(other_way_ && other_way_(expected, actual, open_)))
+        return fmt::format("{}: {}", describe_(actual), reason);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  /// Empty, or what differs; what is left to compare is put on the list.
+  std::string compare(const Value& expected, const Value& actual) {
+    if (!(expected.type().element == actual.type().element)) return "it has another type of elements";
+    const bool constants = expected_.is_constant(expected) && actual_.is_constant(actual);
+    const bool joined =
+        constants && operator_of(expected) != nullptr && std::holds_alternative<op::Concat>(*operator_of(expected));
+    if (operator_of(expected) != nullptr && operator_of(actual) != nullptr && !joined) {
+      const Form wanted = expected_.form_of(expected), given = actual_.form_of(actual);
+      if ((wanted.what == given.what || wanted.rounded == given.what) &&
+          wanted.operands.size() == given.operands.size()) {
+        for (std::size_t i = wanted.operands.size(); i-- > 0;)
+          open_.emplace_back(wanted.operands[i], given.operands[i]);
+        return "";
+      }
+      if (!constants)
+        return fmt::format("it is {} of {}, and should be {} of {}", given.what, given.operands.size(), wanted.what,
+                           wanted.operands.size());
+    }
+    if (constants) return compare_numbers(expected, actual);
+    if (const Input* input = expected.node->as_input()) {
+      const Input* other = actual.node->as_input();
+      return other != nullptr && other->name == input->name ? "" : fmt::format("it is not the input '{}'", input->name);
+    }
+    if (expected.node->as_opaque() != nullptr && actual.node->as_opaque() != nullptr)
+      return compare_opaque(expected, actual);
+    return "it is computed in another way";
+  }
+
+  std::string compare_numbers(const Value& expected, const Value& actual) {
+    try {
+      const ArrayLimit limit(std::size_t{4} << 30);
+      return identical(numbers_of(expected), numbers_of(actual)) ? "" : "its numbers are others";
+    } catch (const InputError& error) {
+      return fmt::format("its numbers cannot be computed: {}", error.what());
+    }
+  }
+
+  static Array numbers_of(const Value& value) {
+    if (value.node->as_constant() != nullptr) return value.node->as_constant()->weight->load();
+    Graph graph;
+    graph.outputs.push_back(value);
+    return interpret(graph, {}, {.threads = 1, .plain = true}).front();
+  }
+
+  std::string compare_opaque(const Value& expected, const Value& actual) {
+    const Node &left = *expected.node, &right = *actual.node;
+    const Opaque &wanted = *left.as_opaque(), &given = *right.as_opaque();
+    if (expected.output != actual.output) return fmt::format("it is another result of {}", given.kind);
+    const auto partner = partners_.find(&left);
+    if (partner != partners_.end())
+      return partner->second == &right ? "" : fmt::format("{} is there twice", given.kind);
+    const auto pairs = wanted.body && given.body ? wanted.body->agreement(*given.body) : std::nullopt;
+    if (!pairs) return fmt::format("{} is not the node that it was", given.kind);
+    // Declared types may have helped to read what comes after.
+    if (wanted.outputs.size() != given.outputs.size()) return fmt::format("{} has other results", given.kind);
+    for (std::size_t i = 0; i < wanted.outputs.size(); ++i) {
+      const Type &old = wanted.outputs[i], &now = given.outputs[i];
+      const bool same_rank =
+          old.shape.has_value() == now.shape.has_value() && (!old.shape || old.shape->size() == now.shape->size());
+      if (old.element != now.element || !same_rank) return fmt::format("{} has results of other types", given.kind);
+    }
+    // What draws random numbers, or may, is as often there as it was.
+    const bool repeats =
+        wanted.body->obstacle().empty() && !wanted.body->has_programs() && !wanted.kind.ends_with("Dropout");
+    if (!taken_.insert(&right).second && !repeats) return fmt::format("{} was there twice", given.kind);
+    partners_.emplace(&left, &right);
+    for (const auto& [place, other] : *pairs) {
+      if (place >= left.inputs().size() || other >= right.inputs().size()) return "it has other operands";
+      open_.emplace_back(left.inputs()[place], right.inputs()[other]);
+    }
+    return "";
+  }
+
+  const Graph &expected_graph_, &actual_graph_;
+  const std::function<std::string(const Value&)>& describe_;
+  const OtherWay& other_way_;
+  Side expected_, actual_;
+  OpenPairs open_;
+  using Place = std::pair<const Node*, std::uint32_t>;
+  std::set<std::pair<Place, Place>> seen_;
+  std::unordered_map<const Node*, const Node*> partners_;  // nodes that we do not model, and what they are in the other
+  std::set<const Node*> taken_;
+};
+
+}  // namespace
+
+std::optional<std::string> difference(const Graph& expected, const Graph& actual,
+                                      const std::function<std::string(const Value&)>& describe,
+                                      const OtherWay& other_way) {
+  return Comparison(expected, actual, describe, other_way).run();
+}
+
+}  // namespace taso

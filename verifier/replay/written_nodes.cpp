@@ -1,0 +1,286 @@
+#include "verifier/replay/written_nodes.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "onnx/export/rewiring.h"
+#include "onnx/import/view.h"
+#include "onnx/model/attributes.h"
+#include "onnx/model/external_data.h"
+#include "onnx/model/message_bytes.h"
+#include "onnx/model/model_names.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_content.h"
+
+namespace taso {
+namespace {
+
+/// What ONNX has of an operator from an opset on, until the next row of that name.
+struct Kind {
+  std::string_view name;
+  std::int64_t since = 0;
+  int operands = 0;             ///< at most
+  std::string_view attributes;  ///< each with its type: "axis:INT perm:INTS"
+};
+
+constexpr int any_number = std::numeric_limits<int>::max();
+
+/// All kinds of nodes that are written, with every attribute that ONNX knows for them.
+constexpr Kind kinds[] = {
+    {"Add", 7, 2, ""},
+    {"AveragePool", 7, 1, "auto_pad:STRING count_include_pad:INT kernel_shape:INTS pads:INTS strides:INTS"},
+    {"AveragePool", 10, 1,
+     "auto_pad:STRING ceil_mode:INT count_include_pad:INT kernel_shape:INTS pads:INTS strides:INTS"},
+    {"AveragePool", 19, 1,
+     "auto_pad:STRING ceil_mode:INT count_include_pad:INT dilations:INTS kernel_shape:INTS pads:INTS strides:INTS"},
+    {"BatchNormalization", 7, 5, "epsilon:FLOAT momentum:FLOAT spatial:INT"},
+    {"BatchNormalization", 9, 5, "epsilon:FLOAT momentum:FLOAT"},
+    {"BatchNormalization", 14, 5, "epsilon:FLOAT momentum:FLOAT training_mode:INT"},
+    {"Clip", 7, 1, "max:FLOAT min:FLOAT"},
+    {"Clip", 11, 3, ""},
+    {"Concat", 4, any_number, "axis:INT"},
+    {"Constant", 1, 0, "value:TENSOR"},
+    {"Conv", 1, 3, "auto_pad:STRING dilations:INTS group:INT kernel_shape:INTS pads:INTS strides:INTS"},
+    {"Div", 7, 2, ""},
+    {"Erf", 9, 1, ""},
+    {"Exp", 6, 1, ""},
+    {"Gelu", 20, 1, "approximate:STRING"},
+    {"Gemm", 7, 3, "alpha:FLOAT beta:FLOAT transA:INT transB:INT"},
+    {"GlobalAveragePool", 1, 1, ""},
+    {"HardSigmoid", 6, 1, "alpha:FLOAT beta:FLOAT"},
+    {"HardSwish", 14, 1, ""},
+    {"Identity", 1, 1, ""},
+    {"LRN", 1, 1, "alpha:FLOAT beta:FLOAT bias:FLOAT size:INT"},
+    {"LayerNormalization", 17, 3, "axis:INT epsilon:FLOAT stash_type:INT"},
+    {"LeakyRelu", 6, 1, "alpha:FLOAT"},
+    {"MatMul", 1, 2, ""},
+    {"Max", 6, any_number, ""},
+    {"MaxPool", 1, 1, "auto_pad:STRING kernel_shape:INTS pads:INTS strides:INTS"},
+    {"MaxPool", 8, 1, "auto_pad:STRING kernel_shape:INTS pads:INTS storage_order:INT strides:INTS"},
+    {"MaxPool", 10, 1,
+     "auto_pad:STRING ceil_mode:INT dilations:INTS kernel_shape:INTS pads:INTS storage_order:INT strides:INTS"},
+    {"Min", 6, any_number, ""},
+    {"Mul", 7, 2, ""},
+    {"Pad", 2, 1, "mode:STRING pads:INTS value:FLOAT"},
+    {"Pad", 11, 3, "mode:STRING"},
+    {"Pad", 18, 4, "mode:STRING"},
+    {"Pow", 7, 2, ""},
+    {"ReduceMax", 1, 1, "axes:INTS keepdims:INT"},
+    {"ReduceMax", 18, 2, "keepdims:INT noop_with_empty_axes:INT"},
+    {"ReduceMean", 1, 1, "axes:INTS keepdims:INT"},
+    {"ReduceMean", 18, 2, "keepdims:INT noop_with_empty_axes:INT"},
+    {"ReduceSum", 1, 1, "axes:INTS keepdims:INT"},
+    {"ReduceSum", 13, 2, "keepdims:INT noop_with_empty_axes:INT"},
+    {"Relu", 6, 1, ""},
+    {"Reshape", 5, 2, ""},
+    {"Reshape", 14, 2, "allowzero:INT"},
+    {"Sigmoid", 6, 1, ""},
+    {"Slice", 1, 1, "axes:INTS ends:INTS starts:INTS"},
+    {"Slice", 10, 5, ""},
+    {"Softmax", 1, 1, "axis:INT"},
+    {"Split", 2, 1, "axis:INT split:INTS"},
+    {"Split", 13, 2, "axis:INT"},
+    {"Split", 18, 2, "axis:INT num_outputs:INT"},
+    {"Sqrt", 6, 1, ""},
+    {"Sub", 7, 2, ""},
+    {"Tanh", 6, 1, ""},
+    {"Transpose", 1, 1, "perm:INTS"},
+};
+
+const Kind* kind_of(std::string_view name, std::int64_t opset) {
+  const Kind* found = nullptr;
+  for (const Kind& kind : kinds)
+    if (kind.name == name && kind.since <= opset) found = &kind;
+  return found;
+}
+
+std::string name_and_type(const onnx::AttributeProto& attribute) {
+  return fmt::format("{}:{}", attribute.name(), onnx::AttributeProto_AttributeType_Name(attribute.type()));
+}
+
+bool leaves_pads_to_be_found(const onnx::AttributeProto& attribute) {
+  return attribute.name() == "auto_pad" && attribute.s() != "NOTSET";
+}
+
+std::string operator_of(const onnx::NodeProto& node) {
+  return fmt::format("{}\n{}", is_default_domain(node.domain()) ? "" : node.domain(), node.op_type());
+}
+
+using Message = onnx::NodeProto;
+
+/// Everything that a node says but for names; how many operands and results it has, and which are left out, is kept
+/// apart.
+std::string form_of(const Message& node, const Model& model) {
+  const Message content = content_of(node, model.folder());
+  return fmt::format(
+      "{}\n{}\n{}", operator_of(node), attribute_bytes(content),
+      bytes_without(content, {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
+                              Message::kOpTypeFieldNumber, Message::kAttributeFieldNumber}));
+}
+
+std::string places_of(const Message& node) {
+  std::string places;
+  for (const std::string& name : node.input()) places += name.empty() ? '-' : '+';
+  places += ' ';
+  for (const std::string& name : node.output()) places += name.empty() ? '-' : '+';
+  return places;
+}
+
+bool is_listed(std::string_view attributes, std::string_view name_and_type) {
+  while (!attributes.empty()) {
+    const std::size_t end = std::min(attributes.find(' '), attributes.size());
+    if (attributes.substr(0, end) == name_and_type) return true;
+    attributes.remove_prefix(std::min(end + 1, attributes.size()));
+  }
+  return false;
+}
+
+/// What ONNX requires of a kind at the opsets at which it has the attribute.
+constexpr std::pair<std::string_view, std::string_view> required[] = {
+    {"AveragePool", "kernel_shape"}, {"Concat", "axis"}, {"Constant", "value"}, {"LRN", "size"},
+    {"MaxPool", "kernel_shape"},     {"Pad", "pads"},    {"Slice", "ends"},     {"Slice", "starts"},
+};
+
+bool lists(std::string_view attributes, std::string_view name) {
+  return fmt::format(" {}", attributes).find(fmt::format(" {}:", name)) != std::string::npos;
+}
+
+bool has(const onnx::NodeProto& node, std::string_view attribute) {
+  return std::any_of(node.attribute().begin(), node.attribute().end(),
+                     [&](const auto& one) { return one.name() == attribute; });
+}
+
+const Kind* kind_of(const onnx::NodeProto& node, const onnx::ModelProto& model) {
+  const std::int64_t opset = opset_of(model, node);
+  return is_default_domain(node.domain()) && opset > 0 ? kind_of(node.op_type(), opset) : nullptr;
+}
+
+/// Whether ONNX allows the value, as far as readers could differ in what they make of it.
+bool is_allowed(const onnx::AttributeProto& attribute) {
+  static constexpr std::string_view switches[] = {
+      "allowzero", "ceil_mode",     "count_include_pad", "keepdims", "noop_with_empty_axes",
+      "spatial",   "storage_order", "training_mode",     "transA",   "transB"};
+  static constexpr std::string_view paddings[] = {"NOTSET", "SAME_LOWER", "SAME_UPPER", "VALID"};
+  static constexpr std::string_view modes[] = {"constant", "edge", "reflect", "wrap"};
+  const auto one_of = [](const auto& list, const auto& value) {
+    return std::find(std::begin(list), std::end(list), value) != std::end(list);
+  };
+  const std::string& name = attribute.name();
+  if (one_of(switches, name)) return attribute.i() == 0 || attribute.i() == 1;
+  if (name == "group" || name == "size" || name == "num_outputs") return attribute.i() >= 1;
+  if (name == "stash_type") return attribute.i() == 1;
+  if (name == "auto_pad") return one_of(paddings, attribute.s());
+  if (name == "mode") return one_of(modes, attribute.s());
+  if (name == "approximate") return attribute.s() == "none" || attribute.s() == "tanh";
+  return true;
+}
+
+/// What an attribute says beyond its name, its type and the value of that type.
+std::string rest_of(const onnx::AttributeProto& attribute) {
+  using Attribute = onnx::AttributeProto;
+  return bytes_without(attribute,
+                       {Attribute::kNameFieldNumber, Attribute::kTypeFieldNumber, Attribute::kFFieldNumber,
+                        Attribute::kIFieldNumber, Attribute::kSFieldNumber, Attribute::kTFieldNumber,
+                        Attribute::kFloatsFieldNumber, Attribute::kIntsFieldNumber, Attribute::kStringsFieldNumber});
+}
+
+std::string trouble_with_attributes(const onnx::NodeProto& node, const onnx::ModelProto& model) {
+  const Kind* const kind = kind_of(node, model);
+  if (kind == nullptr) return "which no rewriting writes";
+  bool finds_pads = false, lists_pads = false;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!is_listed(kind->attributes, name_and_type(attribute)))
+      return fmt::format("with an attribute {} that ONNX does not know for it", in_quotes(attribute.name()));
+    if (!is_allowed(attribute))
+      return fmt::format("with a value of {} that ONNX does not allow", in_quotes(attribute.name()));
+    if (!rest_of(attribute).empty())
+      return fmt::format("with an attribute {} that says more than its value", in_quotes(attribute.name()));
+    if (attribute.has_t())
+      if (const std::string trouble = trouble_with_new_tensor(attribute.t()); !trouble.empty())
+        return fmt::format("with a tensor {}", trouble);
+    finds_pads = finds_pads || leaves_pads_to_be_found(attribute);
+    lists_pads = lists_pads || attribute.name() == "pads";
+  }
+  for (const auto& [name, needed] : required)
+    if (kind->name == name && lists(kind->attributes, needed) && !has(node, needed))
+      return fmt::format("without the attribute {}", in_quotes(needed));
+  return finds_pads && lists_pads ? "with pads beside auto_pad" : "";
+}
+
+/// Whether ONNX has as many operands and results for such a node; each result is named.
+std::string trouble_with_places(const Message& node, const Kind& kind) {
+  if (node.input_size() > kind.operands) return "with more operands than ONNX has for it";
+  const bool splits = node.op_type() == "Split";
+  const bool named =
+      std::none_of(node.output().begin(), node.output().end(), [](const auto& name) { return name.empty(); });
+  if (!named || node.output_size() < 1 || (!splits && node.output_size() > 1))
+    return "with results that it does not have";
+  return "";
+}
+
+/// What the nodes of a model say that has been there before.
+class Familiar {
+ public:
+  explicit Familiar(const Model& model) {
+    for (const Message& node : model.proto().graph().node()) {
+      if (has_subgraph(node))
+        with_subgraphs_.push_back(content_of(node, model.folder()));
+      else
+        forms_[form_of(node, model)].insert(places_of(node));
+    }
+  }
+
+  std::string trouble_with(const Message& node, const Model& model) const {
+    if (has_subgraph(node)) {  // in which the values around it may have got other names
+      const Message content = content_of(node, model.folder());
+      const bool known = std::any_of(with_subgraphs_.begin(), with_subgraphs_.end(),
+                                     [&](const Message& old) { return rewiring_of(old, content).has_value(); });
+      return known ? "" : "which no rewriting writes";
+    }
+    const auto form = forms_.find(form_of(node, model));
+    if (form != forms_.end() && form->second.contains(places_of(node))) return "";
+    const Kind* const kind = kind_of(node, model.proto());
+    if (kind == nullptr) return form != forms_.end() ? "with other operands or results" : "which no rewriting writes";
+    if (form == forms_.end()) {
+      if (std::string trouble = trouble_with_attributes(node, model.proto()); !trouble.empty()) return trouble;
+      if (!bytes_without(node, {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
+                                Message::kOpTypeFieldNumber, Message::kAttributeFieldNumber})
+               .empty())
+        return "that says more than its operator needs";
+    }
+    return trouble_with_places(node, *kind);
+  }
+
+ private:
+  std::vector<Message> with_subgraphs_;
+  std::unordered_map<std::string, std::unordered_set<std::string>> forms_;  // and the places for names that they have
+};
+
+}  // namespace
+
+std::string trouble_with_new_tensor(const onnx::TensorProto& tensor) {
+  using Tensor = onnx::TensorProto;
+  const int elsewhere = is_external(tensor) ? Tensor::kExternalDataFieldNumber : 0;
+  const std::string rest =
+      bytes_without(tensor, {Tensor::kNameFieldNumber, Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
+                             Tensor::kRawDataFieldNumber, Tensor::kDataLocationFieldNumber, elsewhere});
+  return rest.empty() ? "" : "that says more than its numbers";
+}
+
+std::string trouble_with_new_nodes(const Model& before, const Model& after) {
+  const Familiar familiar(before);
+  for (const onnx::NodeProto& node : after.proto().graph().node())
+    if (const std::string trouble = familiar.trouble_with(node, after); !trouble.empty())
+      return fmt::format("the output has a node {} ({}) {}",
+                         in_quotes(node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name()),
+                         in_quotes(node.op_type()), trouble);
+  return "";
+}
+
+}  // namespace taso

@@ -1,0 +1,99 @@
+#include "verifier/replay/written_values.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "onnx/model/external_data.h"
+#include "onnx/model/message_bytes.h"
+#include "onnx/model/model_names.h"
+#include "onnx/model/proto.h"
+#include "onnx/model/tensor_content.h"
+#include "onnx/model/tensor_data.h"
+#include "ops/core/array.h"
+#include "verifier/replay/written_nodes.h"
+
+namespace taso {
+namespace {
+
+using Message = onnx::TensorProto;
+
+/// What a tensor says beyond its data and where that lies; of data that is here, that it lies elsewhere too.
+std::string rest_of(const Message& tensor) {
+  const int elsewhere = is_external(tensor) ? Message::kExternalDataFieldNumber : 0;
+  return bytes_without(tensor,
+                       {Message::kFloatDataFieldNumber, Message::kInt32DataFieldNumber, Message::kStringDataFieldNumber,
+                        Message::kInt64DataFieldNumber, Message::kRawDataFieldNumber, Message::kDoubleDataFieldNumber,
+                        Message::kUint64DataFieldNumber, Message::kDataLocationFieldNumber, elsewhere});
+}
+
+bool same_data(const Message& a, const Model& before, const Message& b, const Model& after) {
+  if (element_type_from_onnx(a.data_type()) == ElementType::undefined)
+    return content_of(a, before.folder()).SerializeAsString() == content_of(b, after.folder()).SerializeAsString();
+  return identical(read_tensor(a, before.folder()), read_tensor(b, after.folder()));
+}
+
+bool contradicts(const onnx::ValueInfoProto& info, const Imported& imported) {
+  const auto known = imported.facts.find(info.name());
+  if (known == imported.facts.end() || !info.type().has_tensor_type()) return false;
+  const Type& type = known->second.type;
+  const auto& declared = info.type().tensor_type();
+  const ElementType element = element_type_from_onnx(declared.elem_type());
+  if (type.element != ElementType::undefined && element != ElementType::undefined && type.element != element)
+    return true;
+  if (!type.shape || !declared.has_shape()) return false;
+  if (static_cast<int>(type.shape->size()) != declared.shape().dim_size()) return true;
+  for (int i = 0; i < declared.shape().dim_size(); ++i) {
+    const Dim& dim = (*type.shape)[static_cast<std::size_t>(i)];
+    const auto& said = declared.shape().dim(i);
+    if (dim.is_static() && said.has_dim_value() && said.dim_value() >= 0 && said.dim_value() != dim.value())
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string trouble_with_weights(const Model& before, const Model& after) {
+  std::unordered_map<std::string, const Message*> old;
+  for (const Message& tensor : before.proto().graph().initializer()) old.emplace(tensor.name(), &tensor);
+  std::unordered_set<std::string> used;
+  for (const onnx::NodeProto& node : after.proto().graph().node())
+    for (std::string& name : operand_names(node)) used.insert(std::move(name));
+  for (const auto& output : after.proto().graph().output()) used.insert(output.name());
+  for (const Message& tensor : after.proto().graph().initializer()) {
+    const auto known = old.find(tensor.name());
+    if (known != old.end()) {
+      if (rest_of(tensor) != rest_of(*known->second) || !same_data(*known->second, before, tensor, after))
+        return fmt::format("the output has another weight {}", in_quotes(tensor.name()));
+      continue;
+    }
+    if (!used.contains(tensor.name()))
+      return fmt::format("the output has a new weight {} that nothing uses", in_quotes(tensor.name()));
+    if (const std::string trouble = trouble_with_new_tensor(tensor); !trouble.empty())
+      return fmt::format("the output has a new weight {} {}", in_quotes(tensor.name()), trouble);
+  }
+  return "";
+}
+
+std::string trouble_with_declarations(const Model& before, const Imported& original, const Model& after,
+                                      const Imported& written) {
+  std::unordered_map<std::string, std::vector<const onnx::ValueInfoProto*>> old;
+  for (const auto& info : before.proto().graph().value_info()) old[info.name()].push_back(&info);
+  for (const auto& info : after.proto().graph().value_info()) {
+    auto& known = old[info.name()];
+    const std::string bytes = info.SerializeAsString();
+    const auto same = std::find_if(known.begin(), known.end(),
+                                   [&](const onnx::ValueInfoProto* one) { return one->SerializeAsString() == bytes; });
+    if (same == known.end()) return fmt::format("the output declares {} anew", in_quotes(info.name()));
+    known.erase(same);
+    if (contradicts(info, written) && !contradicts(info, original))
+      return fmt::format("the output declares a type for {} that it does not have", in_quotes(info.name()));
+  }
+  return "";
+}
+
+}  // namespace taso
