@@ -7,7 +7,7 @@
 #include "cli/console/program.h"
 #include "cli/console/version.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 Ending run(int argc, char** argv, std::optional<Console>& console) {
@@ -23,8 +23,8 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::cli
 
 int main(int argc, char** argv) {
-  return taso::run_program("taso-bench", [&](auto& console) { return taso::run(argc, argv, console); });
+  return taso::cli::run_program("taso-bench", [&](auto& console) { return taso::cli::run(argc, argv, console); });
 }

@@ -8,7 +8,7 @@
 #include "cli/gen/operator_sets.h"
 #include "cli/gen/settings.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 Ending run(int argc, char** argv, std::optional<Console>& console) {
@@ -27,8 +27,8 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::cli
 
 int main(int argc, char** argv) {
-  return taso::run_program("taso-gen", [&](auto& console) { return taso::run(argc, argv, console); });
+  return taso::cli::run_program("taso-gen", [&](auto& console) { return taso::cli::run(argc, argv, console); });
 }

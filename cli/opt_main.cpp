@@ -12,12 +12,13 @@
 #include "cli/opt/options.h"
 #include "onnx/cleanup/cleanup.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 std::string list_passes() {
   std::string text;
-  for (const CleanupPass& pass : cleanup_passes()) text += fmt::format("{:<22}  {}\n", pass.name, pass.description);
+  for (const onnx::CleanupPass& pass : onnx::cleanup_passes())
+    text += fmt::format("{:<22}  {}\n", pass.name, pass.description);
   return text;
 }
 
@@ -39,8 +40,8 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::cli
 
 int main(int argc, char** argv) {
-  return taso::run_program("taso-opt", [&](auto& console) { return taso::run(argc, argv, console); });
+  return taso::cli::run_program("taso-opt", [&](auto& console) { return taso::cli::run(argc, argv, console); });
 }

@@ -9,7 +9,7 @@
 #include "cli/verify/settings.h"
 #include "cli/verify/verify_rules.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 Ending run(int argc, char** argv, std::optional<Console>& console) {
@@ -30,8 +30,8 @@ Ending run(int argc, char** argv, std::optional<Console>& console) {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::cli
 
 int main(int argc, char** argv) {
-  return taso::run_program("taso-verify", [&](auto& console) { return taso::run(argc, argv, console); });
+  return taso::cli::run_program("taso-verify", [&](auto& console) { return taso::cli::run(argc, argv, console); });
 }

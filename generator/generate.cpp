@@ -12,13 +12,13 @@
 #include "rules/language/canonical.h"
 #include "rules/language/rule_size.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 /// An equality as a rule, and once more with the ranks stated where these may matter.
 struct Written {
-  Rule rule;
-  std::optional<Rule> ranked;
+  rules::Rule rule;
+  std::optional<rules::Rule> ranked;
 };
 
 struct Candidate {
@@ -94,8 +94,8 @@ std::optional<Equality> merging_of(const Equality& equality, const Family& famil
   return std::nullopt;
 }
 
-Rule turned_round(const Rule& rule) {
-  Rule result = rule;
+rules::Rule turned_round(const rules::Rule& rule) {
+  rules::Rule result = rule;
   std::swap(result.source, result.target);
   return result;
 }
@@ -104,26 +104,26 @@ Written turned_round(const Written& written) {
 }
 
 /// Whether the source says what all inputs and variables of the target are, and is more than an input.
-bool may_be_source(const Rule& rule) {
+bool may_be_source(const rules::Rule& rule) {
   std::set<std::string> bound, needed;
-  const std::function<void(const Term&, std::set<std::string>&)> names = [&](const Term& term,
-                                                                             std::set<std::string>& to) {
-    if (term.kind == Term::Kind::variable) to.insert(term.name);
-    for (const TermPtr& operand : term.operands) names(*operand, to);
+  const std::function<void(const rules::Term&, std::set<std::string>&)> names = [&](const rules::Term& term,
+                                                                                    std::set<std::string>& to) {
+    if (term.kind == rules::Term::Kind::variable) to.insert(term.name);
+    for (const rules::TermPtr& operand : term.operands) names(*operand, to);
   };
-  const std::function<void(const Pattern&, bool)> look = [&](const Pattern& pattern, bool source) {
+  const std::function<void(const rules::Pattern&, bool)> look = [&](const rules::Pattern& pattern, bool source) {
     if (pattern.is_input()) {
       (source ? bound : needed).insert(pattern.input);
       return;
     }
     for (const auto& [field, term] : pattern.attributes) {
-      if (source && term->kind == Term::Kind::variable) bound.insert(term->name);
+      if (source && term->kind == rules::Term::Kind::variable) bound.insert(term->name);
       names(*term, needed);
     }
-    for (const PatternPtr& operand : pattern.operands) look(*operand, source);
+    for (const rules::PatternPtr& operand : pattern.operands) look(*operand, source);
   };
-  for (const PatternPtr& pattern : rule.source) look(*pattern, true);
-  for (const PatternPtr& pattern : rule.target) look(*pattern, false);
+  for (const rules::PatternPtr& pattern : rule.source) look(*pattern, true);
+  for (const rules::PatternPtr& pattern : rule.target) look(*pattern, false);
   const bool is_bare = std::all_of(rule.source.begin(), rule.source.end(), [](const auto& p) { return p->is_input(); });
   return !is_bare && std::includes(bound.begin(), bound.end(), needed.begin(), needed.end());
 }
@@ -136,7 +136,8 @@ class Generator {
     find_candidates();
     prove_what_is_new();
     write_rules();
-    std::sort(report_.rules.begin(), report_.rules.end(), [](const Rule& a, const Rule& b) { return a.name < b.name; });
+    std::sort(report_.rules.begin(), report_.rules.end(),
+              [](const rules::Rule& a, const rules::Rule& b) { return a.name < b.name; });
     report_.complete = !options_.stop.stop_requested();
     return std::move(report_);
   }
@@ -166,7 +167,9 @@ class Generator {
     // The smallest first, and of these the most general: what follows from them need not be proved.
     std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       // Of those that are the same, one that merges.
-      const auto merging = [](const Candidate& one) { return one.merging ? canonical_text(one.merging->rule) : "~"; };
+      const auto merging = [](const Candidate& one) {
+        return one.merging ? rules::canonical_text(one.merging->rule) : "~";
+      };
       const auto key = [](const Candidate& one, const Candidate& other) {
         return std::tie(one.size, one.operators, other.inputs, one.text);
       };
@@ -180,7 +183,7 @@ class Generator {
     if (!options_.begin || options_.stop.stop_requested()) return;
     std::string texts;
     for (const Candidate& candidate : candidates_) texts += candidate.text + "\n";
-    options_.begin(hash_of_text(texts));
+    options_.begin(rules::hash_of_text(texts));
   }
 
   void find_candidates(const Family& family, Contents contents, std::size_t operators) {
@@ -220,11 +223,11 @@ class Generator {
       own[i] = !has_common_subgraph(equality, world);
       if (!own[i]) return;
       if (auto law = written(equality, family)) {
-        const std::size_t size = size_of(law->rule), inputs = law->rule.inputs().size();
+        const std::size_t size = rules::size_of(law->rule), inputs = law->rule.inputs().size();
         Candidate candidate{size, tree_size(equality), inputs, {}, std::move(*law), {}};
         if (!may_be_source(candidate.law.rule)) candidate.law = turned_round(candidate.law);
         if (const auto merging = merging_of(equality, family)) candidate.merging = written(*merging, family);
-        candidate.text = canonical_text(candidate.law.rule);
+        candidate.text = rules::canonical_text(candidate.law.rule);
         found[i] = std::move(candidate);
       }
     });
@@ -250,7 +253,7 @@ class Generator {
       const std::size_t known = known_.size();
       for (std::size_t i = begin; i < end; ++i) {
         auto& decision = decisions[i - begin];
-        const Rule& rule = decision.proved.empty() ? candidates_[i].law.rule : decision.proved.front();
+        const rules::Rule& rule = decision.proved.empty() ? candidates_[i].law.rule : decision.proved.front();
         if (decision.derived || (known_.size() > known && is_derivable(rule, known_)))
           ++derived_;
         else
@@ -279,7 +282,7 @@ class Generator {
     if (!decision.proved.empty() && decision.proved.front().conditions.size() > candidate.law.rule.conditions.size())
       decision.derived = is_derivable(decision.proved.front(), known_);
     if (decision.proved.empty() || decision.derived || !candidate.merging) return decision;
-    for (Rule& rule : prove(*candidate.merging, false).proved) decision.proved.push_back(std::move(rule));
+    for (rules::Rule& rule : prove(*candidate.merging, false).proved) decision.proved.push_back(std::move(rule));
     return decision;
   }
 
@@ -288,12 +291,12 @@ class Generator {
   Decision prove(const Written& written, bool both_ways) const {
     Decision decision;
     // What is the same rule again is not written with other conditions.
-    const bool is_symmetric = canonical_text(written.rule) == canonical_text(turned_round(written.rule));
-    std::array<std::optional<Rule>, 2> proved;
+    const bool is_symmetric = rules::canonical_text(written.rule) == rules::canonical_text(turned_round(written.rule));
+    std::array<std::optional<rules::Rule>, 2> proved;
     std::vector<std::size_t> order;
-    const std::vector<Rule> forms = generalisations(written.rule);
+    const std::vector<rules::Rule> forms = generalisations(written.rule);
     const auto is_wanted = [&](std::size_t way) { return way == 0 || (both_ways && !(is_symmetric && proved[0])); };
-    for (const Rule& form : forms)
+    for (const rules::Rule& form : forms)
       for (const std::size_t way : {std::size_t{0}, std::size_t{1}}) {
         if (proved[way] || !is_wanted(way)) continue;
         proved[way] = prove(way == 0 ? form : turned_round(form), decision.last);
@@ -301,7 +304,7 @@ class Generator {
       }
     for (const std::size_t way : {std::size_t{0}, std::size_t{1}}) {
       if (!written.ranked || !is_wanted(way)) continue;
-      const auto found = [](const Rule& one, const Rule& before) {
+      const auto found = [](const rules::Rule& one, const rules::Rule& before) {
         return one.conditions.size() - std::min(one.conditions.size(), before.conditions.size());
       };
       const std::size_t conditions =
@@ -318,11 +321,11 @@ class Generator {
     return decision;
   }
 
-  std::optional<Rule> prove(const Rule& rule, ProofOutcome& last) const {
+  std::optional<rules::Rule> prove(const rules::Rule& rule, ProofOutcome& last) const {
     if (!may_be_source(rule)) return std::nullopt;
     last = options_.prove(rule);
     if (last.kind != ProofOutcome::Kind::proved && last.kind != ProofOutcome::Kind::conditional) return std::nullopt;
-    Rule proved = rule;
+    rules::Rule proved = rule;
     proved.conditions.insert(proved.conditions.end(), last.condition.begin(), last.condition.end());
     proved.by = last.by;
     if (last.condition.size() > 1) drop_needless_conditions(proved, rule.conditions.size(), proved.conditions.size());
@@ -330,9 +333,9 @@ class Generator {
   }
 
   /// Of conditions that were found or stated together, one may say too much: those from `first` to `end` are tried.
-  void drop_needless_conditions(Rule& rule, std::size_t first, std::size_t end) const {
+  void drop_needless_conditions(rules::Rule& rule, std::size_t first, std::size_t end) const {
     for (std::size_t i = end; i-- > first;) {
-      Rule weaker = rule;
+      rules::Rule weaker = rule;
       weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
       weaker.by.clear();
       const ProofOutcome outcome = options_.prove(weaker);
@@ -342,14 +345,14 @@ class Generator {
     }
   }
 
-  void accept(const Rule& found, Decision decision) {
+  void accept(const rules::Rule& found, Decision decision) {
     if (decision.proved.empty()) {
       auto& list = decision.last.kind == ProofOutcome::Kind::refuted ? report_.refuted : report_.unknown;
       list.push_back({found, decision.last.reason});
       return;
     }
-    Rule equation = decision.proved.front();
-    equation.kind = Rule::Kind::axiom;
+    rules::Rule equation = decision.proved.front();
+    equation.kind = rules::Rule::Kind::axiom;
     known_.add(std::move(equation));
     accepted_.push_back(std::move(decision.proved));
   }
@@ -380,16 +383,16 @@ class Generator {
     for (std::size_t i = 0; i < accepted_.size(); ++i) {
       if (!kept_[i]) continue;
       ++report_.proved;
-      for (Rule& rule : accepted_[i]) add_rule(std::move(rule));
+      for (rules::Rule& rule : accepted_[i]) add_rule(std::move(rule));
     }
     report_.special = accepted_.size() - report_.proved;
   }
 
-  void add_rule(Rule rule) {
-    const auto name = generated_name(rule);
+  void add_rule(rules::Rule rule) {
+    const auto name = rules::generated_name(rule);
     const std::vector<std::string> by = rule.by;
-    rule = canonical(rule);
-    rule.kind = Rule::Kind::rule;
+    rule = rules::canonical(rule);
+    rule.kind = rules::Rule::Kind::rule;
     rule.name = name;
     rule.by = by;
     if (names_.insert(name).second) report_.rules.push_back(std::move(rule));
@@ -399,10 +402,10 @@ class Generator {
   Workers workers_;
   GenerateReport report_;
   std::vector<Candidate> candidates_;
-  std::vector<std::vector<Rule>> accepted_;  ///< what is proved of each candidate that is
-  std::vector<std::uint8_t> kept_;           ///< whether it is no special case of another
-  std::size_t judged_ = 0;                   ///< so many of them
-  Properties known_{{}};                     ///< the first of each
+  std::vector<std::vector<rules::Rule>> accepted_;  ///< what is proved of each candidate that is
+  std::vector<std::uint8_t> kept_;                  ///< whether it is no special case of another
+  std::size_t judged_ = 0;                          ///< so many of them
+  rules::Properties known_{{}};                     ///< the first of each
   std::set<std::string> names_;
   std::size_t derived_ = 0;
 };
@@ -411,4 +414,4 @@ class Generator {
 
 GenerateReport generate(const GenerateOptions& options) { return Generator(options).run(); }
 
-}  // namespace taso
+}  // namespace taso::generator

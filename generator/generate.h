@@ -11,7 +11,7 @@
 #include "generator/enumeration/enumerate.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::generator {
 
 /// Raised with every change that may change what is decided about a candidate: runs that were cut short are taken up
 /// again with the same number only.
@@ -25,15 +25,15 @@ constexpr std::size_t most_operators_in_order = 3;
 struct ProofOutcome {
   enum class Kind { proved, conditional, refuted, unknown } kind = Kind::unknown;
   std::vector<std::string> by;
-  std::vector<Condition> condition;  ///< conditional: to be added
+  std::vector<rules::Condition> condition;  ///< conditional: to be added
   std::string reason;
 };
 
 /// What came of a candidate.
 struct Decision {
-  bool derived = false;      ///< it follows from smaller rules
-  std::vector<Rule> proved;  ///< in the directions in which it is true, with conditions and `by`
-  ProofOutcome last;         ///< if nothing is proved: what the prover said last of the rule at all ranks
+  bool derived = false;             ///< it follows from smaller rules
+  std::vector<rules::Rule> proved;  ///< in the directions in which it is true, with conditions and `by`
+  ProofOutcome last;                ///< if nothing is proved: what the prover said last of the rule at all ranks
 };
 
 struct GenerateOptions {
@@ -43,7 +43,7 @@ struct GenerateOptions {
   unsigned jobs = 1;
   std::size_t memory_limit = std::size_t{4} << 30;
   /// Called from several threads at once.
-  std::function<ProofOutcome(const Rule&)> prove;
+  std::function<ProofOutcome(const rules::Rule&)> prove;
   std::function<void(const struct GenerateProgress&)> watch;
   /// So that a run can be taken up again: `begin` is told a hash of all candidates in their order, once; decisions are
   /// handed out as they are made, and those of an earlier run with the same candidates are taken instead of deciding
@@ -73,7 +73,7 @@ struct FamilyReport {
 };
 
 struct Rejected {
-  Rule rule;
+  rules::Rule rule;
   std::string reason;
 };
 
@@ -82,13 +82,13 @@ struct GenerateReport {
   // How many candidates were left after each step.
   std::size_t equalities = 0, renamed = 0, confirmed = 0, not_following = 0, without_common_subgraph = 0, distinct = 0,
               not_derived = 0;
-  std::size_t special = 0;  ///< proved, but only special cases of what is proved after them
-  std::size_t proved = 0;   ///< equalities, each up to renaming and attributes
-  std::vector<Rule> rules;  ///< in both directions where both make sense, sorted by name
+  std::size_t special = 0;         ///< proved, but only special cases of what is proved after them
+  std::size_t proved = 0;          ///< equalities, each up to renaming and attributes
+  std::vector<rules::Rule> rules;  ///< in both directions where both make sense, sorted by name
   std::vector<Rejected> refuted, unknown;
   bool complete = true;
 };
 
 GenerateReport generate(const GenerateOptions& options);
 
-}  // namespace taso
+}  // namespace taso::generator

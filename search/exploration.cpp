@@ -5,7 +5,7 @@
 #include "ops/core/error.h"
 #include "search/rewriting/rewrite.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 /// Steps that a rewrite counts for that has been followed elsewhere.
@@ -13,8 +13,9 @@ constexpr std::size_t delay = 4;
 
 }  // namespace
 
-Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const KernelPrices& prices,
-                         const ExplorationOptions& options, const Surroundings& surroundings)
+Exploration::Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules,
+                         const cost::KernelPrices& prices, const ExplorationOptions& options,
+                         const Surroundings& surroundings)
     : options_(options),
       program_(store_, graph),
       prices_(program_, prices, options.pricing, options.growth),
@@ -161,4 +162,4 @@ void Exploration::retrace(const std::function<void(const Step&)>& take) {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -11,12 +11,12 @@
 #include "search/queue.h"
 #include "search/rewriting/candidates.h"
 
-namespace taso {
+namespace taso::search {
 
 struct ExplorationOptions {
   double alpha = 1.05;
   std::size_t longest_queue = 1'000'000;
-  PlanOptions pricing;
+  cost::PlanOptions pricing;
   WeightGrowth growth;
   std::function<bool()> should_end;  ///< asked every now and then, also while rules are matched
 };
@@ -30,7 +30,7 @@ struct Surroundings {
 
 class Exploration {
  public:
-  Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const KernelPrices& prices,
+  Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const cost::KernelPrices& prices,
               const ExplorationOptions& options, const Surroundings& surroundings = {});
 
   /// Expands up to so many graphs more. `should_end` is asked before each but the first, besides that of the options: once that
@@ -89,4 +89,4 @@ class Exploration {
   bool begun_ = false;
 };
 
-}  // namespace taso
+}  // namespace taso::search

@@ -5,7 +5,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::search {
 
 std::vector<std::vector<ComputationId>> pieces_of(const Program& program, std::size_t size) {
   check(size > 0, "a piece has something in it");
@@ -45,4 +45,4 @@ std::vector<std::vector<ComputationId>> pieces_of(const Program& program, std::s
   return pieces;
 }
 
-}  // namespace taso
+}  // namespace taso::search

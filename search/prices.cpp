@@ -5,50 +5,50 @@
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
-PlanValue plan_value(ValueId id) { return static_cast<PlanValue>(id); }
-PlanNode plan_node(ComputationId id) { return static_cast<PlanNode>(id); }
-static_assert(static_cast<PlanValue>(no_value) == no_plan_value);
+cost::PlanValue plan_value(ValueId id) { return static_cast<cost::PlanValue>(id); }
+cost::PlanNode plan_node(ComputationId id) { return static_cast<cost::PlanNode>(id); }
+static_assert(static_cast<cost::PlanValue>(no_value) == cost::no_plan_value);
 
 }  // namespace
 
-const Operator* ProgramView::op(PlanNode node) const {
+const Operator* ProgramView::op(cost::PlanNode node) const {
   const KnownOperator* known = computation(node).op;
   return known ? &known->op : nullptr;
 }
 
-const Opaque* ProgramView::opaque(PlanNode node) const {
+const Opaque* ProgramView::opaque(cost::PlanNode node) const {
   const Node* const origin = computation(node).origin;
   return origin == nullptr ? nullptr : origin->as_opaque();
 }
 
-std::optional<double> ProgramView::number(PlanValue value) const {
+std::optional<double> ProgramView::number(cost::PlanValue value) const {
   const Node* const origin = computation(producer(value)).origin;
-  return origin == nullptr ? std::nullopt : number_of(*origin);
+  return origin == nullptr ? std::nullopt : cost::number_of(*origin);
 }
 
-bool ProgramView::is_free(PlanNode node) const {
+bool ProgramView::is_free(cost::PlanNode node) const {
   const Computation& here = computation(node);
   return here.weight_only || here.is_leaf();
 }
 
-PlanValue ProgramView::operand(PlanNode node, std::size_t index) const {
+cost::PlanValue ProgramView::operand(cost::PlanNode node, std::size_t index) const {
   return plan_value(computation(node).operands[index]);
 }
 
-PlanValue ProgramView::result(PlanNode node, std::size_t index) const {
+cost::PlanValue ProgramView::result(cost::PlanNode node, std::size_t index) const {
   return plan_value(program_.results(static_cast<ComputationId>(node))[index]);
 }
 
-PlanNode ProgramView::producer(PlanValue value) const {
+cost::PlanNode ProgramView::producer(cost::PlanValue value) const {
   const Program::Definition& definition = program_.definition(id(value));
   check(definition.exists, "what is priced is computed");
   return plan_node(definition.computation);
 }
 
-PlanNode ProgramView::user(PlanValue value, std::size_t index) const {
+cost::PlanNode ProgramView::user(cost::PlanValue value, std::size_t index) const {
   return plan_node(program_.users(id(value))[index]);
 }
 
@@ -64,14 +64,14 @@ void Prices::set_cuts(const std::vector<bool>& cuts) {
   moved();
 }
 
-bool Prices::is_image(ValueId id) const { return taso::is_image(here_view_, plan_value(id)); }
+bool Prices::is_image(ValueId id) const { return cost::is_image(here_view_, plan_value(id)); }
 
 void Prices::moved() {
   here_.forget();
   ++time_;
 }
 
-Cost Prices::price(ComputationId id) {
+cost::Cost Prices::price(ComputationId id) {
   if (place(id) >= known_.size()) known_.resize(std::max(place(id) + 1, 2 * known_.size()));
   Known& known = known_[place(id)];
   if (known.time != time_) known = {time_, here_.price(plan_node(id), kernels_)};
@@ -81,7 +81,7 @@ Cost Prices::price(ComputationId id) {
 GraphCost Prices::total() {
   GraphCost sum;
   for (const ComputationId id : program_.computations()) {
-    const Cost its = price(id);
+    const cost::Cost its = price(id);
     sum.price += its;
     sum.kernels += its > 0 ? 1 : 0;
     sum.operators += program_.store()[id].is_work() ? 1 : 0;
@@ -145,7 +145,7 @@ bool Prices::is_kept(ValueId id) const {
 std::int64_t Prices::stored_bytes(ValueId id) const {
   if (!program_.store().is_foldable(id) || !program_.definition(id).exists) return 0;
   if (counts_as_stored_ ? !is_stored(id) : is_made_of_parts(id) || !is_kept(id)) return 0;
-  return static_cast<std::int64_t>(bytes_of(here_view_, plan_value(id)));
+  return static_cast<std::int64_t>(cost::bytes_of(here_view_, plan_value(id)));
 }
 
 /// Adds what weights of these are parts of, as the program stands.
@@ -173,7 +173,7 @@ std::int64_t Prices::weights() const {
   return sum;
 }
 
-void Prices::add_affected(const Program::Log& log, const Fusion& fusion) {
+void Prices::add_affected(const Program::Log& log, const cost::Fusion& fusion) {
   for (const Change& change : log) {
     if (change.kind == Change::Kind::added || change.kind == Change::Kind::removed) {
       if (program_.has(change.computation)) fusion.affected(plan_node(change.computation), affected_);
@@ -206,12 +206,12 @@ bool Prices::concerns_weights(const Program::Log& log) const { return !weights_a
 /// whether they are images.
 std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& log, const ProgramView& view) const {
   std::vector<std::pair<ValueId, bool>> images;
-  if (view.layout() == Layout::channels_first) return images;
+  if (view.layout() == cost::Layout::channels_first) return images;
   for (const Change& change : log)
     if (change.kind == Change::Kind::added || change.kind == Change::Kind::removed)
       for (const ValueId name : change.names)
         if (name != no_value && program_.definition(name).exists)
-          images.emplace_back(name, taso::is_image(view, plan_value(name)));
+          images.emplace_back(name, cost::is_image(view, plan_value(name)));
   std::sort(images.begin(), images.end());
   images.erase(std::unique(images.begin(), images.end()), images.end());
   return images;
@@ -242,16 +242,16 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
     for (const ValueId id : moved) there_.affected_by_layout(plan_value(id), affected_);
     program.undo(log);
   }
-  for (const PlanNode node : affected_.nodes())
+  for (const cost::PlanNode node : affected_.nodes())
     if (const auto id = static_cast<ComputationId>(node); program_.has(id)) {
-      const Cost its = price(id);
+      const cost::Cost its = price(id);
       difference.price -= its;
       difference.kernels -= its > 0 ? 1 : 0;
     }
   program.redo(log);
-  for (const PlanNode node : affected_.nodes())
+  for (const cost::PlanNode node : affected_.nodes())
     if (program_.has(static_cast<ComputationId>(node))) {
-      const Cost its = there_.price(node, kernels_);
+      const cost::Cost its = there_.price(node, kernels_);
       difference.price += its;
       difference.kernels += its > 0 ? 1 : 0;
     }
@@ -261,4 +261,4 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
   return difference;
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -14,7 +14,7 @@
 #include "cost/plan/fusion.h"
 #include "search/program/program.h"
 
-namespace taso {
+namespace taso::search {
 
 /// Of a part of a graph: the values of its border that are images, and the outputs that are used outside.
 struct Border {
@@ -22,62 +22,64 @@ struct Border {
 };
 
 /// A program as pricing sees it. Computations are its nodes, under the same numbers.
-class ProgramView : public GraphView {
+class ProgramView : public cost::GraphView {
  public:
-  explicit ProgramView(const Program& program, const PlanOptions& options = {})
-      : GraphView(options.layout), program_(program), store_(program.store()), extents_(options.sizes) {}
+  explicit ProgramView(const Program& program, const cost::PlanOptions& options = {})
+      : cost::GraphView(options.layout), program_(program), store_(program.store()), extents_(options.sizes) {}
 
-  const Operator* op(PlanNode node) const override;
-  const Opaque* opaque(PlanNode node) const override;
-  bool is_free(PlanNode node) const override;
-  std::size_t operands(PlanNode node) const override { return computation(node).operands.size(); }
-  PlanValue operand(PlanNode node, std::size_t index) const override;
-  std::size_t results(PlanNode node) const override { return computation(node).results; }
-  PlanValue result(PlanNode node, std::size_t index) const override;
-  PlanNode producer(PlanValue value) const override;
-  std::size_t users(PlanValue value) const override { return program_.users(id(value)).size(); }
-  PlanNode user(PlanValue value, std::size_t index) const override;
-  bool is_output(PlanValue value) const override { return program_.is_output(id(value)); }
-  bool is_weight(PlanValue value) const override { return store_.weight_only(id(value)); }
-  std::optional<double> number(PlanValue value) const override;
-  ElementType element(PlanValue value) const override { return store_.type(id(value)).element; }
-  const Extents* extents(PlanValue value) const override { return extents_.of(place(value), store_.type(id(value))); }
+  const Operator* op(cost::PlanNode node) const override;
+  const Opaque* opaque(cost::PlanNode node) const override;
+  bool is_free(cost::PlanNode node) const override;
+  std::size_t operands(cost::PlanNode node) const override { return computation(node).operands.size(); }
+  cost::PlanValue operand(cost::PlanNode node, std::size_t index) const override;
+  std::size_t results(cost::PlanNode node) const override { return computation(node).results; }
+  cost::PlanValue result(cost::PlanNode node, std::size_t index) const override;
+  cost::PlanNode producer(cost::PlanValue value) const override;
+  std::size_t users(cost::PlanValue value) const override { return program_.users(id(value)).size(); }
+  cost::PlanNode user(cost::PlanValue value, std::size_t index) const override;
+  bool is_output(cost::PlanValue value) const override { return program_.is_output(id(value)); }
+  bool is_weight(cost::PlanValue value) const override { return store_.weight_only(id(value)); }
+  std::optional<double> number(cost::PlanValue value) const override;
+  ElementType element(cost::PlanValue value) const override { return store_.type(id(value)).element; }
+  const Extents* extents(cost::PlanValue value) const override {
+    return extents_.of(cost::place(value), store_.type(id(value)));
+  }
   void set_border(const Border& border) { border_ = border; }
-  bool is_image_on_border(PlanValue value) const override { return border_.images.contains(id(value)); }
-  bool is_output_on_border(PlanValue value) const override { return border_.outputs.contains(id(value)); }
+  bool is_image_on_border(cost::PlanValue value) const override { return border_.images.contains(id(value)); }
+  bool is_output_on_border(cost::PlanValue value) const override { return border_.outputs.contains(id(value)); }
 
  private:
-  static ValueId id(PlanValue value) { return static_cast<ValueId>(value); }
-  const Computation& computation(PlanNode node) const { return store_[static_cast<ComputationId>(node)]; }
+  static ValueId id(cost::PlanValue value) { return static_cast<ValueId>(value); }
+  const Computation& computation(cost::PlanNode node) const { return store_[static_cast<ComputationId>(node)]; }
 
   const Program& program_;
   const Store& store_;
-  ExtentsTable extents_;
+  cost::ExtentsTable extents_;
   Border border_;
 };
 
 /// What larger weights cost. A weight that is computed ahead from smaller ones (a product with a narrow middle, an
 /// enlarged kernel) is read from memory in every run, at any batch size, and stored in the file.
 struct WeightGrowth {
-  Cost price_of_byte = 0;            ///< for each byte that weights grow by
+  cost::Cost price_of_byte = 0;      ///< for each byte that weights grow by
   std::optional<std::int64_t> most;  ///< bytes that they may grow by; any number, if it is not given
   bool is_counted() const { return price_of_byte != 0 || most; }
 };
 /// In picoseconds: what memory of 500 GB/s takes, a tenth of an H200's. The prices of kernels hold the H200's own time,
 /// or less where weights stay in its cache; the model may run elsewhere.
-inline constexpr Cost price_of_weight_byte = 2;
+inline constexpr cost::Cost price_of_weight_byte = 2;
 
 /// What the search compares graphs by: the price and what larger weights cost, and of two that cost the same, which has
 /// fewer operators.
 struct GraphCost {
-  Cost price = 0;
+  cost::Cost price = 0;
   std::int64_t operators = 0;
   std::int64_t kernels = 0;  ///< that cost something
   std::int64_t growth = 0;   ///< bytes of weights more than in the graph that was given, where they are counted
-  Cost charge = 0;           ///< what these cost
+  cost::Cost charge = 0;     ///< what these cost
 
   /// What is compared by.
-  Cost charged() const { return price + charge; }
+  cost::Cost charged() const { return price + charge; }
   bool operator==(const GraphCost&) const = default;
   std::strong_ordering operator<=>(const GraphCost& other) const {
     return std::tuple(charged(), operators, price, growth) <=>
@@ -100,14 +102,14 @@ struct GraphCost {
 
 /// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost. Smaller weights make
 /// up for no time.
-inline bool is_worth(const GraphCost& before, const GraphCost& after, const KernelPrices& kernels) {
-  const Cost saved = std::min(before.price - after.price, before.charged() - after.charged());
+inline bool is_worth(const GraphCost& before, const GraphCost& after, const cost::KernelPrices& kernels) {
+  const cost::Cost saved = std::min(before.price - after.price, before.charged() - after.charged());
   return saved > kernels.noise() || (saved >= 0 && after.operators < before.operators);
 }
 
 class Prices {
  public:
-  Prices(const Program& program, const KernelPrices& kernels, const PlanOptions& options = {},
+  Prices(const Program& program, const cost::KernelPrices& kernels, const cost::PlanOptions& options = {},
          const WeightGrowth& growth = {})
       : program_(program),
         here_view_(program, options),
@@ -128,7 +130,7 @@ class Prices {
   bool is_image(ValueId id) const;
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();
-  const KernelPrices& kernels() const { return kernels_; }
+  const cost::KernelPrices& kernels() const { return kernels_; }
   /// From now on weights count as the file has them: what several joined weights hold counts several times. Until then
   /// it counts once, since the first step that joins weights of several products does not make the others larger.
   void count_as_stored();
@@ -143,7 +145,7 @@ class Prices {
   /// Bytes of the weights that are stored, once everything is computed that can be.
   std::int64_t weights() const;
   /// Of the kernel that is known by this computation; 0 if there is none.
-  Cost price(ComputationId id);
+  cost::Cost price(ComputationId id);
   /// Of the whole program: the sum over its computations, and what its plan costs.
   GraphCost total();
   /// What the program, to which the log has just been applied, costs more than before. It is the one given at first, and is
@@ -152,7 +154,7 @@ class Prices {
 
  private:
   /// Adds the computations of the program as it stands whose price these changes may have changed.
-  void add_affected(const Program::Log& log, const Fusion& fusion);
+  void add_affected(const Program::Log& log, const cost::Fusion& fusion);
   std::vector<std::pair<ValueId, bool>> images_among(const Program::Log& log, const ProgramView& view) const;
   void set_given_weights();
   bool is_made_of_parts(ValueId id) const;
@@ -165,12 +167,12 @@ class Prices {
   const Program& program_;
   // Of the program where it stands, and after a rewrite that is tried.
   ProgramView here_view_, there_view_;
-  Fusion here_, there_;
-  const KernelPrices& kernels_;
-  Affected affected_;
+  cost::Fusion here_, there_;
+  const cost::KernelPrices& kernels_;
+  cost::Affected affected_;
   struct Known {
     std::uint32_t time = 0;
-    Cost price = 0;
+    cost::Cost price = 0;
   };
   std::vector<Known> known_;  // by computation, where the program stands
   std::uint32_t time_ = 1;
@@ -179,4 +181,4 @@ class Prices {
   std::int64_t given_weights_ = 0, given_weights_as_stored_ = 0;  // at first
 };
 
-}  // namespace taso
+}  // namespace taso::search

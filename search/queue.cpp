@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::search {
 
 void Queue::push(Waiting waiting) {
   check(waiting.match != nullptr, "what waits is a match");
@@ -62,4 +62,4 @@ void Queue::shorten() {
   std::make_heap(nearest_.begin(), nearest_.end(), order(false));
 }
 
-}  // namespace taso
+}  // namespace taso::search

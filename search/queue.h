@@ -14,7 +14,7 @@
 #include "search/prices.h"
 #include "search/rewriting/matcher.h"
 
-namespace taso {
+namespace taso::search {
 
 /// A graph that nobody has made yet: a match in one that has been stood at.
 struct Waiting {
@@ -60,4 +60,4 @@ class Queue {
   std::size_t size_ = 0;
 };
 
-}  // namespace taso
+}  // namespace taso::search

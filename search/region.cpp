@@ -9,7 +9,7 @@
 #include "search/program/merged_values.h"
 #include "search/rewriting/rewrite.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 /// What belongs to a region, and what is around it.
@@ -84,7 +84,7 @@ class RegionBuilder {
     if (!weight) region_.graph.inputs.push_back(value);
     const bool image = !weight && prices_.is_image(id);
     if (image) region_.surroundings.images.push_back(value);
-    region_.key += fmt::format("{} {}\n", weight ? "constant" : image ? "image" : "input", text_of(type));
+    region_.key += fmt::format("{} {}\n", weight ? "constant" : image ? "image" : "input", ops::text_of(type));
     return name_value(id, value);
   }
 
@@ -111,7 +111,7 @@ class RegionBuilder {
     const Node* node = nullptr;
     if (computation.op != nullptr) {
       node = &region_.graph.pool->add(computation.op->op, operands);
-      region_.key += text_of(computation.op->op);
+      region_.key += ops::text_of(computation.op->op);
     } else {
       const Opaque& opaque = *computation.origin->as_opaque();
       node = &region_.graph.pool->add_opaque(opaque, operands);
@@ -232,4 +232,4 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
   std::move(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(best), std::back_inserter(applied));
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -10,7 +10,7 @@
 
 #include "search/exploration.h"
 
-namespace taso {
+namespace taso::search {
 
 struct Region {
   Graph graph;
@@ -47,4 +47,4 @@ enum class StepPrices : std::uint8_t { each, together };
 void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
               Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied);
 
-}  // namespace taso
+}  // namespace taso::search

@@ -10,14 +10,14 @@
 #include "ops/support/threads.h"
 #include "search/rewriting/rewrite.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
-constexpr RunTime too_dear{std::numeric_limits<Cost>::max() / 4, std::numeric_limits<Cost>::max() / 4};
+constexpr RunTime too_dear{std::numeric_limits<cost::Cost>::max() / 4, std::numeric_limits<cost::Cost>::max() / 4};
 /// Steps more have to save at least one part of so many: schedules differ by as much without a reason.
-constexpr Cost least_part = 1000;
+constexpr cost::Cost least_part = 1000;
 /// Operators more, one of so many: the same graph, loaded twice, is as far apart on a GPU, and more is not known of it.
-constexpr Cost least_part_for_operators = 100;
+constexpr cost::Cost least_part_for_operators = 100;
 
 }  // namespace
 
@@ -52,14 +52,14 @@ void RunChoice::run() {
 }
 
 /// Whether it takes longer than the graph that was given goes first.
-bool RunChoice::is_better(const RunTime& one, const RunTime& other, Cost least_gain) const {
-  const Cost its = excess(one), others = excess(other);
+bool RunChoice::is_better(const RunTime& one, const RunTime& other, cost::Cost least_gain) const {
+  const cost::Cost its = excess(one), others = excess(other);
   if (its == 0 && others == 0) return weighed(one) < weighed(other) - least_gain;
   return its == 0 || its < others - least_gain;
 }
 
 bool RunChoice::pays() const {
-  const Cost before = weighed(time_before_);
+  const cost::Cost before = weighed(time_before_);
   return excess(time_) == 0 &&
          (before - weighed(time_) >= before / least_part_for_operators || cost().operators <= before_.operators);
 }
@@ -71,12 +71,12 @@ RunChoice::Way RunChoice::way_with(const Move& move) const {
 }
 
 RunTime RunChoice::with_charge(const RunTime& time, const GraphCost& cost) {
-  const Cost charge = std::max<Cost>(cost.charge, 0);
+  const cost::Cost charge = std::max<cost::Cost>(cost.charge, 0);
   return {time.in_lanes + charge, time.in_a_row + charge};
 }
 
 RunTime RunChoice::without_charge(const RunTime& time) const {
-  const Cost charge = std::max<Cost>(cost().charge, 0);
+  const cost::Cost charge = std::max<cost::Cost>(cost().charge, 0);
   return {time.in_lanes - charge, time.in_a_row - charge};
 }
 
@@ -102,7 +102,7 @@ void RunChoice::judge(std::vector<Move>& moves) {
     steps_.go_back(std::move(back));
   }
   std::vector<std::optional<RunTime>> times(graphs.size());
-  kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(graphs.size()), [&](std::int64_t task) {
+  parallel_for(options_.jobs, static_cast<std::int64_t>(graphs.size()), [&](std::int64_t task) {
     const auto i = static_cast<std::size_t>(task);
     if (!options_.should_end()) times[i] = with_charge(options_.time_of(graphs[i].graph), graphs[i].cost);
   });
@@ -115,7 +115,7 @@ void RunChoice::judge(std::vector<Move>& moves) {
 }
 
 /// Takes the moves that pay, the best first, as long as they do on top of one another; false if there is none.
-bool RunChoice::take_best_of(std::vector<Move> moves, Cost least_gain) {
+bool RunChoice::take_best_of(std::vector<Move> moves, cost::Cost least_gain) {
   judge(moves);
   std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
     return std::pair(excess(a.time), weighed(a.time)) < std::pair(excess(b.time), weighed(b.time));
@@ -198,4 +198,4 @@ std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
   return moves;
 }
 
-}  // namespace taso
+}  // namespace taso::search

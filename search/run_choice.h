@@ -15,7 +15,7 @@
 #include "search/rewriting/candidates.h"
 #include "search/run_time.h"
 
-namespace taso {
+namespace taso::search {
 
 struct RunChoiceOptions {
   std::function<RunTime(const Graph&)> time_of;  ///< asked from several threads at once
@@ -53,16 +53,16 @@ class RunChoice {
   static RunTime with_charge(const RunTime& time, const GraphCost& cost);
   RunTime without_charge(const RunTime& time) const;
   void judge(std::vector<Move>& moves);
-  bool take_best_of(std::vector<Move> moves, Cost least_gain);
+  bool take_best_of(std::vector<Move> moves, cost::Cost least_gain);
   void take(const Move& move);
   void take_nothing();
   std::vector<Move> moves_that_leave_out(std::size_t most) const;
   std::vector<Move> moves_that_add(std::size_t most);
-  Cost excess(const RunTime& time) const { return taso::excess(time, time_before_); }
-  bool is_better(const RunTime& one, const RunTime& other, Cost least_gain) const;
+  cost::Cost excess(const RunTime& time) const { return search::excess(time, time_before_); }
+  bool is_better(const RunTime& one, const RunTime& other, cost::Cost least_gain) const;
   bool pays() const;
   std::size_t left() const { return options_.most_graphs - std::min(tried_, options_.most_graphs); }
-  Cost noise() const { return prices_.kernels().noise(); }
+  cost::Cost noise() const { return prices_.kernels().noise(); }
 
   Program& program_;
   Prices& prices_;
@@ -77,4 +77,4 @@ class RunChoice {
   std::size_t tried_ = 0;
 };
 
-}  // namespace taso
+}  // namespace taso::search

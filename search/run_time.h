@@ -5,18 +5,19 @@
 
 #include "cost/plan/kernel.h"
 
-namespace taso {
+namespace taso::search {
 
 struct RunTime {
-  Cost in_lanes = 0;  ///< with kernels that do not need one another side by side
-  Cost in_a_row = 0;  ///< one kernel after the other; those that repeat one another may take less than their prices
+  cost::Cost in_lanes = 0;  ///< with kernels that do not need one another side by side
+  cost::Cost in_a_row =
+      0;  ///< one kernel after the other; those that repeat one another may take less than their prices
 
   bool operator==(const RunTime&) const = default;
 };
 
 /// What is chosen by. Lanes are what runs, but predicted less surely than kernels in a row: hundredths that are gained by them
 /// alone are not worth tenths in a row.
-inline Cost weighed(const RunTime& time) { return time.in_lanes + time.in_a_row / 5; }
+inline cost::Cost weighed(const RunTime& time) { return time.in_lanes + time.in_a_row / 5; }
 
 /// What a changed graph is believed to take in lanes, if they bring anything: a quarter of what they bring is taken off, and a
 /// hundredth more. It was found for what is predicted, and fewer, larger kernels leave less room beside them than is thought: on a
@@ -30,10 +31,10 @@ Time believed_in_lanes(Time in_lanes, Time in_a_row) {
 
 /// By how much it takes longer than the graph that was given. What does so in one way is of no use, however fast it is in the
 /// other.
-inline Cost excess(const RunTime& time, const RunTime& before) {
+inline cost::Cost excess(const RunTime& time, const RunTime& before) {
   if (time == before) return 0;
-  return std::max<Cost>(believed_in_lanes(time.in_lanes, time.in_a_row) - before.in_lanes, 0) +
-         std::max<Cost>(time.in_a_row - before.in_a_row, 0);
+  return std::max<cost::Cost>(believed_in_lanes(time.in_lanes, time.in_a_row) - before.in_lanes, 0) +
+         std::max<cost::Cost>(time.in_a_row - before.in_a_row, 0);
 }
 
-}  // namespace taso
+}  // namespace taso::search

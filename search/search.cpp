@@ -16,7 +16,7 @@
 #include "search/rewriting/rewrite.h"
 #include "search/run_choice.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 /// The rules that a search has. Those that speak of an operator which neither the graph has nor a rule makes can never match,
@@ -27,7 +27,8 @@ struct UsableRules {
   std::vector<const RewriteRule*> deep;  // to search regions with
 };
 
-UsableRules usable_rules(const Program& program, const std::vector<Rule>& rules, const std::vector<Rule>& direct) {
+UsableRules usable_rules(const Program& program, const std::vector<rules::Rule>& rules,
+                         const std::vector<rules::Rule>& direct) {
   UsableRules result;
   std::vector<bool> there(all_operators().size(), false);
   for (const ComputationId id : program.computations())
@@ -43,12 +44,13 @@ UsableRules usable_rules(const Program& program, const std::vector<Rule>& rules,
       const auto& kinds = compiled[i]->kinds();
       if (!std::all_of(kinds.begin(), kinds.end(), [&](std::uint32_t kind) { return there[kind]; })) continue;
       used[i] = grown = true;
-      const std::function<void(const std::vector<PatternPtr>&)> note = [&](const std::vector<PatternPtr>& patterns) {
-        for (const PatternPtr& pattern : patterns) {
-          if (!pattern->is_input()) there[*kind_named(pattern->op)] = true;
-          note(pattern->operands);
-        }
-      };
+      const std::function<void(const std::vector<rules::PatternPtr>&)> note =
+          [&](const std::vector<rules::PatternPtr>& patterns) {
+            for (const rules::PatternPtr& pattern : patterns) {
+              if (!pattern->is_input()) there[*rules::kind_named(pattern->op)] = true;
+              note(pattern->operands);
+            }
+          };
       note(compiled[i]->rule().target);
     }
   }
@@ -69,8 +71,9 @@ constexpr double share_before_choice = 0.9;
 
 class Search {
  public:
-  Search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& kernels, const SearchOptions& options,
-         const std::stop_token& stop, const std::function<void(const SearchProgress&)>& watch)
+  Search(const Graph& graph, const std::vector<rules::Rule>& rules, const cost::KernelPrices& kernels,
+         const SearchOptions& options, const std::stop_token& stop,
+         const std::function<void(const SearchProgress&)>& watch)
       : graph_(graph),
         kernels_(kernels),
         options_(options),
@@ -78,7 +81,7 @@ class Search {
         watch_(watch),
         program_(store_, graph),
         rules_(usable_rules(program_, rules, options.direct_rules)),
-        layout_(options.layout ? *options.layout : best_plan(graph, kernels, options.sizes).layout),
+        layout_(options.layout ? *options.layout : cost::best_plan(graph, kernels, options.sizes).layout),
         growth_(growth_of(program_, kernels, options)),
         prices_(program_, kernels, {options.sizes, layout_}, growth_),
         candidates_(program_, rules_.all, prices_, [this] { return should_end(); }) {
@@ -123,11 +126,11 @@ class Search {
  private:
   /// Where the kernels of the graph that was given are cut, those of what becomes of it are: values keep their names.
   std::vector<bool> cuts() const {
-    const WholeGraph whole(graph_, options_.sizes, layout_);
+    const cost::WholeGraph whole(graph_, options_.sizes, layout_);
     std::vector<bool> cuts;
     for (std::uint32_t i = 0; i < whole.cuts().size(); ++i) {
-      if (!whole.is_cut(PlanValue{i})) continue;
-      const ValueId value = program_.value_of(whole.value(PlanValue{i}));
+      if (!whole.is_cut(cost::PlanValue{i})) continue;
+      const ValueId value = program_.value_of(whole.value(cost::PlanValue{i}));
       if (place(value) >= cuts.size()) cuts.resize(place(value) + 1, false);
       cuts[place(value)] = true;
     }
@@ -142,11 +145,11 @@ class Search {
     Surroundings surroundings;
     std::unique_ptr<Exploration> exploration;  // once it has begun
     std::size_t places = 0;                    // how many regions look like this, of those at hand
-    Cost saved = 0;                            // in each of them, by what has been found since they are at hand
+    cost::Cost saved = 0;                      // in each of them, by what has been found since they are at hand
 
     bool is_exhausted() const { return exploration && exploration->is_exhausted(); }
     /// What is worth to be done in the whole.
-    Cost gain(const KernelPrices& kernels) const {
+    cost::Cost gain(const cost::KernelPrices& kernels) const {
       const GraphCost &before = exploration->cost_before(), &now = exploration->cost();
       return is_worth(before, now, kernels) ? before.price - now.price : 0;
     }
@@ -245,20 +248,20 @@ class Search {
     };
     std::vector<std::size_t> before;
     for (const Task* task : active) before.push_back(task->exploration ? task->exploration->expanded() : 0);
-    kernels::parallel_for(options_.jobs, static_cast<std::int64_t>(active.size()), [&](std::int64_t index) {
+    parallel_for(options_.jobs, static_cast<std::int64_t>(active.size()), [&](std::int64_t index) {
       const auto i = static_cast<std::size_t>(index);
       Task& task = *active[i];
       if (share(i) == 0 || should_end()) return;
       if (!task.exploration) task.exploration = begin(task);
       std::size_t last = before[i];
-      Cost gain = task.gain(kernels_);
+      cost::Cost gain = task.gain(kernels_);
       const auto note = [&] {
         const std::size_t expanded = task.exploration->expanded() - last;
-        const Cost saved = task.gain(kernels_) - gain;
+        const cost::Cost saved = task.gain(kernels_) - gain;
         last += expanded;
         gain += saved;
         task.saved += saved;
-        if (expanded > 0 || saved > 0) tell(expanded, saved * static_cast<Cost>(task.places));
+        if (expanded > 0 || saved > 0) tell(expanded, saved * static_cast<cost::Cost>(task.places));
       };
       task.exploration->run(share(i), [&] {
         note();
@@ -285,7 +288,7 @@ class Search {
   }
 
   /// Says how far it has come; from any thread, which may have come further since it last said so.
-  void tell(std::size_t expanded = 0, Cost saved = 0) {
+  void tell(std::size_t expanded = 0, cost::Cost saved = 0) {
     const std::lock_guard lock(watching_);
     expanding_ += expanded;
     foreseen_ += saved;
@@ -344,12 +347,13 @@ class Search {
     result.run_after = applied_.empty() ? result.run_before : paying.time_now();
   }
 
-  static WeightGrowth growth_of(const Program& program, const KernelPrices& kernels, const SearchOptions& options) {
+  static WeightGrowth growth_of(const Program& program, const cost::KernelPrices& kernels,
+                                const SearchOptions& options) {
     WeightGrowth growth;
     growth.price_of_byte = options.price_of_weight_byte;
     if (!options.most_growth) return growth;
     const auto weights =
-        static_cast<double>(Prices(program, kernels, {options.sizes, Layout::channels_first}).weights());
+        static_cast<double>(Prices(program, kernels, {options.sizes, cost::Layout::channels_first}).weights());
     growth.most = std::max(options.least_growth, static_cast<std::int64_t>(weights * *options.most_growth));
     return growth;
   }
@@ -371,7 +375,7 @@ class Search {
     for (auto change = applied_.rbegin(); change != applied_.rend(); ++change) program_.undo(change->log);
     Extractor extractor(program_, graph_, &opaque_);
     for (const Applied& change : applied_) {
-      RewriteStep step = extractor.describe(*change.match, change.log, change.made);
+      rules::RewriteStep step = extractor.describe(*change.match, change.log, change.made);
       program_.redo(change.log);
       extractor.note(change.log);
       step.cost_before = change.before.price;
@@ -387,17 +391,17 @@ class Search {
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  // before all that takes time
   const Graph& graph_;
-  const KernelPrices& kernels_;
+  const cost::KernelPrices& kernels_;
   const SearchOptions& options_;
   std::stop_token stop_;
   const std::function<void(const SearchProgress&)>& watch_;
   std::mutex watching_;
   std::size_t expanding_ = 0;  // of regions that are being searched, not yet in expanded_
-  Cost foreseen_ = 0;          // what was found in regions, and not yet done in the program
+  cost::Cost foreseen_ = 0;    // what was found in regions, and not yet done in the program
   Store store_;
   Program program_;
   UsableRules rules_;
-  Layout layout_;
+  cost::Layout layout_;
   WeightGrowth growth_;
   Prices prices_;
   Candidates candidates_;
@@ -425,24 +429,25 @@ std::string_view text_of(SearchResult::End end) {
   return "";
 }
 
-void price_anew(SearchResult& found, const Graph& graph, const KernelPrices& prices, const SearchOptions& options) {
+void price_anew(SearchResult& found, const Graph& graph, const cost::KernelPrices& prices,
+                const SearchOptions& options) {
   check(found.way.size() == found.steps.size(), "the graphs on the way were kept");
-  const Plan before = best_plan(graph, prices, options.sizes);
+  const cost::Plan before = cost::best_plan(graph, prices, options.sizes);
   found.layout = before.layout;
   found.cost_before = found.cost_after = before.cost;
   for (std::size_t i = 0; i < found.steps.size(); ++i) {
     found.steps[i].cost_before = found.cost_after;
-    found.steps[i].cost_after = found.cost_after = plan(found.way[i], prices, {options.sizes, found.layout}).cost;
+    found.steps[i].cost_after = found.cost_after = cost::plan(found.way[i], prices, {options.sizes, found.layout}).cost;
   }
   if (!options.time_of_run) return;
   found.run_before = options.time_of_run(graph, found.layout);
   found.run_after = found.steps.empty() ? found.run_before : options.time_of_run(found.graph, found.layout);
 }
 
-SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices,
+SearchResult search(const Graph& graph, const std::vector<rules::Rule>& rules, const cost::KernelPrices& prices,
                     const SearchOptions& options, const std::stop_token& stop,
                     const std::function<void(const SearchProgress&)>& watch) {
   return Search(graph, rules, prices, options, stop, watch).run();
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -14,7 +14,7 @@
 #include "rules/language/rule.h"
 #include "search/run_time.h"
 
-namespace taso {
+namespace taso::search {
 
 struct SearchOptions {
   double alpha = 1.05;
@@ -27,15 +27,15 @@ struct SearchOptions {
   /// A graph of more is searched in parts only, each once: steps in the whole, and the last choice by what it takes as
   /// it runs, would take time that grows with the square of its size.
   std::int64_t most_operators = 4000;
-  unsigned jobs = 1;             ///< parts that are searched side by side; the result is the same
-  DimensionSizes sizes;          ///< what unknown dimensions are priced as; 1, if nothing is given
-  std::optional<Layout> layout;  ///< if it is not given, the one in which the graph costs less
+  unsigned jobs = 1;                   ///< parts that are searched side by side; the result is the same
+  cost::DimensionSizes sizes;          ///< what unknown dimensions are priced as; 1, if nothing is given
+  std::optional<cost::Layout> layout;  ///< if it is not given, the one in which the graph costs less
   /// More rules, for steps that make the whole graph better at once. What it takes several steps to is not searched for with
   /// them.
-  std::vector<Rule> direct_rules;
+  std::vector<rules::Rule> direct_rules;
   /// What larger weights cost: so much for each byte more, and at most this share of what there is more, or these
   /// bytes.
-  Cost price_of_weight_byte = 0;
+  cost::Cost price_of_weight_byte = 0;
   std::optional<double> most_growth;
   std::int64_t least_growth = 0;
   /// Whether a weight that is to be computed ahead can be used: not, if it overflows. Steps that make one which cannot
@@ -47,7 +47,7 @@ struct SearchOptions {
   /// What a graph takes as it runs, laid out so, where that is not the sum of its kernels, which may run side by side. The last
   /// choice is made by it, see run_choice.h; not of a graph of more than `most_operators`. It may be asked from several threads at
   /// once.
-  std::function<RunTime(const Graph&, Layout)> time_of_run;
+  std::function<RunTime(const Graph&, cost::Layout)> time_of_run;
 };
 
 /// How the values of the graph that was given are computed now, in terms of such values: what export needs in order to
@@ -62,11 +62,11 @@ struct Replacements {
 struct SearchResult {
   enum class End { budget, time, exhausted, stopped, size } end = End::exhausted;
   Graph graph;  ///< in the same pool
-  Cost cost_before = 0, cost_after = 0;
-  RunTime run_before, run_after;           ///< what it takes as it runs, if that was asked for
-  Layout layout = Layout::channels_first;  ///< in which it was priced
-  std::vector<RewriteStep> steps;          ///< on the way to the result
-  std::vector<Graph> way;                  ///< the graph after each of them, if asked for
+  cost::Cost cost_before = 0, cost_after = 0;
+  RunTime run_before, run_after;                       ///< what it takes as it runs, if that was asked for
+  cost::Layout layout = cost::Layout::channels_first;  ///< in which it was priced
+  std::vector<rules::RewriteStep> steps;               ///< on the way to the result
+  std::vector<Graph> way;                              ///< the graph after each of them, if asked for
   Replacements replacements;
   struct Counts {
     std::size_t rules = 0;     ///< that could match the graph's operators, without direct ones
@@ -82,18 +82,19 @@ std::string_view text_of(SearchResult::End end);
 
 /// Says of what was found in a graph what it costs with other prices than those that it was found with. The graphs on the way
 /// are needed, and the options, without their layout, as they were.
-void price_anew(SearchResult& found, const Graph& graph, const KernelPrices& prices, const SearchOptions& options);
+void price_anew(SearchResult& found, const Graph& graph, const cost::KernelPrices& prices,
+                const SearchOptions& options);
 
 struct SearchProgress {
   std::size_t expanded = 0;
-  Cost before = 0;
-  Cost best =
+  cost::Cost before = 0;
+  cost::Cost best =
       0;  ///< with what has been found in parts and is not yet done in the whole, where it may turn out to be less
 };
 
 /// The best graph found; the one given, if nothing is cheaper, or costs the same with fewer operators. The same for the same graph, rules, costs and budget.
-SearchResult search(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices,
+SearchResult search(const Graph& graph, const std::vector<rules::Rule>& rules, const cost::KernelPrices& prices,
                     const SearchOptions& options = {}, const std::stop_token& stop = {},
                     const std::function<void(const SearchProgress&)>& watch = {});
 
-}  // namespace taso
+}  // namespace taso::search

@@ -4,11 +4,11 @@
 #include <cstdlib>
 #include <filesystem>
 
-namespace taso {
+namespace taso::test {
 
 inline std::filesystem::path source_folder() {
   const char* folder = std::getenv("TASO_SOURCE_FOLDER");
   return folder ? folder : ".";
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -1,7 +1,8 @@
-// cost_fit [--write cost/pricing/h200.h] --prices FILE... [--test FILE]... [MODEL...]: fits the constants of the roofline to prices that
-// were recorded, all precisions together, and says how far predictions are off: of the calls that it was fitted to, of those of
-// the files behind --test, and of every model's when its own calls are left out of the fit, and those that no model has. Each
-// call counts once. With --write the constants are put into their places in that file.
+// cost_fit [--write cost/pricing/h200.h] --prices FILE... [--test FILE]... [MODEL...]: fits the constants of the
+// roofline to prices that were recorded, all precisions together, and says how far predictions are off: of the calls
+// that it was fitted to, of those of the files behind --test, and of every model's when its own calls are left out of
+// the fit, and those that no model has. Each call counts once. With --write the constants are put into their places in
+// that file.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,24 +25,25 @@
 #include "tests/cost/recorded_kernel.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
 struct Sample {
   std::string call;
-  Kernel kernel;
-  Precision precision = Precision::fp32;
+  cost::Kernel kernel;
+  cost::Precision precision = cost::Precision::fp32;
   double cold = 0, warm = 0;  ///< nanoseconds; `warm` is 0 if there are no weights, or nobody has measured that
 };
 using Samples = std::vector<Sample>;
 
 struct Constant {
   const char* name;
-  double RooflineConstants::*place;
+  double cost::RooflineConstants::*place;
   double least, most;  ///< what hardware allows, or what is still believable
 };
 
-using C = RooflineConstants;
+using C = cost::RooflineConstants;
 const std::vector<Constant> constants = {
     {"least_convolution", &C::least_convolution, 500, 1e4},
     {"least_channels_first", &C::least_channels_first, 500, 1e4},
@@ -67,14 +69,14 @@ const std::vector<Constant> constants = {
     {"chain_wait", &C::chain_wait, 1, 100},
 };
 
-double error_of(const Sample& sample, const RooflineConstants& candidate, bool is_warm = false) {
-  Roofline roofline(sample.precision, candidate);
+double error_of(const Sample& sample, const cost::RooflineConstants& candidate, bool is_warm = false) {
+  cost::Roofline roofline(sample.precision, candidate);
   roofline.set_warm(is_warm);
   return std::log(static_cast<double>(roofline.price(sample.kernel)) * 1e-3 / (is_warm ? sample.warm : sample.cold));
 }
 
 /// Like the sum of absolute errors, which a few calls that are unlike all others do not upset, but smooth near 0.
-double loss(const Samples& samples, const RooflineConstants& candidate) {
+double loss(const Samples& samples, const cost::RooflineConstants& candidate) {
   constexpr double smooth = 0.03;
   double sum = 0;
   const auto add = [&](double error, double weight) { sum += weight * std::sqrt(error * error + smooth * smooth); };
@@ -87,16 +89,16 @@ double loss(const Samples& samples, const RooflineConstants& candidate) {
 
 /// One constant after the other, and pairs of them, up and down by a factor that shrinks when nothing helps any more.
 /// It begins in the middle of what is believable, so that nothing depends on the present numbers.
-RooflineConstants fitted(const Samples& samples) {
-  RooflineConstants now;
+cost::RooflineConstants fitted(const Samples& samples) {
+  cost::RooflineConstants now;
   for (const Constant& one : constants) now.*one.place = std::sqrt(one.least * one.most);
   double best = loss(samples, now);
-  const auto moved = [](RooflineConstants from, const Constant& constant, double factor) {
+  const auto moved = [](cost::RooflineConstants from, const Constant& constant, double factor) {
     double& value = from.*constant.place;
     value = std::clamp(value * factor, constant.least, constant.most);
     return from;
   };
-  const auto accept = [&](const RooflineConstants& other) {
+  const auto accept = [&](const cost::RooflineConstants& other) {
     const double there = loss(samples, other);
     if (there >= best * (1 - 1e-6)) return false;
     best = there;
@@ -135,36 +137,37 @@ void show_line(std::string_view name, std::vector<double> errors) {
              errors.size(), 100 * at(errors, 0.5), 100 * at(errors, 0.9), 100 * bias);
 }
 
-void show(const char* name, const Samples& samples, const RooflineConstants& candidate) {
+void show(const char* name, const Samples& samples, const cost::RooflineConstants& candidate) {
   fmt::print("{}: |log(predicted / measured)|\n", name);
-  std::map<Kernel::Kind, std::vector<double>> errors;
+  std::map<cost::Kernel::Kind, std::vector<double>> errors;
   std::map<std::string, std::vector<double>> products;
   std::vector<double> all;
   for (const Sample& sample : samples) {
     all.push_back(error_of(sample, candidate));
     errors[sample.kernel.kind].push_back(all.back());
     if (sample.kernel.depth > 0)
-      products[fmt::format("products of {} in {}", name_of(sample.kernel.element), name_of(sample.precision))]
+      products[fmt::format("products of {} in {}", name_of(sample.kernel.element), cost::name_of(sample.precision))]
           .push_back(all.back());
   }
-  for (auto& [kind, list] : errors) show_line(name_of(kind), std::move(list));
+  for (auto& [kind, list] : errors) show_line(cost::name_of(kind), std::move(list));
   for (auto& [what, list] : products) show_line(what, std::move(list));
   show_line("all", std::move(all));
 }
 
 // --- what it is fitted to ---
 
-Samples samples_of(const PriceDatabase& database) {
+Samples samples_of(const cost::PriceDatabase& database) {
   Samples samples;
   for (const std::string& machine : database.machines())
     for (const std::string& call : database.calls(machine)) {
-      const RecordedPrice& price = *database.find(machine, call);
+      const cost::RecordedPrice& price = *database.find(machine, call);
       if (price.nanoseconds <= 0) continue;
-      const auto nanoseconds = [&](bool is_warm) { return static_cast<double>(cost_of(price, is_warm)) * 1e-3; };
-      Sample sample{call, kernel_of_call(call), Precision::fp32, nanoseconds(false),
+      const auto nanoseconds = [&](bool is_warm) { return static_cast<double>(cost::cost_of(price, is_warm)) * 1e-3; };
+      Sample sample{call, kernel_of_call(call), cost::Precision::fp32, nanoseconds(false),
                     price.warm_nanoseconds > 0 ? nanoseconds(true) : 0};
       const std::size_t begin = call.find(' ') + 1;
-      sample.precision = precision_named(call.substr(begin, call.find(':') - begin)).value_or(Precision::fp32);
+      sample.precision =
+          cost::precision_named(call.substr(begin, call.find(':') - begin)).value_or(cost::Precision::fp32);
       if (sample.kernel.weight_bytes == 0) sample.warm = 0;
       samples.push_back(std::move(sample));
     }
@@ -178,27 +181,28 @@ struct Network {
   bool is_warm = false, is_known = true;    ///< whether all calls of the best plan have a price
 };
 
-Network network_of(const std::string& path, const std::shared_ptr<PriceDatabase>& database, Precision precision) {
-  Model model = Model::load(path);
+Network network_of(const std::string& path, const std::shared_ptr<cost::PriceDatabase>& database,
+                   cost::Precision precision) {
+  taso::onnx::Model model = taso::onnx::Model::load(path);
   model.validate();
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Graph graph = import_model(edit.view()).graph;
+  taso::onnx::GraphEdit edit(model);
+  taso::onnx::clean_up(edit);
+  const Graph graph = taso::onnx::import_model(edit.view()).graph;
   Network network;
   const std::size_t begin = path.rfind('/') + 1;
   network.name = path.substr(begin, path.rfind('.') - begin);
-  network.is_warm = stay_in_cache(weight_bytes_of(graph, {}, precision));
-  RecordedPrices prices(database, database->machines().at(0), precision);
+  network.is_warm = cost::stay_in_cache(cost::weight_bytes_of(graph, {}, precision));
+  cost::RecordedPrices prices(database, database->machines().at(0), precision);
   prices.set_warm(network.is_warm);
-  Cost least = 0;
-  for (const Layout layout : {Layout::channels_last, Layout::channels_first}) {
-    const WholeGraph view(graph, {}, layout);
-    const Plan laid = plan(view, prices);
+  cost::Cost least = 0;
+  for (const cost::Layout layout : {cost::Layout::channels_last, cost::Layout::channels_first}) {
+    const cost::WholeGraph view(graph, {}, layout);
+    const cost::Plan laid = cost::plan(view, prices);
     std::map<std::string, std::size_t> calls;
     bool is_known = true;
-    for (const Plan::Step& step : laid.steps) {
+    for (const cost::Plan::Step& step : laid.steps) {
       is_known = is_known && prices.measured(view, step.kernel);
-      if (prices.measured(view, step.kernel)) ++calls[text_of(call_of(view, step.kernel, precision).call)];
+      if (prices.measured(view, step.kernel)) ++calls[cost::text_of(cost::call_of(view, step.kernel, precision).call)];
     }
     for (const auto& [call, count] : calls) network.calls.insert(call);
     if (least > 0 && laid.cost >= least) continue;
@@ -209,8 +213,8 @@ Network network_of(const std::string& path, const std::shared_ptr<PriceDatabase>
   return network;
 }
 
-void show_network(const Network& network, const Samples& samples, const RooflineConstants& after,
-                  const RooflineConstants& without) {
+void show_network(const Network& network, const Samples& samples, const cost::RooflineConstants& after,
+                  const cost::RooflineConstants& without) {
   double measured = 0, fitted_sum = 0, unseen_sum = 0;
   std::vector<double> errors;
   for (const Sample& sample : samples) {
@@ -229,7 +233,7 @@ void show_network(const Network& network, const Samples& samples, const Roofline
              100 * (fitted_sum / measured - 1), unseen_sum * 1e-3, 100 * (unseen_sum / measured - 1));
 }
 
-void leave_out(const std::vector<Network>& networks, const Samples& samples, const RooflineConstants& after) {
+void leave_out(const std::vector<Network>& networks, const Samples& samples, const cost::RooflineConstants& after) {
   Samples known, variants;
   for (const Sample& sample : samples) {
     const bool is_known = std::any_of(networks.begin(), networks.end(),
@@ -246,7 +250,7 @@ void leave_out(const std::vector<Network>& networks, const Samples& samples, con
   }
   std::vector<double> errors;
   if (!known.empty() && !variants.empty()) {
-    const RooflineConstants without = fitted(known);
+    const cost::RooflineConstants without = fitted(known);
     for (const Sample& sample : variants) errors.push_back(error_of(sample, without));
   }
   show_line("in no plan of these", std::move(errors));
@@ -261,7 +265,7 @@ std::string rounded(double value) {
 }
 
 /// Replaces the value behind each name, and the line that says where they come from.
-void write(const std::string& path, const RooflineConstants& values, const std::string& origin) {
+void write(const std::string& path, const cost::RooflineConstants& values, const std::string& origin) {
   std::string text(Source::read(path).text());
   const auto replace = [&](const std::string& begin, char end, const std::string& by) {
     const std::size_t from = text.find(begin);
@@ -285,12 +289,12 @@ std::string today() {
 }
 
 int run(const std::vector<std::string>& arguments) {
-  auto database = std::make_shared<PriceDatabase>();
+  auto database = std::make_shared<cost::PriceDatabase>();
   std::vector<std::string> models, tests;
   std::string written, files;
-  const auto merge = [](PriceDatabase& into, const std::string& path) {
+  const auto merge = [](cost::PriceDatabase& into, const std::string& path) {
     const Source source = Source::read(path);
-    into.merge(PriceDatabase::parse(source.text(), source.name()));
+    into.merge(cost::PriceDatabase::parse(source.text(), source.name()));
   };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool has_next = i + 1 < arguments.size();
@@ -307,20 +311,20 @@ int run(const std::vector<std::string>& arguments) {
   }
   const Samples samples = samples_of(*database);
   if (samples.empty()) throw InputError("no prices to fit to: cost_fit --prices FILE");
-  const RooflineConstants before;
+  const cost::RooflineConstants before;
   show("as it is", samples, before);
-  const RooflineConstants after = fitted(samples);
+  const cost::RooflineConstants after = fitted(samples);
   show("fitted", samples, after);
   for (const Constant& constant : constants)
     fmt::print("  {:24} {:>8} -> {:>8}\n", constant.name, rounded(before.*constant.place),
                rounded(after.*constant.place));
   for (const std::string& path : tests) {
-    PriceDatabase other;
+    cost::PriceDatabase other;
     merge(other, path);
     show(fmt::format("{}, not fitted to", path).c_str(), samples_of(other), after);
   }
   std::vector<Network> networks;
-  for (const std::string& model : models) networks.push_back(network_of(model, database, Precision::tf32));
+  for (const std::string& model : models) networks.push_back(network_of(model, database, cost::Precision::tf32));
   if (!networks.empty()) leave_out(networks, samples, after);
   if (!written.empty()) write(written, after, fmt::format("{}, to {} calls of{}.", today(), samples.size(), files));
   return 0;

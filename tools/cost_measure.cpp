@@ -18,11 +18,12 @@
 #include "tests/ops/random_graph.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
 struct Settings {
-  Precision precision = Precision::tf32;
+  cost::Precision precision = cost::Precision::tf32;
   std::size_t rows = 12;
   bool is_checked = true;
 };
@@ -97,18 +98,18 @@ std::vector<Example> examples() {
   };
 }
 
-void show_call(Accelerator& device, const std::string& name, const Call& call, const Settings& settings) {
-  fmt::print("\n== {}\n   {}\n", name, text_of(call));
+void show_call(gpu::Accelerator& device, const std::string& name, const cost::Call& call, const Settings& settings) {
+  fmt::print("\n== {}\n   {}\n", name, cost::text_of(call));
   auto begin = std::chrono::steady_clock::now();
-  std::vector<Measurement> all = device.measure_all(call);
+  std::vector<gpu::Measurement> all = device.measure_all(call);
   const double all_seconds = seconds_since(begin);
   std::map<std::string, std::size_t> troubles;
-  std::erase_if(all, [&](const Measurement& one) {
+  std::erase_if(all, [&](const gpu::Measurement& one) {
     if (!one.trouble.empty()) ++troubles[one.trouble];
     return !one.trouble.empty();
   });
   std::sort(all.begin(), all.end(),
-            [](const Measurement& a, const Measurement& b) { return a.nanoseconds < b.nanoseconds; });
+            [](const gpu::Measurement& a, const gpu::Measurement& b) { return a.nanoseconds < b.nanoseconds; });
   for (std::size_t i = 0; i < all.size() && i < settings.rows; ++i)
     fmt::print("   {:9.2f} us  {}\n", all[i].nanoseconds * 1e-3, all[i].choice);
   if (all.size() > settings.rows) fmt::print("   and {} more ways\n", all.size() - settings.rows);
@@ -116,24 +117,25 @@ void show_call(Accelerator& device, const std::string& name, const Call& call, c
   fmt::print("   all ways: {:.2f} s\n", all_seconds);
   for (int round = 0; round < 3; ++round) {
     begin = std::chrono::steady_clock::now();
-    const Measurement best = device.measure(call);
+    const gpu::Measurement best = device.measure(call);
     fmt::print("   -> {:9.2f} us, spread {:.1f} %, {}, {:.2f} s  {}{}\n", best.nanoseconds * 1e-3, best.spread * 100,
                best.is_settled ? "settled" : "NOT SETTLED", seconds_since(begin), best.choice, best.trouble);
   }
   std::fflush(stdout);
 }
 
-void show_calls(Accelerator& device, const Settings& settings) {
+void show_calls(gpu::Accelerator& device, const Settings& settings) {
   for (const Example& example : examples()) {
     const Graph graph = parse_graph(example.text);
     const bool has_layouts = example.name.starts_with("conv");
-    for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-      if (layout == Layout::channels_last && !has_layouts) continue;
-      const WholeGraph view(graph, {}, layout);
-      for (const Plan::Step& step : plan(view, Roofline(settings.precision)).steps) {
-        if (step.kernel.kind != Kernel::Kind::convolution && step.kernel.kind != Kernel::Kind::matmul) continue;
-        show_call(device, example.name + (layout == Layout::channels_last ? ", channels last" : ""),
-                  call_of(view, step.kernel, settings.precision).call, settings);
+    for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
+      if (layout == cost::Layout::channels_last && !has_layouts) continue;
+      const cost::WholeGraph view(graph, {}, layout);
+      for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline(settings.precision)).steps) {
+        if (step.kernel.kind != cost::Kernel::Kind::convolution && step.kernel.kind != cost::Kernel::Kind::matmul)
+          continue;
+        show_call(device, example.name + (layout == cost::Layout::channels_last ? ", channels last" : ""),
+                  cost::call_of(view, step.kernel, settings.precision).call, settings);
       }
     }
   }
@@ -144,27 +146,27 @@ double quantile(std::vector<double> numbers, double part) {
   return numbers[static_cast<std::size_t>(part * static_cast<double>(numbers.size() - 1))];
 }
 
-void show_model(Accelerator& device, const std::string& path, const Settings& settings) {
-  Model model = Model::load(path);
+void show_model(gpu::Accelerator& device, const std::string& path, const Settings& settings) {
+  taso::onnx::Model model = taso::onnx::Model::load(path);
   model.validate();
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Imported imported = import_model(edit.view());
-  const Roofline prices(settings.precision);
-  for (const Layout layout : {Layout::channels_last, Layout::channels_first}) {
-    const WholeGraph view(imported.graph, {}, layout);
-    const Plan laid = plan(view, prices);
-    Execution execution = make_execution(view, imported.graph, laid, settings.precision);
-    fmt::print("\n== {}, channels {}, {} steps\n", path, layout == Layout::channels_last ? "last" : "first",
+  taso::onnx::GraphEdit edit(model);
+  taso::onnx::clean_up(edit);
+  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
+  const cost::Roofline prices(settings.precision);
+  for (const cost::Layout layout : {cost::Layout::channels_last, cost::Layout::channels_first}) {
+    const cost::WholeGraph view(imported.graph, {}, layout);
+    const cost::Plan laid = cost::plan(view, prices);
+    gpu::Execution execution = gpu::make_execution(view, imported.graph, laid, settings.precision);
+    fmt::print("\n== {}, channels {}, {} steps\n", path, layout == cost::Layout::channels_last ? "last" : "first",
                execution.steps.steps.size());
     auto begin = std::chrono::steady_clock::now();
-    std::map<std::string, Measurement> known;
+    std::map<std::string, gpu::Measurement> known;
     double predicted = 0;
     std::vector<double> prices_of_steps;
-    for (DeviceSteps::Step& step : execution.steps.steps) {
+    for (gpu::DeviceSteps::Step& step : execution.steps.steps) {
       prices_of_steps.push_back(0);
       if (step.host) continue;
-      const std::string text = text_of(step.call);
+      const std::string text = cost::text_of(step.call);
       if (!known.contains(text)) known[text] = device.measure(step.call);
       step.choice = known[text].choice;
       prices_of_steps.back() = known[text].nanoseconds * 1e-3;
@@ -175,10 +177,10 @@ void show_model(Accelerator& device, const std::string& path, const Settings& se
     for (const auto& [text, measured] : known) unsettled += measured.is_settled ? 0 : 1;
     fmt::print("   {} calls measured in {:.1f} s, {} not settled\n", known.size(), seconds_since(begin), unsettled);
     std::vector<std::string> texts;
-    for (const DeviceSteps::Step& step : execution.steps.steps) texts.push_back(text_of(step.call));
+    for (const gpu::DeviceSteps::Step& step : execution.steps.steps) texts.push_back(cost::text_of(step.call));
     const std::vector<std::int64_t> output_bytes = execution.steps.output_bytes;
     begin = std::chrono::steady_clock::now();
-    const std::unique_ptr<DeviceProgram> program = device.load(std::move(execution.steps));
+    const std::unique_ptr<gpu::DeviceProgram> program = device.load(std::move(execution.steps));
     fmt::print("   loaded in {:.1f} s: {} kernels, {:.1f} MB, {} on the host\n", seconds_since(begin),
                program->launches(), static_cast<double>(program->device_bytes()) * 1e-6, execution.on_host.size());
 
@@ -187,13 +189,13 @@ void show_model(Accelerator& device, const std::string& path, const Settings& se
     for (const Value& input : imported.graph.inputs)
       inputs.push_back(random_array(random, input.type().element, *static_extents(input.shape())));
     std::vector<std::vector<std::byte>> bytes;
-    for (const Array& input : inputs) bytes.push_back(to_device(input, settings.precision));
+    for (const Array& input : inputs) bytes.push_back(gpu::to_device(input, settings.precision));
     const std::vector<std::span<const std::byte>> spans(bytes.begin(), bytes.end());
     const auto outputs = program->run(spans);
     if (settings.is_checked) {
-      const std::vector<Array> expected = interpret(imported.graph, inputs);
+      const std::vector<Array> expected = runtime::interpret(imported.graph, inputs);
       for (std::size_t i = 0; i < outputs.size(); ++i) {
-        const Array found = from_device(outputs[i], expected[i].type(), expected[i].extents(), settings.precision);
+        const Array found = gpu::from_device(outputs[i], expected[i].type(), expected[i].extents(), settings.precision);
         double error = 0, norm = 0;
         const auto a = found.doubles(), b = expected[i].doubles();
         for (std::size_t j = 0; j < a.size(); ++j) {
@@ -225,18 +227,18 @@ void show_model(Accelerator& device, const std::string& path, const Settings& se
 int main(int argc, char** argv) {
   Settings settings;
   std::string trouble;
-  const std::unique_ptr<Accelerator> device = open_accelerator(trouble);
+  const std::unique_ptr<gpu::Accelerator> device = gpu::open_accelerator(trouble);
   if (!device) {
     fmt::print("{}\n", trouble);
     return 0;
   }
-  const DeviceState state = device->state();
+  const gpu::DeviceState state = device->state();
   fmt::print("{}; {}; {} W, {} C, {} MHz\n", device->device(), device->versions(), state.watts, state.celsius,
              state.megahertz);
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--precision" && i + 1 < argc) {
-      settings.precision = precision_named(argv[++i]).value_or(Precision::tf32);
+      settings.precision = cost::precision_named(argv[++i]).value_or(cost::Precision::tf32);
     } else if (argument == "--rows" && i + 1 < argc) {
       settings.rows = static_cast<std::size_t>(std::stoul(argv[++i]));
     } else if (argument == "--unchecked") {

@@ -23,27 +23,27 @@ namespace {
 
 struct Settings {
   bool kernels = false, as_it_is = false, lanes = false;
-  Precision precision = Precision::tf32;
+  cost::Precision precision = cost::Precision::tf32;
   std::string prices;
 };
 
-std::unique_ptr<KernelPrices> prices_of(const Settings& settings) {
-  if (settings.prices.empty()) return std::make_unique<Roofline>(settings.precision);
+std::unique_ptr<cost::KernelPrices> prices_of(const Settings& settings) {
+  if (settings.prices.empty()) return std::make_unique<cost::Roofline>(settings.precision);
   std::ifstream file(settings.prices);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  auto database = std::make_shared<PriceDatabase>(PriceDatabase::parse(text, settings.prices));
+  auto database = std::make_shared<cost::PriceDatabase>(cost::PriceDatabase::parse(text, settings.prices));
   const std::vector<std::string> machines = database->machines();
-  return std::make_unique<RecordedPrices>(database, machines.empty() ? "" : machines.front(), settings.precision);
+  return std::make_unique<cost::RecordedPrices>(database, machines.empty() ? "" : machines.front(), settings.precision);
 }
 
-void print_lanes(const WholeGraph& view, const Graph& graph, const Plan& laid, const Settings& settings) {
-  const Execution execution = make_execution(view, graph, laid, settings.precision);
-  const Execution alone = make_execution(view, graph, laid, settings.precision, 1);
+void print_lanes(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& laid, const Settings& settings) {
+  const gpu::Execution execution = gpu::make_execution(view, graph, laid, settings.precision);
+  const gpu::Execution alone = gpu::make_execution(view, graph, laid, settings.precision, 1);
   fmt::print("  one after the other: {:.3f} ms\n",
-             static_cast<double>(one_after_the_other(execution.tasks).predicted) * 1e-9);
-  for (const Schedule& schedule : execution.steps.schedules) {
+             static_cast<double>(gpu::one_after_the_other(execution.tasks).predicted) * 1e-9);
+  for (const gpu::Schedule& schedule : execution.steps.schedules) {
     std::size_t waits = 0;
-    for (const Schedule::Step& step : schedule.steps) waits += step.after.size();
+    for (const gpu::Schedule::Step& step : schedule.steps) waits += step.after.size();
     fmt::print("  {} lanes: {:.3f} ms, {:.3f} ms at best, {} waits\n", schedule.lanes,
                static_cast<double>(schedule.expected) * 1e-9, static_cast<double>(schedule.predicted) * 1e-9, waits);
   }
@@ -52,29 +52,29 @@ void print_lanes(const WholeGraph& view, const Graph& graph, const Plan& laid, c
 }
 
 void print_plan(const std::string& path, const Settings& settings) {
-  Model model = Model::load(path);
+  taso::onnx::Model model = taso::onnx::Model::load(path);
   model.validate();
-  GraphEdit edit(model);
-  if (!settings.as_it_is) clean_up(edit);
-  const Imported imported = import_model(edit.view());
-  const std::unique_ptr<KernelPrices> known = prices_of(settings);
-  if (auto* recorded = dynamic_cast<RecordedPrices*>(known.get()))
-    recorded->set_warm(stay_in_cache(weight_bytes_of(imported.graph, {}, settings.precision)));
-  const KernelPrices& prices = *known;
-  const WholeGraph view(imported.graph, {}, best_plan(imported.graph, prices).layout);
-  const Plan laid = plan(view, prices);
-  if (settings.kernels) fmt::print("{}", text_of(laid, view));
+  taso::onnx::GraphEdit edit(model);
+  if (!settings.as_it_is) taso::onnx::clean_up(edit);
+  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
+  const std::unique_ptr<cost::KernelPrices> known = prices_of(settings);
+  if (auto* recorded = dynamic_cast<cost::RecordedPrices*>(known.get()))
+    recorded->set_warm(cost::stay_in_cache(cost::weight_bytes_of(imported.graph, {}, settings.precision)));
+  const cost::KernelPrices& prices = *known;
+  const cost::WholeGraph view(imported.graph, {}, cost::best_plan(imported.graph, prices).layout);
+  const cost::Plan laid = cost::plan(view, prices);
+  if (settings.kernels) fmt::print("{}", cost::text_of(laid, view));
   std::map<std::string_view, std::size_t> kinds;
-  for (const Plan::Step& step : laid.steps) ++kinds[name_of(step.kernel.kind)];
+  for (const cost::Plan::Step& step : laid.steps) ++kinds[cost::name_of(step.kernel.kind)];
   std::string counts;
   for (const auto& [kind, count] : kinds) counts += fmt::format("  {} {}", count, kind);
   fmt::print("{}: {:.3f} ms, {} nodes, {} kernels, {:.1f} MB, channels {};{}\n", path,
              static_cast<double>(laid.cost) * 1e-9, view.nodes(), laid.launches(),
-             static_cast<double>(laid.arena_bytes) * 1e-6, laid.layout == Layout::channels_last ? "last" : "first",
-             counts);
+             static_cast<double>(laid.arena_bytes) * 1e-6,
+             laid.layout == cost::Layout::channels_last ? "last" : "first", counts);
   std::map<std::string, std::size_t> on_host;
-  for (const Plan::Step& step : laid.steps)
-    if (!can_be_called(view, step.kernel)) ++on_host[view.opaque(step.kernel.main)->kind];
+  for (const cost::Plan::Step& step : laid.steps)
+    if (!cost::can_be_called(view, step.kernel)) ++on_host[view.opaque(step.kernel.main)->kind];
   std::string names;
   for (const auto& [name, count] : on_host) names += fmt::format("  {} {}", count, name);
   if (!names.empty()) fmt::print("  on the host:{}\n", names);
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     else if (argument == "--prices" && i + 1 < argc)
       settings.prices = argv[++i];
     else if (argument == "--fp32")
-      settings.precision = Precision::fp32;
+      settings.precision = cost::Precision::fp32;
     else
       print_plan(argument, settings);
   }

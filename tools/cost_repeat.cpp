@@ -25,37 +25,38 @@ using namespace taso;
 
 namespace {
 
-void add_calls(const std::string& path, Precision precision, std::set<std::string>& known, std::vector<Call>& calls) {
-  Model model = Model::load(path);
+void add_calls(const std::string& path, cost::Precision precision, std::set<std::string>& known,
+               std::vector<cost::Call>& calls) {
+  taso::onnx::Model model = taso::onnx::Model::load(path);
   model.validate();
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Graph graph = import_model(edit.view()).graph;
-  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    const WholeGraph view(graph, {}, layout);
-    for (const Plan::Step& step : plan(view, Roofline(precision)).steps) {
-      if (!can_be_called(view, step.kernel)) continue;
-      Call call = call_of(view, step.kernel, precision).call;
-      if (known.insert(text_of(call)).second) calls.push_back(std::move(call));
+  taso::onnx::GraphEdit edit(model);
+  taso::onnx::clean_up(edit);
+  const Graph graph = taso::onnx::import_model(edit.view()).graph;
+  for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
+    const cost::WholeGraph view(graph, {}, layout);
+    for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline(precision)).steps) {
+      if (!cost::can_be_called(view, step.kernel)) continue;
+      cost::Call call = cost::call_of(view, step.kernel, precision).call;
+      if (known.insert(cost::text_of(call)).second) calls.push_back(std::move(call));
     }
   }
 }
 
-void measure(Accelerator& device, std::vector<Call> calls, double seconds, const std::string& file) {
+void measure(gpu::Accelerator& device, std::vector<cost::Call> calls, double seconds, const std::string& file) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string machine = fmt::format("{}, {}", device.device(), device.versions());
-  PriceDatabase prices;
+  cost::PriceDatabase prices;
   Random random(1);
   for (std::size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[random.below(i)]);
   constexpr std::size_t ahead = 32, each = 16;  // prepared beside what is measured
   std::size_t done = 0;
-  for (const Call& call : calls) {
+  for (const cost::Call& call : calls) {
     if (done % each == 0) device.expect(std::span(calls).subspan(done, std::min(ahead, calls.size() - done)));
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) break;
-    const Measurement found = device.measure(call);
+    const gpu::Measurement found = device.measure(call);
     ++done;
     if (!found.trouble.empty()) continue;
-    prices.set(machine, text_of(call), found);
+    prices.set(machine, cost::text_of(call), found);
   }
   AtomicFile out(file);
   const std::string text = prices.text();
@@ -68,29 +69,29 @@ void measure(Accelerator& device, std::vector<Call> calls, double seconds, const
 struct Apart {
   double difference = 0;  ///< of the largest from the smallest, as a part of that
   std::string call;
-  std::vector<RecordedPrice> prices;
+  std::vector<cost::RecordedPrice> prices;
 };
 
 void compare(const std::vector<std::string>& files) {
-  std::vector<PriceDatabase> runs;
+  std::vector<cost::PriceDatabase> runs;
   for (const std::string& file : files) {
     const Source source = Source::read(file);
-    runs.push_back(PriceDatabase::parse(source.text(), source.name()));
+    runs.push_back(cost::PriceDatabase::parse(source.text(), source.name()));
   }
   std::vector<Apart> all;
   std::size_t same_choice = 0, unsettled = 0;
   for (const std::string& machine : runs.at(0).machines()) {
     for (const std::string& call : runs[0].calls(machine)) {
       Apart one{0, call, {}};
-      for (const PriceDatabase& run : runs)
-        if (const RecordedPrice* price = run.find(machine, call)) one.prices.push_back(*price);
+      for (const cost::PriceDatabase& run : runs)
+        if (const cost::RecordedPrice* price = run.find(machine, call)) one.prices.push_back(*price);
       if (one.prices.size() < runs.size()) continue;
       const auto [least, most] = std::minmax_element(
           one.prices.begin(), one.prices.end(),
-          [](const RecordedPrice& a, const RecordedPrice& b) { return a.nanoseconds < b.nanoseconds; });
+          [](const cost::RecordedPrice& a, const cost::RecordedPrice& b) { return a.nanoseconds < b.nanoseconds; });
       one.difference = most->nanoseconds / std::max(least->nanoseconds, 1e-9) - 1;
       bool same = true, settled = true;
-      for (const RecordedPrice& price : one.prices) {
+      for (const cost::RecordedPrice& price : one.prices) {
         same = same && price.choice == one.prices[0].choice;
         settled = settled && price.is_settled;
       }
@@ -113,13 +114,13 @@ void compare(const std::vector<std::string>& files) {
   for (std::size_t i = 0; i < 8 && i < all.size(); ++i) {
     const Apart& one = all[all.size() - 1 - i];
     fmt::print("  {:.1f} %:", 100 * one.difference);
-    for (const RecordedPrice& price : one.prices) fmt::print(" {:.2f}", price.nanoseconds * 1e-3);
+    for (const cost::RecordedPrice& price : one.prices) fmt::print(" {:.2f}", price.nanoseconds * 1e-3);
     fmt::print(" us  {} | {}\n", one.prices[0].choice, one.call);
   }
 }
 
 int run(const std::vector<std::string>& arguments) {
-  Precision precision = Precision::tf32;
+  cost::Precision precision = cost::Precision::tf32;
   double seconds = 15;
   std::string file;
   std::set<std::string> known;
@@ -131,7 +132,7 @@ int run(const std::vector<std::string>& arguments) {
       return 0;
     }
     if (arguments[i] == "--precision" && has_next) {
-      precision = precision_named(arguments[++i]).value_or(Precision::tf32);
+      precision = cost::precision_named(arguments[++i]).value_or(cost::Precision::tf32);
     } else if (arguments[i] == "--seconds" && has_next) {
       seconds = std::stod(arguments[++i]);
     } else if (arguments[i] == "--out" && has_next) {
@@ -141,12 +142,12 @@ int run(const std::vector<std::string>& arguments) {
     }
   }
   std::string trouble;
-  const std::unique_ptr<Accelerator> device = open_accelerator(trouble);
+  const std::unique_ptr<gpu::Accelerator> device = gpu::open_accelerator(trouble);
   if (!device) {
     fmt::print("no GPU can be used: {}\n", trouble);
     return 0;
   }
-  std::vector<Call> calls;
+  std::vector<cost::Call> calls;
   for (const std::string& model : models) add_calls(model, precision, known, calls);
   measure(*device, std::move(calls), seconds, file);
   return 0;

@@ -20,11 +20,11 @@ using namespace taso;
 
 namespace {
 
-using Before = Surroundings::Before;
+using Before = gpu::Surroundings::Before;
 
 struct Named {
   const char* name;
-  Surroundings surroundings;
+  gpu::Surroundings surroundings;
 };
 constexpr std::array<Named, 6> all_surroundings{{{"itself", {Before::itself, false}},
                                                  {"writer", {Before::writer, false}},
@@ -34,9 +34,9 @@ constexpr std::array<Named, 6> all_surroundings{{{"itself", {Before::itself, fal
                                                  {"stranger warm", {Before::stranger, true}}}};
 
 struct Settings {
-  Precision precision = Precision::tf32;
+  cost::Precision precision = cost::Precision::tf32;
   std::size_t rows = 1000;
-  std::shared_ptr<PriceDatabase> prices = std::make_shared<PriceDatabase>();
+  std::shared_ptr<cost::PriceDatabase> prices = std::make_shared<cost::PriceDatabase>();
 };
 
 double median(std::vector<double> numbers) {
@@ -46,7 +46,7 @@ double median(std::vector<double> numbers) {
 
 /// A call of the model, and what it takes.
 struct Kind {
-  Call call;
+  cost::Call call;
   std::string choice;
   std::size_t steps = 0;
   double in_place = 0;  ///< microseconds, of all steps
@@ -54,48 +54,49 @@ struct Kind {
 };
 
 /// What a program of one small step takes beyond that step: once a run, not once a kernel.
-double once_a_run(Accelerator& device, DeviceSteps steps) {
+double once_a_run(gpu::Accelerator& device, gpu::DeviceSteps steps) {
   steps.steps.resize(1);
-  const Call call = steps.steps[0].call;
-  const std::unique_ptr<DeviceProgram> program = device.load(std::move(steps));
+  const cost::Call call = steps.steps[0].call;
+  const std::unique_ptr<gpu::DeviceProgram> program = device.load(std::move(steps));
   const double whole = median(program->time(200));
   return whole - device.time_choice(call, program->choices()[0], {}) * 1e-3;
 }
 
-void show(Accelerator& device, const std::string& path, const Settings& settings) {
-  Model model = Model::load(path);
+void show(gpu::Accelerator& device, const std::string& path, const Settings& settings) {
+  taso::onnx::Model model = taso::onnx::Model::load(path);
   model.validate();
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Imported imported = import_model(edit.view());
+  taso::onnx::GraphEdit edit(model);
+  taso::onnx::clean_up(edit);
+  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
   const std::string machine = fmt::format("{}, {}", device.device(), device.versions());
-  const RecordedPrices prices(settings.prices, machine, settings.precision);
-  const WholeGraph first(imported.graph, {}, Layout::channels_first), last(imported.graph, {}, Layout::channels_last);
-  const Plan laid_first = plan(first, prices), laid_last = plan(last, prices);
+  const cost::RecordedPrices prices(settings.prices, machine, settings.precision);
+  const cost::WholeGraph first(imported.graph, {}, cost::Layout::channels_first),
+      last(imported.graph, {}, cost::Layout::channels_last);
+  const cost::Plan laid_first = cost::plan(first, prices), laid_last = cost::plan(last, prices);
   const bool is_last = laid_last.cost < laid_first.cost;
-  Execution execution =
-      make_execution(is_last ? last : first, imported.graph, is_last ? laid_last : laid_first, settings.precision);
+  gpu::Execution execution =
+      gpu::make_execution(is_last ? last : first, imported.graph, is_last ? laid_last : laid_first, settings.precision);
 
   std::map<std::string, Kind> kinds;
   std::size_t fresh = 0;
-  for (DeviceSteps::Step& step : execution.steps.steps) {
+  for (gpu::DeviceSteps::Step& step : execution.steps.steps) {
     if (step.host) continue;
-    const std::string text = text_of(step.call);
+    const std::string text = cost::text_of(step.call);
     Kind& kind = kinds[text];
     if (kind.choice.empty()) {
       kind.call = step.call;
-      const RecordedPrice* const known = settings.prices->find(machine, text);
+      const cost::RecordedPrice* const known = settings.prices->find(machine, text);
       kind.choice = known != nullptr ? known->choice : device.measure(step.call).choice;
       fresh += known == nullptr;
     }
     step.choice = kind.choice;
   }
   std::vector<std::string> texts;
-  for (const DeviceSteps::Step& step : execution.steps.steps) texts.push_back(text_of(step.call));
+  for (const gpu::DeviceSteps::Step& step : execution.steps.steps) texts.push_back(cost::text_of(step.call));
   const std::size_t weight_bytes = execution.steps.weights.size();
   const auto arena_bytes = static_cast<double>(execution.steps.arena_bytes);
   const double once = once_a_run(device, execution.steps);
-  const std::unique_ptr<DeviceProgram> program = device.load(std::move(execution.steps));
+  const std::unique_ptr<gpu::DeviceProgram> program = device.load(std::move(execution.steps));
   const std::vector<double> profile = program->profile();
   double on_device = 0;
   for (std::size_t i = 0; i < profile.size(); ++i) {
@@ -140,7 +141,7 @@ void show(Accelerator& device, const std::string& path, const Settings& settings
 int main(int argc, char** argv) {
   Settings settings;
   std::string trouble;
-  const std::unique_ptr<Accelerator> device = open_accelerator(trouble);
+  const std::unique_ptr<gpu::Accelerator> device = gpu::open_accelerator(trouble);
   if (!device) {
     fmt::print("{}\n", trouble);
     return 0;
@@ -149,12 +150,12 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
       const std::string argument = argv[i];
       if (argument == "--precision" && i + 1 < argc) {
-        settings.precision = precision_named(argv[++i]).value_or(Precision::tf32);
+        settings.precision = cost::precision_named(argv[++i]).value_or(cost::Precision::tf32);
       } else if (argument == "--rows" && i + 1 < argc) {
         settings.rows = static_cast<std::size_t>(std::stoul(argv[++i]));
       } else if (argument == "--prices" && i + 1 < argc) {
         const Source source = Source::read(argv[++i]);
-        settings.prices->merge(PriceDatabase::parse(source.text(), source.name()));
+        settings.prices->merge(cost::PriceDatabase::parse(source.text(), source.name()));
       } else {
         show(*device, argument, settings);
       }

@@ -36,29 +36,31 @@
 #include "tests/search/rule_graph.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
 /// Times that are right but for a factor, which is the same for all calls of a kind and size.
-class BentPrices : public KernelPrices {
+class BentPrices : public cost::KernelPrices {
  public:
-  BentPrices(const KernelPrices& prices, std::uint64_t seed, double most) : prices_(prices), seed_(seed), most_(most) {}
-  Cost price(const GraphView& view, const Kernel& kernel) const override {
+  BentPrices(const cost::KernelPrices& prices, std::uint64_t seed, double most)
+      : prices_(prices), seed_(seed), most_(most) {}
+  cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
     const auto size = static_cast<std::uint64_t>(kernel.weight_bytes + 3 * kernel.bytes + 5 * kernel.operations);
     Random random(seed_ * 1'000'003 + size * 7 + static_cast<std::uint64_t>(kernel.kind));
     const double factor = std::exp(most_ * (2 * random.unit() - 1));
-    return static_cast<Cost>(static_cast<double>(prices_.price(view, kernel)) * factor);
+    return static_cast<cost::Cost>(static_cast<double>(prices_.price(view, kernel)) * factor);
   }
-  Cost noise() const override { return prices_.noise(); }
+  cost::Cost noise() const override { return prices_.noise(); }
 
  private:
-  const KernelPrices& prices_;
+  const cost::KernelPrices& prices_;
   std::uint64_t seed_;
   double most_;
 };
 
 struct Settings {
-  Precision precision = Precision::tf32;
+  cost::Precision precision = cost::Precision::tf32;
   std::optional<std::filesystem::path> prices, json, turn;
   std::size_t count = 20, budget = 60, loads = 2, runs = 100;
   std::uint64_t seed = 0;                                   ///< other seeds, other variants
@@ -74,7 +76,7 @@ Settings settings_of(int argc, char** argv) {
     const std::string argument = argv[i];
     const bool has_next = i + 1 < argc;
     if (argument == "--precision" && has_next) {
-      settings.precision = precision_named(argv[++i]).value_or(Precision::tf32);
+      settings.precision = cost::precision_named(argv[++i]).value_or(cost::Precision::tf32);
     } else if (argument == "--prices" && has_next) {
       settings.prices = argv[++i];
     } else if (argument == "--count" && has_next) {
@@ -115,15 +117,15 @@ double seconds_since(Moment begin) {
 /// A variant, what its kernels are predicted to take one after the other, and those of them that nobody has measured yet.
 struct Variant {
   Graph graph;
-  Cost cost = 0;
-  MissingCalls missing;
+  cost::Cost cost = 0;
+  cli::MissingCalls missing;
 };
 
 /// Some of the rules at random.
-std::vector<Rule> some_of(const std::vector<Rule>& rules, Random& random) {
+std::vector<rules::Rule> some_of(const std::vector<rules::Rule>& rules, Random& random) {
   const double share = random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
-  std::vector<Rule> some;
-  for (const Rule& rule : rules)
+  std::vector<rules::Rule> some;
+  for (const rules::Rule& rule : rules)
     if (random.chance(share)) some.push_back(rule);
   return some;
 }
@@ -131,7 +133,7 @@ std::vector<Rule> some_of(const std::vector<Rule>& rules, Random& random) {
 /// Variants that differ in what they are predicted to take; the first is the model as it is.
 class VariantMaker {
  public:
-  VariantMaker(const Imported& imported, Pricing& pricing, const Settings& settings)
+  VariantMaker(const taso::onnx::Imported& imported, cli::Pricing& pricing, const Settings& settings)
       : imported_(imported),
         pricing_(pricing),
         settings_(settings),
@@ -143,26 +145,27 @@ class VariantMaker {
   std::vector<Variant> make() {
     const auto begin = std::chrono::steady_clock::now();
     add(imported_.graph, 0);
-    std::vector<Rule> rules = shipped_rules();
+    std::vector<rules::Rule> rules = shipped_rules();
     search_with(rules, begin, settings_.searching / 2);
-    for (Rule& rule : rules_of_file(source_folder() / "rules/properties.rules")) rules.push_back(std::move(rule));
+    for (rules::Rule& rule : rules_of_file(source_folder() / "rules/properties.rules"))
+      rules.push_back(std::move(rule));
     if (variants_.size() < settings_.count) search_with(rules, begin, settings_.searching);
     return std::move(variants_);
   }
 
  private:
-  void search_with(const std::vector<Rule>& rules, Moment begin, double seconds) {
+  void search_with(const std::vector<rules::Rule>& rules, Moment begin, double seconds) {
     const std::size_t most = variants_.size() + 3 * wanted_;
     for (std::size_t i = variants_.size(); i < most && variants_.size() < wanted_; ++i) {
       if (seconds_since(begin) > seconds) return;
       Random random(++seed_);
-      SearchOptions options;
+      search::SearchOptions options;
       options.budget = 1 + random.below(settings_.budget);
-      options.jobs = kernels::thread_count(settings_.jobs);
+      options.jobs = thread_count(settings_.jobs);
       options.is_named = [&](const Value& value) { return named_.contains(value); };
       options.keeps_way = true;
       const BentPrices bent(pricing_.times(), seed_, random.pick(std::vector<double>{0, 0.2, 0.5, 1, 2}));
-      const SearchResult found = search(imported_.graph, some_of(rules, random), bent, options);
+      const search::SearchResult found = search::search(imported_.graph, some_of(rules, random), bent, options);
       add(found.graph, found.steps.size());
       if (found.way.empty()) continue;
       const std::size_t step = random.below(found.way.size());
@@ -171,7 +174,7 @@ class VariantMaker {
   }
 
   void add(const Graph& graph, std::size_t steps) {
-    const Plan laid_out = best_plan(graph, pricing_.times());
+    const cost::Plan laid_out = cost::best_plan(graph, pricing_.times());
     if (!seen_.insert({laid_out.cost, laid_out.launches()}).second) return;
     Variant& variant = variants_.emplace_back(Variant{graph, laid_out.cost, {}});
     pricing_.find_missing(variant.graph, {}, variant.missing);
@@ -180,13 +183,13 @@ class VariantMaker {
     std::fflush(stdout);
   }
 
-  const Imported& imported_;
-  Pricing& pricing_;
+  const taso::onnx::Imported& imported_;
+  cli::Pricing& pricing_;
   const Settings& settings_;
   std::size_t wanted_;
   std::unordered_set<Value, HashValue> named_;
   std::uint64_t seed_;
-  std::set<std::pair<Cost, std::size_t>> seen_;
+  std::set<std::pair<cost::Cost, std::size_t>> seen_;
   std::vector<Variant> variants_;
 };
 
@@ -199,7 +202,7 @@ std::vector<const Variant*> choose(const std::vector<Variant>& variants, std::si
   const auto weight_of = [&](const Variant* variant) {
     const auto added = std::count_if(variant->missing.begin(), variant->missing.end(),
                                      [&](const auto& one) { return !measured.contains(one.first); });
-    Cost apart = std::numeric_limits<Cost>::max();
+    cost::Cost apart = std::numeric_limits<cost::Cost>::max();
     for (const Variant* other : chosen) apart = std::min(apart, std::abs(variant->cost - other->cost));
     return std::pair(added, -apart);
   };
@@ -220,28 +223,28 @@ void take_turn(const std::filesystem::path& file) {
 }
 
 /// Those that were ready in time, as they were predicted and ran. The variants stay where they are.
-void compare(const std::vector<Variant>& variants, Pricing& pricing, const Settings& settings, Moment start) {
+void compare(const std::vector<Variant>& variants, cli::Pricing& pricing, const Settings& settings, Moment start) {
   const Moment begin = std::chrono::steady_clock::now();
   const double seconds = std::min(settings.seconds, settings.within - seconds_since(start));
   const auto share_of_time = [&](double share) {
     return begin + std::chrono::duration<double>(share * std::max(seconds, 0.0));
   };
   pricing.set_deadline(share_of_time(0.5));
-  BenchReport report;
+  cli::BenchReport report;
   report.device = pricing.gpu()->device();
   report.versions = pricing.gpu()->versions();
   report.precision = settings.precision;
-  std::vector<std::unique_ptr<GpuModel>> ready;
-  std::vector<GpuModel*> turns;
+  std::vector<std::unique_ptr<cli::GpuModel>> ready;
+  std::vector<cli::GpuModel*> turns;
   double running = 0;  // seconds that the runs of those are expected to take
   const auto load = [&](const Variant& variant) {
     pricing.suit(variant.graph, {});
-    auto one = std::make_unique<GpuModel>(variant.graph, pricing);
-    MissingCalls left;  // those for which there was no time
+    auto one = std::make_unique<cli::GpuModel>(variant.graph, pricing);
+    cli::MissingCalls left;  // those for which there was no time
     pricing.find_missing(variant.graph, {}, left);
     if (!left.empty()) return false;
     one->prepare();
-    BenchFigures& figures = report.models.emplace_back();
+    cli::BenchFigures& figures = report.models.emplace_back();
     figures.model = fmt::format("{}", &variant - variants.data() + 1);
     one->describe(figures);
     constexpr double with_warming = 1.1;
@@ -266,27 +269,27 @@ void compare(const std::vector<Variant>& variants, Pricing& pricing, const Setti
   if (compared < std::min<std::size_t>(2, chosen.size()))
     throw EnvironmentError(fmt::format("error: {} of {} variants ready in time, after {:.1f} s on the GPU", compared,
                                        chosen.size(), seconds_since(begin)));
-  const auto times = time_in_turn(turns, settings.runs);
+  const auto times = cli::time_in_turn(turns, settings.runs);
   for (std::size_t i = 0; i < times.size(); ++i) report.models[i].microseconds = times[i];
   report.state = pricing.gpu()->state();
   fmt::print("{}\n{} variants of {}, loaded {} times, in {:.1f} s, {} kernels measured in {:.1f} s of them\n",
-             table_of(report), compared, variants.size(), turns.size(), seconds_since(begin), pricing.measured(),
+             cli::table_of(report), compared, variants.size(), turns.size(), seconds_since(begin), pricing.measured(),
              pricing.measuring());
-  if (settings.json) write_file(*settings.json, json_of(report));
+  if (settings.json) write_file(*settings.json, cli::json_of(report));
 }
 
 void run(const Settings& settings) {
   const Moment start = std::chrono::steady_clock::now();
-  Console console({});
+  cli::Console console({});
   std::string trouble;
-  std::unique_ptr<Accelerator> gpu = open_accelerator(trouble);
-  const PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
-  Pricing before(options, std::move(gpu), console);
-  Model model = Model::load(settings.model);
+  std::unique_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
+  const cli::PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
+  cli::Pricing before(options, std::move(gpu), console);
+  taso::onnx::Model model = taso::onnx::Model::load(settings.model);
   model.validate();
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Imported imported = import_model(edit.view());
+  taso::onnx::GraphEdit edit(model);
+  taso::onnx::clean_up(edit);
+  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
   before.suit(imported.graph, {});
   std::vector<Variant> variants = VariantMaker(imported, before, settings).make();
   if (!options.on_gpu) {
@@ -296,7 +299,7 @@ void run(const Settings& settings) {
   if (variants.empty()) throw EnvironmentError("error: no variant found in time");
   if (settings.turn) take_turn(*settings.turn);
   // Read again: what others have measured meanwhile is not to be measured once more, and not to be overwritten.
-  Pricing pricing(options, before.release_gpu(), console);
+  cli::Pricing pricing(options, before.release_gpu(), console);
   pricing.suit(imported.graph, {});
   for (Variant& variant : variants) {
     if (variant.missing.empty()) continue;

@@ -17,10 +17,11 @@
 namespace {
 
 using namespace taso;
+using namespace taso::test;
 
 struct Arguments {
   std::string ours, theirs, properties = "rules/properties.rules";
-  SaturationLimits limits{.rounds = 12, .terms = 20000, .matches = 200000};
+  rules::SaturationLimits limits{.rounds = 12, .terms = 20000, .matches = 200000};
 };
 
 std::optional<Arguments> parse(int argc, char** argv) {
@@ -52,22 +53,23 @@ std::optional<Arguments> parse(int argc, char** argv) {
 }
 
 int report(const Arguments& arguments) {
-  const std::vector<Rule> ours = parse_rules(Source::read(arguments.ours)).rules();
-  const std::vector<Rule> theirs = parse_taso_rules(Source::read(arguments.theirs)).rules();
-  const Properties properties(parse_rules(Source::read(arguments.properties)).rules());
-  const Properties rules = equations_of(ours);
+  const std::vector<rules::Rule> ours = rules::parse_rules(Source::read(arguments.ours)).rules();
+  const std::vector<rules::Rule> theirs = rules::parse_taso_rules(Source::read(arguments.theirs)).rules();
+  const rules::Properties properties(rules::parse_rules(Source::read(arguments.properties)).rules());
+  const rules::Properties rules = equations_of(ours);
 
   std::size_t among = 0, derived = 0, missing = 0, untrue = 0, open = 0;
-  for (const Rule& rule : theirs) {
-    const RuleVerdict verdict = verify(rule, properties);
-    Rule stated = rule;
-    std::string truth{text_of(verdict.kind)};
-    for (const Condition& condition : verdict.condition) {
-      truth += fmt::format("{}{}", &condition == verdict.condition.data() ? ", where " : ", ", text_of(condition));
+  for (const rules::Rule& rule : theirs) {
+    const verifier::RuleVerdict verdict = verifier::verify(rule, properties);
+    rules::Rule stated = rule;
+    std::string truth{verifier::text_of(verdict.kind)};
+    for (const rules::Condition& condition : verdict.condition) {
+      truth +=
+          fmt::format("{}{}", &condition == verdict.condition.data() ? ", where " : ", ", rules::text_of(condition));
       stated.conditions.push_back(condition);
     }
     std::string covered;
-    if (verdict.kind == RuleVerdict::Kind::refuted) {
+    if (verdict.kind == verifier::RuleVerdict::Kind::refuted) {
       ++untrue;
       covered = "-";
     } else if (const std::string name = rule_that_says(stated, ours); !name.empty()) {
@@ -77,11 +79,11 @@ int report(const Arguments& arguments) {
       ++derived;
       covered = "derived";
     } else {
-      ++(verdict.kind == RuleVerdict::Kind::unknown ? open : missing);
+      ++(verdict.kind == verifier::RuleVerdict::Kind::unknown ? open : missing);
       covered = "MISSING: " + reason;
     }
     fmt::print("{}: {}; {}\n", rule.name, truth, covered);
-    if (covered.starts_with("MISSING")) fmt::print("{}", print(stated));
+    if (covered.starts_with("MISSING")) fmt::print("{}", rules::print(stated));
   }
   fmt::print("{} rules of TASO: {} among ours, {} derived, {} missing; {} false, {} neither proved nor covered\n",
              theirs.size(), among, derived, missing, untrue, open);

@@ -17,6 +17,7 @@
 #include "tests/search/rule_graph.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
@@ -44,18 +45,18 @@ std::vector<ExampleNetwork> recorded_networks() {
   return all;
 }
 
-void note(const std::string& name, NetworkKind kind, const Lesson& lesson) {
-  const auto share = [&](Cost cost) {
-    return 100.0 * static_cast<double>(cost) / static_cast<double>(std::max<Cost>(lesson.cost_before, 1));
+void note(const std::string& name, search::NetworkKind kind, const search::Lesson& lesson) {
+  const auto share = [&](cost::Cost cost) {
+    return 100.0 * static_cast<double>(cost) / static_cast<double>(std::max<cost::Cost>(lesson.cost_before, 1));
   };
-  fmt::print(stderr, "{:<32} {:<10} {:>6.1f} % with all rules, {:>6.1f} % with {}\n", name, name_of(kind),
+  fmt::print(stderr, "{:<32} {:<10} {:>6.1f} % with all rules, {:>6.1f} % with {}\n", name, search::name_of(kind),
              share(lesson.cost_with_all), share(lesson.cost_with_these), lesson.rules.size());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  SearchOptions options;
+  search::SearchOptions options;
   options.jobs = 2;
   std::string output;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -71,25 +72,25 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: search_experience [--budget N] [--jobs N] -o FILE\n");
     return 2;
   }
-  const std::vector<Rule> rules = shipped_rules();
-  Experience experience;
+  const std::vector<rules::Rule> rules = shipped_rules();
+  search::Experience experience;
   for (const ExampleNetwork& example : recorded_networks()) {
-    const Model model = model_of(example);
+    const taso::onnx::Model model = model_of(example);
     const Graph graph = cleaned_graph(model);
-    const NetworkKind kind = recognise(graph).kind;
-    const Lesson lesson = learn(graph, rules, Roofline(), options);
+    const search::NetworkKind kind = search::recognise(graph).kind;
+    const search::Lesson lesson = search::learn(graph, rules, cost::Roofline(), options);
     note(fmt::format("{} {} {}", example.name, example.batch, name_of(example.type)), kind, lesson);
-    if (kind != NetworkKind::unknown) experience.add(kind, lesson.rules);
+    if (kind != search::NetworkKind::unknown) experience.add(kind, lesson.rules);
   }
   for (const auto& file : golden_files("golden")) {
     // In a small graph a step back is a large one: what a larger graph would let through needs its own threshold.
     const GoldenCase golden = read_golden(file);
     options.alpha = golden.options.alpha;
-    const Lesson lesson = learn(golden.graph, rules, Roofline(), options);
-    note(file.stem().string(), NetworkKind::unknown, lesson);
-    experience.add(NetworkKind::unknown, lesson.rules);
+    const search::Lesson lesson = search::learn(golden.graph, rules, cost::Roofline(), options);
+    note(file.stem().string(), search::NetworkKind::unknown, lesson);
+    experience.add(search::NetworkKind::unknown, lesson.rules);
   }
-  const std::string text = text_of(experience);
+  const std::string text = search::text_of(experience);
   const std::size_t first = text.find('\n') + 1;
   std::ofstream out(output, std::ios::binary | std::ios::trunc);
   out << text.substr(0, first) << '\n' << header << text.substr(first);

@@ -11,6 +11,7 @@
 #include "tests/search/campaign.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
@@ -20,7 +21,7 @@ void tell(const std::string& text) {
 }
 
 int run(int count, char** arguments) {
-  std::vector<Rule> rules = shipped_rules();
+  std::vector<rules::Rule> rules = shipped_rules();
   std::uint64_t graphs = 1000, seed = 1;
   bool names_missing = false;
   CampaignOptions options = wandering(20);

@@ -7,22 +7,22 @@
 #include "verifier/refutation/small_sizes.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 /// Every so many of a long list, so that at most `most` are left.
-std::vector<Instance> some_of(const std::vector<Instance>& all, std::size_t most) {
+std::vector<rules::Instance> some_of(const std::vector<rules::Instance>& all, std::size_t most) {
   if (all.size() <= most) return all;
-  std::vector<Instance> some;
+  std::vector<rules::Instance> some;
   for (std::size_t i = 0; i < most; ++i) some.push_back(all[i * all.size() / most]);
   return some;
 }
 
 }  // namespace
 
-PropertyVerdict validate(const Rule& property, const ValidateOptions& options, const std::stop_token& stop) {
+PropertyVerdict validate(const rules::Rule& property, const ValidateOptions& options, const std::stop_token& stop) {
   PropertyVerdict verdict;
-  const auto [all, undecided] = all_instances(property);
+  const auto [all, undecided] = rules::all_instances(property);
   verdict.instances = all.size() + undecided.size();
   if (!undecided.empty()) verdict.obstacle = undecided.front();
   if (all.empty() && !undecided.empty()) return verdict;
@@ -35,7 +35,7 @@ PropertyVerdict validate(const Rule& property, const ValidateOptions& options, c
   refute_options.tries = options.random_shapes;
   refute_options.both_ways = true;
   refute_options.stop = stop;
-  const std::vector<Instance> tried = some_of(all, options.random_shapes / 4 + 1);
+  const std::vector<rules::Instance> tried = some_of(all, options.random_shapes / 4 + 1);
   const Refutation refutation = refute(tried, refute_options);
   verdict.random_shapes = refutation.tried;
   if (refutation.counterexample) {
@@ -52,7 +52,7 @@ PropertyVerdict validate(const Rule& property, const ValidateOptions& options, c
   verdict.small_sizes_open = small.unknown + small.refuted;  // refuted for functions that may be any
   NormalFormLimits limits;
   limits.stop = stop;
-  for (const Instance& instance : all) {
+  for (const rules::Instance& instance : all) {
     if (stop.stop_requested()) break;
     const NormalFormResult result = prove_by_normal_form(instance, limits);
     if (result.kind == NormalFormResult::proved)
@@ -63,16 +63,16 @@ PropertyVerdict validate(const Rule& property, const ValidateOptions& options, c
   return verdict;
 }
 
-bool follows_from_others(std::size_t property, const std::vector<Rule>& properties, const VerifyOptions& options,
+bool follows_from_others(std::size_t property, const std::vector<rules::Rule>& properties, const VerifyOptions& options,
                          const std::stop_token& stop) {
-  std::vector<Rule> others = properties;
-  Rule rule = others[property];
+  std::vector<rules::Rule> others = properties;
+  rules::Rule rule = others[property];
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(property));
   VerifyOptions without = options;
   without.abduce = false;
   without.second_opinion = false;
-  const RuleVerdict verdict = verify(rule, Properties(others), without, stop);
+  const RuleVerdict verdict = verify(rule, rules::Properties(others), without, stop);
   return verdict.kind == RuleVerdict::Kind::proved && verdict.by_properties == verdict.instances;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

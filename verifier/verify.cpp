@@ -17,13 +17,13 @@
 #include "verifier/refutation/refute.h"
 #include "verifier/refutation/small_sizes.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
-std::string witness_text(const Instance& instance, const Assignment& assignment) {
-  const Places places = places_of(instance);
+std::string witness_text(const rules::Instance& instance, const rules::Assignment& assignment) {
+  const rules::Places places = rules::places_of(instance);
   const auto number = [&](const Dim& dim) {
-    const auto value = CompiledDim(dim, places).evaluate(assignment.unknowns);
+    const auto value = rules::CompiledDim(dim, places).evaluate(assignment.unknowns);
     return value ? std::to_string(*value) : "?";
   };
   std::string text;
@@ -35,7 +35,7 @@ std::string witness_text(const Instance& instance, const Assignment& assignment)
   }
   const std::set<std::string> inputs(instance.inputs.begin(), instance.inputs.end());
   const auto is_attribute = [&](const std::string& name) {
-    return !is_made_up(name) && !inputs.contains(name.substr(0, name.rfind('.')));
+    return !rules::is_made_up(name) && !inputs.contains(name.substr(0, name.rfind('.')));
   };
   std::map<std::string, std::string> attributes;
   for (std::size_t i = 0; i < instance.unknowns.size(); ++i)
@@ -48,38 +48,38 @@ std::string witness_text(const Instance& instance, const Assignment& assignment)
 }
 
 /// Instances leave out pooling with `ceil`, whose shape is no polynomial.
-bool rounds_up(const std::vector<PatternPtr>& patterns) {
-  return std::any_of(patterns.begin(), patterns.end(), [](const PatternPtr& pattern) {
+bool rounds_up(const std::vector<rules::PatternPtr>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [](const rules::PatternPtr& pattern) {
     return rounds_up(pattern->operands) ||
            std::any_of(pattern->attributes.begin(), pattern->attributes.end(), [](const auto& attribute) {
-             const Term& term = *attribute.second;
-             return attribute.first == "ceil" && (term.kind != Term::Kind::boolean || term.integer != 0);
+             const rules::Term& term = *attribute.second;
+             return attribute.first == "ceil" && (term.kind != rules::Term::Kind::boolean || term.integer != 0);
            });
   });
 }
 
 /// Whether it computes with ranks, or with lists that are as long as these.
-bool computes_with_ranks(const Term& term) {
+bool computes_with_ranks(const rules::Term& term) {
   static const std::set<std::string_view> of_numbers{"+", "-", "*", "/", "%", "same"};
-  const bool is_plain = term.kind != Term::Kind::call || of_numbers.contains(term.name) ||
-                        (term.name == "dim" && term.operands[1]->kind == Term::Kind::integer);
+  const bool is_plain = term.kind != rules::Term::Kind::call || of_numbers.contains(term.name) ||
+                        (term.name == "dim" && term.operands[1]->kind == rules::Term::Kind::integer);
   return !is_plain || std::any_of(term.operands.begin(), term.operands.end(),
-                                  [](const TermPtr& operand) { return computes_with_ranks(*operand); });
+                                  [](const rules::TermPtr& operand) { return computes_with_ranks(*operand); });
 }
-bool computes_with_ranks(const std::vector<PatternPtr>& patterns) {
-  return std::any_of(patterns.begin(), patterns.end(), [](const PatternPtr& pattern) {
+bool computes_with_ranks(const std::vector<rules::PatternPtr>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [](const rules::PatternPtr& pattern) {
     return computes_with_ranks(pattern->operands) ||
            std::any_of(pattern->attributes.begin(), pattern->attributes.end(),
                        [](const auto& attribute) { return computes_with_ranks(*attribute.second); });
   });
 }
-bool computes_with_ranks(const Rule& rule) {
+bool computes_with_ranks(const rules::Rule& rule) {
   // A shape that is compared with another fixes a rank, and computes nothing with it.
-  const auto in_side = [](const TermPtr& side) {
-    return side && !(side->kind == Term::Kind::call && (side->name == "shape" || side->name == "rank")) &&
+  const auto in_side = [](const rules::TermPtr& side) {
+    return side && !(side->kind == rules::Term::Kind::call && (side->name == "shape" || side->name == "rank")) &&
            computes_with_ranks(*side);
   };
-  const auto in_condition = [&](const Condition& condition) {
+  const auto in_condition = [&](const rules::Condition& condition) {
     return in_side(condition.left) || in_side(condition.right);
   };
   return computes_with_ranks(rule.source) || computes_with_ranks(rule.target) ||
@@ -88,12 +88,12 @@ bool computes_with_ranks(const Rule& rule) {
 
 class Verification {
  public:
-  Verification(const Rule& rule, const Properties& properties, const VerifyOptions& options,
+  Verification(const rules::Rule& rule, const rules::Properties& properties, const VerifyOptions& options,
                const std::stop_token& stop)
       : rule_(rule), properties_(properties), options_(options), deadline_(options.time_limit, stop) {}
 
   /// What is beyond the numbers that we have is not decided.
-  RuleVerdict run(const std::vector<Condition>& extra) {
+  RuleVerdict run(const std::vector<rules::Condition>& extra) {
     try {
       return decide_all(extra);
     } catch (const ShapeError& error) {
@@ -104,7 +104,7 @@ class Verification {
     }
   }
 
-  std::vector<std::vector<Condition>> conditions() const {
+  std::vector<std::vector<rules::Condition>> conditions() const {
     try {
       return conceivable_conditions(rule_, instances_, properties_, options_.seed);
     } catch (const ShapeError&) {
@@ -117,13 +117,13 @@ class Verification {
   static constexpr std::size_t quick_tries = 24, thorough_tries = 2000;
   static constexpr const char* rounding_up = "the number of windows is rounded up, of which the verifier knows nothing";
 
-  RuleVerdict decide_all(const std::vector<Condition>& extra) {
-    InstanceOptions instance_options;
+  RuleVerdict decide_all(const std::vector<rules::Condition>& extra) {
+    rules::InstanceOptions instance_options;
     instance_options.extra = extra;
-    InstanceList all = all_instances(rule_, instance_options);
+    rules::InstanceList all = rules::all_instances(rule_, instance_options);
     instances_ = std::move(all.made);
     if (!all.undecided.empty()) open_ = all.undecided.front();
-    const auto fits = [](const Instance& instance) { return instance.target_fits; };
+    const auto fits = [](const rules::Instance& instance) { return instance.target_fits; };
     if (std::none_of(instances_.begin(), instances_.end(), fits)) {
       if (!open_.empty()) {
         verdict_.reason = open_;
@@ -165,19 +165,19 @@ class Verification {
     return std::move(verdict_);
   }
 
-  std::vector<Instance> beyond(const std::vector<Condition>& extra) const {
+  std::vector<rules::Instance> beyond(const std::vector<rules::Condition>& extra) const {
     constexpr std::size_t greatest_rank = 7, count = 24;
-    InstanceOptions instance_options;
+    rules::InstanceOptions instance_options;
     instance_options.extra = extra;
     instance_options.greatest_rank = greatest_rank;
-    return computes_with_ranks(rule_) ? instances_beyond(rule_, instance_options, count, options_.seed)
-                                      : std::vector<Instance>();
+    return computes_with_ranks(rule_) ? rules::instances_beyond(rule_, instance_options, count, options_.seed)
+                                      : std::vector<rules::Instance>();
   }
 
   /// What is proved is proved for ranks and lengths that were tried, and used there only. A rule that is false beyond
   /// them, because it computes with them, is not called proved all the same.
-  void look_beyond(const std::vector<Condition>& extra) {
-    const std::vector<Instance> more = beyond(extra);
+  void look_beyond(const std::vector<rules::Condition>& extra) {
+    const std::vector<rules::Instance> more = beyond(extra);
     if (more.empty()) return;
     RefuteOptions refute_options;
     refute_options.seed = options_.seed;
@@ -190,7 +190,7 @@ class Verification {
                           more[refutation.counterexample->instance].choice);
       return;
     }
-    const auto found = std::find_if(more.begin(), more.end(), [&](const Instance& one) {
+    const auto found = std::find_if(more.begin(), more.end(), [&](const rules::Instance& one) {
       return is_too_large_to_try(one, refute_options.most_work);
     });
     if (found != more.end())
@@ -199,14 +199,14 @@ class Verification {
   }
 
   /// Even at the smallest sizes, so that looking for a counterexample said nothing.
-  bool is_too_large_to_try(const Instance& instance, double most_work) const {
-    const Concretizer concretizer(instance);
-    const auto assignments = AssignmentSampler(instance).samples(4, options_.seed, 1);
+  bool is_too_large_to_try(const rules::Instance& instance, double most_work) const {
+    const rules::Concretizer concretizer(instance);
+    const auto assignments = rules::AssignmentSampler(instance).samples(4, options_.seed, 1);
     return !assignments.empty() &&
-           std::all_of(assignments.begin(), assignments.end(), [&](const Assignment& assignment) {
+           std::all_of(assignments.begin(), assignments.end(), [&](const rules::Assignment& assignment) {
              const auto built = concretizer.at(assignment);
-             if (const auto* misfit = std::get_if<Misfit>(&built)) return !misfit->in_target;
-             return std::get<ConcreteInstance>(built).work > most_work;
+             if (const auto* misfit = std::get_if<rules::Misfit>(&built)) return !misfit->in_target;
+             return std::get<rules::ConcreteInstance>(built).work > most_work;
            });
   }
 
@@ -219,7 +219,7 @@ class Verification {
     if (witnesses_.empty()) witnesses_ = refutation.witnesses;
     if (!refutation.counterexample) return false;
     const Counterexample& found = *refutation.counterexample;
-    const Instance& instance = instances_[found.instance];
+    const rules::Instance& instance = instances_[found.instance];
     verdict_.kind = RuleVerdict::Kind::refuted;
     verdict_.counterexample = text_of(found, instance);
     verdict_.reason = !found.misfit.empty() ? found.misfit
@@ -234,7 +234,7 @@ class Verification {
 
   /// No prover may prove what has a counterexample.
   void contradict(std::size_t place, bool target_is_well_formed) {
-    const Instance& instance = instances_[place];
+    const rules::Instance& instance = instances_[place];
     if (!instance.target_fits) return;
     // A proof of what is false would be a short one: it needs a fault, not a search.
     ProofLimits brief = limits();
@@ -256,7 +256,7 @@ class Verification {
           "a proof by the normal form (" + instance.choice + "), and a counterexample\n" + verdict_.counterexample;
   }
 
-  void contradict_definedness(const Instance& instance) {
+  void contradict_definedness(const rules::Instance& instance) {
     if (prove_definedness(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved)
       verdict_.disagreement = "a proof that the target is defined (" + instance.choice + "), and a counterexample\n" +
                               verdict_.counterexample;
@@ -299,7 +299,7 @@ class Verification {
   }
 
   void decide(std::size_t place) {
-    const Instance& instance = instances_[place];
+    const rules::Instance& instance = instances_[place];
     // Both provers of equality take partial functions for total: this is for either.
     const NormalFormResult definedness = prove_definedness(instance, normal_form_limits());
     if (definedness.kind != NormalFormResult::Kind::proved) {
@@ -340,18 +340,18 @@ class Verification {
       holds_by_normal_form(instances_[place]);
   }
 
-  bool holds_by_normal_form(const Instance& instance) {
+  bool holds_by_normal_form(const rules::Instance& instance) {
     const bool holds = prove_by_normal_form(instance, normal_form_limits()).kind == NormalFormResult::Kind::proved;
     if (holds) ++verdict_.by_normal_form;
     return holds;
   }
 
-  const Rule& rule_;
-  const Properties& properties_;
+  const rules::Rule& rule_;
+  const rules::Properties& properties_;
   const VerifyOptions& options_;
   Deadline deadline_;
-  std::vector<Instance> instances_;
-  std::vector<std::optional<Assignment>> witnesses_;
+  std::vector<rules::Instance> instances_;
+  std::vector<std::optional<rules::Assignment>> witnesses_;
   std::vector<bool> is_possible_;
   std::set<std::size_t> by_properties_;  // instances
   std::set<std::string> used_;
@@ -371,7 +371,7 @@ std::string_view text_of(RuleVerdict::Kind kind) {
   return {};
 }
 
-RuleVerdict verify(const Rule& rule, const Properties& properties, const VerifyOptions& options,
+RuleVerdict verify(const rules::Rule& rule, const rules::Properties& properties, const VerifyOptions& options,
                    const std::stop_token& stop) {
   const auto begin = std::chrono::steady_clock::now();
   Verification verification(rule, properties, options, stop);
@@ -403,4 +403,4 @@ RuleVerdict verify(const Rule& rule, const Properties& properties, const VerifyO
   return verdict;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

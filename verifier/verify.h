@@ -10,7 +10,7 @@
 #include "rules/egraph/property.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::verifier {
 
 struct VerifyOptions {
   /// Seconds for one rule, behind the limits that are counted in steps; 0 for none.
@@ -33,21 +33,21 @@ struct RuleVerdict {
     refuted,
     unknown,
   } kind = Kind::unknown;
-  std::string reason;                     ///< unknown: what stopped us; refuted: in one sentence
-  std::vector<std::string> properties;    ///< that the proof used, sorted
-  std::size_t instances = 0;              ///< ranks and axes at which it was decided
-  std::size_t by_properties = 0;          ///< instances proved from properties, each checked by Z3
-  std::size_t by_normal_form = 0;         ///< instances proved by the normal form
-  std::vector<Condition> condition;       ///< conditional: what is to be added
-  std::string witness;                    ///< shapes and attributes that satisfy the hypotheses
-  std::string counterexample;             ///< refuted and conditional: in a form that a person can follow
-  std::vector<std::string> certificates;  ///< SMT-LIB, one for each instance, if they are kept
-  std::string disagreement;               ///< not empty if two provers contradict each other: our bug
+  std::string reason;                       ///< unknown: what stopped us; refuted: in one sentence
+  std::vector<std::string> properties;      ///< that the proof used, sorted
+  std::size_t instances = 0;                ///< ranks and axes at which it was decided
+  std::size_t by_properties = 0;            ///< instances proved from properties, each checked by Z3
+  std::size_t by_normal_form = 0;           ///< instances proved by the normal form
+  std::vector<rules::Condition> condition;  ///< conditional: what is to be added
+  std::string witness;                      ///< shapes and attributes that satisfy the hypotheses
+  std::string counterexample;               ///< refuted and conditional: in a form that a person can follow
+  std::vector<std::string> certificates;    ///< SMT-LIB, one for each instance, if they are kept
+  std::string disagreement;                 ///< not empty if two provers contradict each other: our bug
 };
 std::string_view text_of(RuleVerdict::Kind kind);  ///< "proved", "proved under a condition", "refuted", "unknown"
 
 /// Of a candidate or a rule.
-RuleVerdict verify(const Rule& rule, const Properties& properties, const VerifyOptions& options = {},
+RuleVerdict verify(const rules::Rule& rule, const rules::Properties& properties, const VerifyOptions& options = {},
                    const std::stop_token& stop = {});
 
 struct PropertyVerdict {
@@ -69,9 +69,10 @@ struct ValidateOptions {
   std::size_t random_shapes = 300;  ///< at least, over all ranks and axes
 };
 
-PropertyVerdict validate(const Rule& property, const ValidateOptions& options = {}, const std::stop_token& stop = {});
-/// Whether the other properties entail it, at all of its ranks.
-bool follows_from_others(std::size_t property, const std::vector<Rule>& properties, const VerifyOptions& options = {},
+PropertyVerdict validate(const rules::Rule& property, const ValidateOptions& options = {},
                          const std::stop_token& stop = {});
+/// Whether the other properties entail it, at all of its ranks.
+bool follows_from_others(std::size_t property, const std::vector<rules::Rule>& properties,
+                         const VerifyOptions& options = {}, const std::stop_token& stop = {});
 
-}  // namespace taso
+}  // namespace taso::verifier

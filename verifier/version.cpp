@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <z3.h>
 
-namespace taso {
+namespace taso::verifier {
 
 std::string z3_version() {
   unsigned major = 0, minor = 0, build = 0, revision = 0;
@@ -11,4 +11,4 @@ std::string z3_version() {
   return fmt::format("{}.{}.{}", major, minor, build);
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

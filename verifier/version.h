@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace taso {
+namespace taso::verifier {
 
 /// Raised with every change that may change a verdict: proofs that are kept between runs count for one number only.
 constexpr unsigned verifier_revision = 9;
 
 std::string z3_version();
 
-}  // namespace taso
+}  // namespace taso::verifier

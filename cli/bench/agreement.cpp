@@ -7,7 +7,7 @@
 
 #include "cli/bench/rounding.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// Devices do not round as our yardstick does. They sum in another order, so that near a threshold (quantisation is one) other
@@ -20,12 +20,12 @@ constexpr double most_roundings = 3;
 /// comes near to that.
 constexpr double unrelated = 0.5;
 
-std::vector<Array> rounded_reference(const Graph& graph, const std::vector<Array>& inputs, Precision precision,
-                                     const InterpreterOptions& options) {
+std::vector<Array> rounded_reference(const Graph& graph, const std::vector<Array>& inputs, cost::Precision precision,
+                                     const runtime::InterpreterOptions& options) {
   std::vector<Array> kept;
   kept.reserve(inputs.size());
   for (const Array& input : inputs) kept.push_back(rounded(input, precision));
-  return interpret(with_rounded_products(graph, precision), kept, options);
+  return runtime::interpret(with_rounded_products(graph, precision), kept, options);
 }
 
 bool is_excused(double error, double rounding_error) {
@@ -46,12 +46,12 @@ double relative_error(const Array& expected, const Array& actual) {
   return error == 0 ? 0 : std::sqrt(error / std::max(norm, 1e-30));
 }
 
-double tolerance_of(Precision precision) {
+double tolerance_of(cost::Precision precision) {
   switch (precision) {
-    case Precision::fp32: return 1e-4;
-    case Precision::tf32: return 1e-2;
-    case Precision::fp16: return 3e-2;
-    case Precision::bf16: break;
+    case cost::Precision::fp32: return 1e-4;
+    case cost::Precision::tf32: return 1e-2;
+    case cost::Precision::fp16: return 3e-2;
+    case cost::Precision::bf16: break;
   }
   return 1e-1;
 }
@@ -62,8 +62,8 @@ bool is_rounding_as_far(const Agreement& agreement) {
 }
 
 Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                       Precision precision, const InterpreterOptions& options) {
-  const std::vector<Array> expected = interpret(graph, inputs, options);
+                       cost::Precision precision, const runtime::InterpreterOptions& options) {
+  const std::vector<Array> expected = runtime::interpret(graph, inputs, options);
   check(outputs.size() == expected.size(), "as many outputs as the program has");
   std::vector<Array> by_rounding;
   Agreement worst;
@@ -71,7 +71,7 @@ Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, con
     Agreement one;
     one.error = relative_error(expected[i], outputs[i]);
     one.agrees = one.error <= tolerance_of(precision);
-    if (!one.agrees && precision != Precision::fp32) {
+    if (!one.agrees && precision != cost::Precision::fp32) {
       if (by_rounding.empty()) by_rounding = rounded_reference(graph, inputs, precision, options);
       one.rounding_error = relative_error(expected[i], by_rounding[i]);
       one.agrees = is_excused(one.error, *one.rounding_error);
@@ -81,4 +81,4 @@ Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, con
   return worst;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -8,12 +8,12 @@
 #include "ops/graph/graph.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// The distance of two arrays of one shape, as a share of the first one's norm; infinite where one is finite and the other not.
 double relative_error(const Array& expected, const Array& actual);
 /// How far an output may be from the reference in any case, measured so.
-double tolerance_of(Precision precision);
+double tolerance_of(cost::Precision precision);
 
 /// Of all outputs together.
 struct Agreement {
@@ -30,6 +30,6 @@ bool is_rounding_as_far(const Agreement& agreement);
 /// agrees if rounding alone takes the reference about as far: for that, the reference runs once more. Throws InputError
 /// where it cannot run.
 Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                       Precision precision, const InterpreterOptions& options);
+                       cost::Precision precision, const runtime::InterpreterOptions& options);
 
-}  // namespace taso
+}  // namespace taso::cli

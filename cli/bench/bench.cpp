@@ -25,7 +25,7 @@
 #include "ops/text/source.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using std::filesystem::path;
@@ -47,8 +47,8 @@ std::int64_t examples_of(const LoadedModel& loaded) {
   return std::max<std::int64_t>(loaded.inputs[0].extents()[0], 1);
 }
 
-InterpreterOptions reference_options(const BenchSettings& settings) {
-  InterpreterOptions options;
+runtime::InterpreterOptions reference_options(const BenchSettings& settings) {
+  runtime::InterpreterOptions options;
   options.threads = settings.jobs;
   return options;
 }
@@ -65,7 +65,7 @@ auto naming(const LoadedModel& loaded, Do&& work) {
 
 void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchSettings& settings,
                 BenchReport& report) {
-  const Accelerator& gpu = *pricing.gpu();
+  const gpu::Accelerator& gpu = *pricing.gpu();
   report.device = gpu.device();
   report.versions = gpu.versions();
   std::vector<std::unique_ptr<GpuModel>> ready;
@@ -109,7 +109,8 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
     report.models.back().has_inputs_of_first = have_alike_inputs(models.front(), loaded);
   }
   const auto run = [&](std::size_t i) {
-    naming(models[i], [&] { return interpret(models[i].graph, models[i].inputs, reference_options(settings)); });
+    naming(models[i],
+           [&] { return runtime::interpret(models[i].graph, models[i].inputs, reference_options(settings)); });
   };
   const auto take = [&](std::size_t i) {
     if (interrupted()) return;
@@ -133,9 +134,9 @@ Ending bench(const BenchSettings& settings, Console& console) {
   check_weights_are_kept(settings.models, written_places(settings));
   for (const auto& file : {settings.json, settings.exported})
     if (file) check_writable(*file);
-  std::unique_ptr<Accelerator> gpu;
+  std::unique_ptr<gpu::Accelerator> gpu;
   std::string trouble;
-  if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = open_accelerator(trouble);
+  if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = gpu::open_accelerator(trouble);
   if (!gpu && (settings.record || settings.device == BenchSettings::Device::cuda))
     throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
   if (settings.prices && !settings.imported && !(gpu && settings.measure)) require_prices(*settings.prices);
@@ -144,7 +145,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
   Pricing pricing(priced, std::move(gpu), console);
   if (settings.imported) {
     const Source source = read_source(*settings.imported);
-    const PriceDatabase taken = PriceDatabase::parse(source.text(), source.name());
+    const cost::PriceDatabase taken = cost::PriceDatabase::parse(source.text(), source.name());
     pricing.store().add(taken);
     pricing.save();
     for (const std::string& machine : taken.machines())
@@ -192,4 +193,4 @@ Ending bench(const BenchSettings& settings, Console& console) {
   return interrupted() ? Ending::interrupted : Ending::done;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

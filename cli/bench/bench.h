@@ -5,9 +5,9 @@
 #include "cli/console/console.h"
 #include "cli/console/ending.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Throws what trouble_of() knows.
 Ending bench(const BenchSettings& settings, Console& console);
 
-}  // namespace taso
+}  // namespace taso::cli

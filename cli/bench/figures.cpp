@@ -11,7 +11,7 @@
 #include "cli/console/table.h"
 #include "ops/core/random.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 constexpr int schema_version = 1;
@@ -108,9 +108,9 @@ std::string table_of(const BenchReport& report) {
     if (one.lanes.alone > 0) text += lanes_text(one, shown_name(one, report));
   for (const BenchFigures& one : report.models)
     if (!one.range.empty())
-      text +=
-          fmt::format("{}: out of the range of {}, whoever computes it: {}; another precision has the range\n",
-                      shown_name(one, report), report.precision ? name_of(*report.precision) : "the type", one.range);
+      text += fmt::format("{}: out of the range of {}, whoever computes it: {}; another precision has the range\n",
+                          shown_name(one, report), report.precision ? cost::name_of(*report.precision) : "the type",
+                          one.range);
   for (const BenchFigures& one : report.models)
     if (!one.on_host.empty())
       text += fmt::format("{}: without a kernel, so on the host: {}\n", shown_name(one, report),
@@ -119,7 +119,7 @@ std::string table_of(const BenchReport& report) {
     text += "these are times of the reference on the CPU, not of a GPU\n";
   } else {
     text += fmt::format("{}, {}", report.device, report.versions);
-    if (report.precision) text += fmt::format("; {}", name_of(*report.precision));
+    if (report.precision) text += fmt::format("; {}", cost::name_of(*report.precision));
     if (report.state.watts > 0)
       text += fmt::format("; {:.0f} W, {:.0f} °C, {:.0f} MHz", report.state.watts, report.state.celsius,
                           report.state.megahertz);
@@ -159,7 +159,7 @@ std::string json_of(const BenchReport& report) {
   json["schema_version"] = schema_version;
   json["device"] = report.device;
   json["versions"] = report.versions;
-  if (report.precision) json["precision"] = name_of(*report.precision);
+  if (report.precision) json["precision"] = cost::name_of(*report.precision);
   json["complete"] = report.is_complete;
   json["state"] = {
       {"watts", report.state.watts}, {"celsius", report.state.celsius}, {"megahertz", report.state.megahertz}};
@@ -206,4 +206,4 @@ std::string json_of(const BenchReport& report) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace taso
+}  // namespace taso::cli

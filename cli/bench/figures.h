@@ -10,7 +10,7 @@
 #include "cost/pricing/precision.h"
 #include "runtime/gpu/accelerator.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Of one model.
 struct BenchFigures {
@@ -21,7 +21,7 @@ struct BenchFigures {
   std::optional<double>
       predicted;  ///< microseconds: for its lanes, or as the plan's kernels add up; with what a run takes besides
   double predicted_alone = 0;     ///< as they add up, one after the other
-  LanesFound lanes;               ///< how it runs on a GPU
+  gpu::LanesFound lanes;          ///< how it runs on a GPU
   double measured_share = 0;      ///< how much of that comes from measured kernels
   std::size_t kernels = 0;        ///< launched in a run
   std::int64_t device_bytes = 0;  ///< all memory that it holds
@@ -38,10 +38,10 @@ struct BenchFigures {
 };
 
 struct BenchReport {
-  std::string device, versions;        ///< "CPU" and nothing where no GPU ran
-  std::optional<Precision> precision;  ///< nothing where no GPU ran
+  std::string device, versions;              ///< "CPU" and nothing where no GPU ran
+  std::optional<cost::Precision> precision;  ///< nothing where no GPU ran
   std::vector<BenchFigures> models;
-  DeviceState state;
+  gpu::DeviceState state;
   bool is_complete = true;  ///< not interrupted
 };
 
@@ -63,4 +63,4 @@ std::string table_of(const BenchReport& report);
 std::string profile_of(const BenchFigures& figures);
 std::string json_of(const BenchReport& report);
 
-}  // namespace taso
+}  // namespace taso::cli

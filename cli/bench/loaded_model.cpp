@@ -12,11 +12,11 @@
 #include "ops/core/error.h"
 #include "ops/core/random.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// The shapes that were asked for, and the batch where it was. Throws UsageError where the batch says nothing of any input.
-std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& settings) {
+std::vector<InputShape> shapes_for(const onnx::Model& model, const BenchSettings& settings) {
   std::vector<InputShape> shapes = settings.shapes;
   if (!settings.batch) return shapes;
   const std::vector<std::string> names = real_inputs(model.proto());
@@ -51,14 +51,14 @@ std::vector<InputShape> shapes_for(const Model& model, const BenchSettings& sett
 }  // namespace
 
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings) {
-  LoadedModel loaded{file, Model::load(file), nullptr, {}, {}, {}};
+  LoadedModel loaded{file, onnx::Model::load(file), nullptr, {}, {}, {}};
   loaded.model.validate();  // names the file by itself
   try {
     const std::vector<InputShape> shapes = shapes_for(loaded.model, settings);
     if (!shapes.empty()) overwrite_input_shapes(loaded.model, shapes);
-    loaded.edit = std::make_unique<GraphEdit>(loaded.model);
-    clean_up(*loaded.edit);
-    const Imported imported = import_model(loaded.edit->view());
+    loaded.edit = std::make_unique<onnx::GraphEdit>(loaded.model);
+    onnx::clean_up(*loaded.edit);
+    const onnx::Imported imported = onnx::import_model(loaded.edit->view());
     loaded.graph = imported.graph;
     for (const auto& [name, value] : imported.values) {
       const auto [known, is_new] = loaded.names.emplace(value, name);
@@ -84,4 +84,4 @@ LoadedModel load(const std::filesystem::path& file, const BenchSettings& setting
   return loaded;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -12,12 +12,12 @@
 #include "ops/core/array.h"
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct LoadedModel {
   std::filesystem::path file;
-  Model model;
-  std::unique_ptr<GraphEdit> edit;
+  onnx::Model model;
+  std::unique_ptr<onnx::GraphEdit> edit;
   Graph graph;
   std::vector<Array> inputs;
   ValueNames names;  ///< of values, in the model
@@ -26,4 +26,4 @@ struct LoadedModel {
 /// Throws InputError, and UsageError where shapes that were asked for do not fit; both name the file.
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings);
 
-}  // namespace taso
+}  // namespace taso::cli

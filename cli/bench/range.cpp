@@ -8,7 +8,7 @@
 #include "cli/bench/rounding.h"
 #include "cli/console/ending.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// A result, and the share of its elements that are lost.
@@ -21,7 +21,7 @@ std::string name_of(const Value& value, const ValueNames& names) {
   const auto name = names.find(value);
   std::string text = name == names.end() ? "a result" : fmt::format("'{}'", on_one_line(name->second));
   if (const Operator* const op = value.node->as_operator())
-    text += fmt::format(" of {}", taso::name_of(*op));
+    text += fmt::format(" of {}", ops::name_of(*op));
   else if (const Opaque* const opaque = value.node->as_opaque())
     text += fmt::format(" of {}", opaque->kind);
   return text;
@@ -29,15 +29,15 @@ std::string name_of(const Value& value, const ValueNames& names) {
 
 }  // namespace
 
-std::string range_trouble(const Graph& graph, const std::vector<Array>& inputs, Precision precision,
-                          const ValueNames& names, const InterpreterOptions& options) {
-  if (precision != Precision::fp16) return "";
+std::string range_trouble(const Graph& graph, const std::vector<Array>& inputs, cost::Precision precision,
+                          const ValueNames& names, const runtime::InterpreterOptions& options) {
+  if (precision != cost::Precision::fp16) return "";
   Graph all{graph.pool, graph.inputs, {}};
   for (const Node* node : graph.nodes())
     if (node->as_operator() != nullptr || node->as_opaque() != nullptr)
       for (std::size_t i = 0; i < node->outputs().size(); ++i)
         if (node->outputs()[i].element == ElementType::float32) all.outputs.push_back(node->output(i));
-  const std::vector<Array> results = interpret(all, inputs, options);
+  const std::vector<Array> results = runtime::interpret(all, inputs, options);
   std::size_t overflowing = 0, vanishing = 0;
   std::optional<Lost> beyond, below;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -65,4 +65,4 @@ std::string range_trouble(const Graph& graph, const std::vector<Array>& inputs, 
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

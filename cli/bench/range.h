@@ -9,7 +9,7 @@
 #include "ops/graph/graph.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// What values are called in a model.
 using ValueNames = std::unordered_map<Value, std::string, HashValue>;
@@ -17,7 +17,7 @@ using ValueNames = std::unordered_map<Value, std::string, HashValue>;
 /// Says how many results have elements beyond the largest number of the precision, and how many of them vanish below its
 /// smallest, with the first of each. Empty if none does, and for precisions with the range of float32. Throws InputError
 /// where the program cannot run.
-std::string range_trouble(const Graph& graph, const std::vector<Array>& inputs, Precision precision,
-                          const ValueNames& names, const InterpreterOptions& options);
+std::string range_trouble(const Graph& graph, const std::vector<Array>& inputs, cost::Precision precision,
+                          const ValueNames& names, const runtime::InterpreterOptions& options);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -15,7 +15,7 @@
 #include "onnx/cleanup/cleanup.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -28,7 +28,7 @@ constexpr std::size_t most_rounds = 4;
 
 class Recording {
  public:
-  Recording(const BenchSettings& settings, std::unique_ptr<Accelerator> gpu, Console& console)
+  Recording(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console)
       : settings_(settings), gpu_(std::move(gpu)), console_(console) {
     if (settings.time_budget) deadline_ = Clock::now() + std::chrono::duration<double>(*settings.time_budget);
   }
@@ -36,7 +36,7 @@ class Recording {
   Ending run() {
     for (const std::optional<std::int64_t>& batch : settings_.batches) {
       const std::vector<LoadedModel> models = load_all(batch);
-      for (const Precision precision : settings_.precisions) {
+      for (const cost::Precision precision : settings_.precisions) {
         if (interrupted()) return Ending::interrupted;
         record_all(models, batch, precision);
       }
@@ -67,7 +67,7 @@ class Recording {
   }
 
   void record_all(const std::vector<LoadedModel>& models, const std::optional<std::int64_t>& batch,
-                  Precision precision) {
+                  cost::Precision precision) {
     Pricing pricing({true, settings_.prices, precision, !settings_.anew}, std::move(gpu_), console_);
     if (deadline_) pricing.set_deadline(*deadline_);
     MissingCalls missing;
@@ -79,12 +79,12 @@ class Recording {
       for (const LoadedModel& model : models) search(model, pricing);
     // What a search would make of a model is not known before it was searched: what is left is what is left of the models.
     MissingCalls left;
-    Cost all = 0, predicted = 0;
+    cost::Cost all = 0, predicted = 0;
     for (const LoadedModel& model : models) all += pricing.find_missing(model.graph, {}, left);
     for (const auto& [text, one] : left) predicted += one.predicted;
     left_ += left.size();
     std::string text = batch ? fmt::format("batch {}, ", *batch) : "";
-    text += fmt::format("{}: {} kernels measured", name_of(precision), with_commas(pricing.measured()));
+    text += fmt::format("{}: {} kernels measured", cost::name_of(precision), with_commas(pricing.measured()));
     if (!left.empty())
       text += fmt::format(", {} of the models left ({:.1f} % of the predicted time)", with_commas(left.size()),
                           all > 0 ? 100 * static_cast<double>(predicted) / static_cast<double>(all) : 0.0);
@@ -116,16 +116,16 @@ class Recording {
     options.time_budget = longest_search;
     if (deadline_)
       options.time_budget = std::min(longest_search, std::chrono::duration<double>(*deadline_ - Clock::now()).count());
-    GraphEdit edit(loaded.model);
-    clean_up(edit);
+    onnx::GraphEdit edit(loaded.model);
+    onnx::clean_up(edit);
     pricing.set_measuring(measures_on_its_way);
     const SearchSummary summary = search_model(edit, *rules_, {}, options, pricing, console_);
     pricing.set_measuring(true);
-    return summary.changed() ? pricing.measure_kernels(import_model(edit.view()).graph, {}) : 0;
+    return summary.changed() ? pricing.measure_kernels(onnx::import_model(edit.view()).graph, {}) : 0;
   }
 
   const BenchSettings& settings_;
-  std::unique_ptr<Accelerator> gpu_;
+  std::unique_ptr<gpu::Accelerator> gpu_;
   Console& console_;
   std::optional<Deadline> deadline_;
   std::optional<SearchRules> rules_;
@@ -134,8 +134,8 @@ class Recording {
 
 }  // namespace
 
-Ending record(const BenchSettings& settings, std::unique_ptr<Accelerator> gpu, Console& console) {
+Ending record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console) {
   return Recording(settings, std::move(gpu), console).run();
 }
 
-}  // namespace taso
+}  // namespace taso::cli

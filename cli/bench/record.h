@@ -9,9 +9,9 @@
 #include "cli/console/ending.h"
 #include "runtime/gpu/accelerator.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Every batch of the settings in every precision, in this order. Says at the end what is left. Throws what trouble_of() knows.
-Ending record(const BenchSettings& settings, std::unique_ptr<Accelerator> gpu, Console& console);
+Ending record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console);
 
-}  // namespace taso
+}  // namespace taso::cli

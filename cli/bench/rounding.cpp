@@ -5,7 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 float rounded_to_tf32(float value) {
@@ -18,7 +18,7 @@ float rounded_to_tf32(float value) {
 
 class Rounding : public OpaqueBody {
  public:
-  explicit Rounding(Precision precision) : precision_(precision) {}
+  explicit Rounding(cost::Precision precision) : precision_(precision) {}
   std::string obstacle() const override { return ""; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
     return {rounded(inputs.at(0).value(), precision_)};
@@ -29,13 +29,13 @@ class Rounding : public OpaqueBody {
   }
 
  private:
-  Precision precision_;
+  cost::Precision precision_;
 };
 
 /// Makes the same nodes once more, in the same pool, with roundings between them.
 class Rewriter {
  public:
-  Rewriter(const Graph& graph, Precision precision)
+  Rewriter(const Graph& graph, cost::Precision precision)
       : graph_(graph), pool_(*graph.pool), body_(std::make_shared<Rounding>(precision)) {}
 
   Graph run() {
@@ -77,17 +77,17 @@ class Rewriter {
 
 }  // namespace
 
-float rounded(float value, Precision precision) {
+float rounded(float value, cost::Precision precision) {
   switch (precision) {
-    case Precision::fp32: break;
-    case Precision::tf32: return rounded_to_tf32(value);
-    case Precision::fp16: return static_cast<float>(Float16(value));
-    case Precision::bf16: return static_cast<float>(BFloat16(value));
+    case cost::Precision::fp32: break;
+    case cost::Precision::tf32: return rounded_to_tf32(value);
+    case cost::Precision::fp16: return static_cast<float>(Float16(value));
+    case cost::Precision::bf16: return static_cast<float>(BFloat16(value));
   }
   return value;
 }
 
-Array rounded(const Array& array, Precision precision) {
+Array rounded(const Array& array, cost::Precision precision) {
   if (array.type() != ElementType::float32) return array;
   Array result(array.type(), array.extents());
   const auto from = array.values<float>();
@@ -96,6 +96,6 @@ Array rounded(const Array& array, Precision precision) {
   return result;
 }
 
-Graph with_rounded_products(const Graph& graph, Precision precision) { return Rewriter(graph, precision).run(); }
+Graph with_rounded_products(const Graph& graph, cost::Precision precision) { return Rewriter(graph, precision).run(); }
 
-}  // namespace taso
+}  // namespace taso::cli

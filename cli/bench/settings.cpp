@@ -10,7 +10,7 @@
 #include "cli/console/ending.h"
 #include "cli/console/option_values.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
@@ -119,7 +119,7 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   for (const std::string& text : raw.shapes) settings.shapes.push_back(parse_input_shape(text));
   if (!raw.runs.empty()) settings.runs = static_cast<std::size_t>(whole_number("--runs", raw.runs, 1'000'000, 1));
   if (!raw.lanes.empty())
-    settings.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, usual_lanes, 1));
+    settings.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, gpu::usual_lanes, 1));
   if (!raw.seed.empty()) settings.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
   if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   settings.check = !raw.no_check;
@@ -182,4 +182,4 @@ BenchCommand parse_bench_command(int argc, const char* const* argv) {
   return command;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -12,7 +12,7 @@
 #include "cli/opt/input_shape.h"
 #include "cost/pricing/precision.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// How often a model runs if nobody says.
 constexpr std::size_t runs_on_gpu = 200, runs_on_cpu = 6;
@@ -23,7 +23,7 @@ struct BenchSettings {
   enum class Device { automatic, cuda, cpu };
   std::vector<std::filesystem::path> models;
   Device device = Device::automatic;
-  Precision precision = Precision::tf32;
+  cost::Precision precision = cost::Precision::tf32;
   bool is_precision_given = false;
   std::optional<std::int64_t> batch;
   std::vector<InputShape> shapes;   ///< of inputs, for what the models leave open
@@ -38,7 +38,7 @@ struct BenchSettings {
   bool search = true;    ///< when recording: also the kernels of what the search makes of the models
   bool anew = false;     ///< when recording: prices that come with taso do not count as known
   /// When recording: all of them, one after the other; where there are several, `precision` and `batch` are the first.
-  std::vector<Precision> precisions;
+  std::vector<cost::Precision> precisions;
   std::vector<std::optional<std::int64_t>> batches;
   std::optional<double> time_budget;  ///< seconds, when recording
 
@@ -59,4 +59,4 @@ struct BenchCommand {
 /// Throws UsageError.
 BenchCommand parse_bench_command(int argc, const char* const* argv);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -9,7 +9,7 @@
 #include "cli/console/ending.h"
 #include "ops/text/spelling.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 constexpr std::size_t name_width = 30, line_width = 96;
@@ -75,4 +75,4 @@ std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const
   return std::nullopt;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -15,7 +15,7 @@
 #include "cli/console/ending.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 bool is_terminal() {
@@ -134,4 +134,4 @@ std::string Console::paint(std::string_view code, std::string_view text) const {
   return colored_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

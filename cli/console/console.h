@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+namespace taso::cli {
 
 class Console {
  public:
@@ -61,4 +61,4 @@ class Console {
   bool log_failed_ = false;
 };
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -10,7 +10,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 
 Trouble trouble_of(std::exception_ptr exception) {
   const auto trouble = [](Ending ending, std::string_view text) { return Trouble{ending, on_one_line(text)}; };
@@ -79,4 +79,4 @@ std::string on_lines(std::string_view text) {
   return lines;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

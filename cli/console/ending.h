@@ -8,7 +8,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 
 enum class Ending {
   done = 0,          ///< also when nothing improved
@@ -47,4 +47,4 @@ std::size_t character_size(std::string_view text);
 /// The same, but lines stay lines.
 std::string on_lines(std::string_view text);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -12,7 +12,7 @@
 #include "cli/console/ending.h"
 #include "ops/support/atomic_file.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 std::atomic<bool> asked{false};
@@ -78,4 +78,4 @@ void watch_for_interrupt() {
 
 bool interrupted() { return asked; }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -2,7 +2,7 @@
 // nothing behind.
 #pragma once
 
-namespace taso {
+namespace taso::cli {
 
 /// From now on SIGINT and SIGTERM only set a flag, and a second one ends the program with exit 130; SIGHUP and its like end it
 /// too. Temporary files are removed in each case, and a limit on the size of files is an error like any other. What was
@@ -10,4 +10,4 @@ namespace taso {
 void watch_for_interrupt();
 bool interrupted();
 
-}  // namespace taso
+}  // namespace taso::cli

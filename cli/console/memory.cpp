@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// A line such as "VmRSS:     1234 kB". Not from getrusage(), which counts what the process was before it became this
@@ -22,4 +22,4 @@ std::uint64_t status(const std::string& name) {
 std::uint64_t memory_in_use() { return status("VmRSS:"); }
 std::uint64_t peak_memory() { return status("VmHWM:"); }
 
-}  // namespace taso
+}  // namespace taso::cli

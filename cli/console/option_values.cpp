@@ -8,7 +8,7 @@
 
 #include "cli/console/ending.h"
 
-namespace taso {
+namespace taso::cli {
 
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most, std::uint64_t least) {
   std::uint64_t value = 0;
@@ -55,8 +55,8 @@ std::optional<std::filesystem::path> named_file(const std::string& flag, const s
   return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
 }
 
-Precision precision_of_flag(const std::string& text) {
-  if (const auto precision = precision_named(text)) return *precision;
+cost::Precision precision_of_flag(const std::string& text) {
+  if (const auto precision = cost::precision_named(text)) return *precision;
   throw UsageError(fmt::format("--precision: tf32, fp32, fp16 or bf16 is needed, not '{}'", on_one_line(text)));
 }
 
@@ -67,4 +67,4 @@ Console::Color color_named(const std::string& text) {
   throw UsageError(fmt::format("--color takes auto, always or never, not '{}'", text));
 }
 
-}  // namespace taso
+}  // namespace taso::cli

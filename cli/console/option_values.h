@@ -9,7 +9,7 @@
 #include "cli/console/console.h"
 #include "cost/pricing/precision.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// All of these throw UsageError.
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t most,
@@ -20,7 +20,7 @@ double number_from_zero(const std::string& flag, const std::string& text);
 std::size_t byte_count(const std::string& flag, const std::string& text);
 /// Of what has to be a file: "-" is not taken for a stream there, nor for a file of that name. Nothing if the text is empty.
 std::optional<std::filesystem::path> named_file(const std::string& flag, const std::string& text);
-Precision precision_of_flag(const std::string& text);
+cost::Precision precision_of_flag(const std::string& text);
 Console::Color color_named(const std::string& text);
 
-}  // namespace taso
+}  // namespace taso::cli

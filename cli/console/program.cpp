@@ -14,7 +14,7 @@
 #include "cli/files/data_files.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// The program ends badly already: a log that cannot be written changes nothing.
@@ -64,9 +64,9 @@ bool is_limited(__rlimit_resource resource) {
 bool memory_is_limited() { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
 
 /// OpenBLAS starts threads while it is loaded, each with a large stack, and sends its own process a SIGINT where the
-/// limit on memory forbids that: it looks like a Ctrl-C. They would do nothing here, see runtime/host/kernels/gemm.cpp. Only the
-/// environment that a program starts with tells it so; so it is started once more, as the same process. Nothing is
-/// ready yet: no library may be asked for more than a system call.
+/// limit on memory forbids that: it looks like a Ctrl-C. They would do nothing here, see runtime/host/kernels/gemm.cpp.
+/// Only the environment that a program starts with tells it so; so it is started once more, as the same process.
+/// Nothing is ready yet: no library may be asked for more than a system call.
 void start_without_threads_of_blas(int, char** arguments, char** environment) {
   constexpr std::string_view setting = "OPENBLAS_NUM_THREADS=";
   constexpr std::size_t most = 4096;
@@ -130,4 +130,4 @@ int run_program(const std::string& name, const std::function<Ending(std::optiona
   return static_cast<int>(ending);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

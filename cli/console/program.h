@@ -8,7 +8,7 @@
 #include "cli/console/console.h"
 #include "cli/console/ending.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Data that was asked for, on stdout.
 Ending print(const std::string& text);
@@ -20,4 +20,4 @@ Ending run_with_console(const Console::Options& options, std::optional<Console>&
 /// The exit code. `run` makes the console as soon as it knows how.
 int run_program(const std::string& name, const std::function<Ending(std::optional<Console>& console)>& run);
 
-}  // namespace taso
+}  // namespace taso::cli

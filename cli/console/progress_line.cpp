@@ -1,6 +1,6 @@
 #include "cli/console/progress_line.h"
 
-namespace taso {
+namespace taso::cli {
 
 void ProgressLine::show(const std::function<std::string()>& line) {
   const auto now = Clock::now();
@@ -15,4 +15,4 @@ void ProgressLine::show(const std::function<std::string()>& line) {
 
 double ProgressLine::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,7 +7,7 @@
 
 #include "cli/console/console.h"
 
-namespace taso {
+namespace taso::cli {
 
 class ProgressLine {
  public:
@@ -25,4 +25,4 @@ class ProgressLine {
   Clock::time_point said_ = console_.is_live() ? Clock::time_point() : start_;
 };
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -5,7 +5,7 @@
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
 
-namespace taso {
+namespace taso::cli {
 
 bool is_standard_stream(const std::filesystem::path& file) { return file == "-"; }
 
@@ -21,4 +21,4 @@ void check_writable(const std::filesystem::path& file) {
   if (!is_standard_stream(file)) const AtomicFile trial(file);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

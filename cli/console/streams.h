@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace taso {
+namespace taso::cli {
 
 /// "-": the standard input of what is read, the standard output of what is written.
 bool is_standard_stream(const std::filesystem::path& file);
@@ -13,4 +13,4 @@ void write_output(const std::filesystem::path& file, std::string_view text);
 /// Trouble that would only show after the work: better now. Leaves nothing behind. Throws EnvironmentError.
 void check_writable(const std::filesystem::path& file);
 
-}  // namespace taso
+}  // namespace taso::cli

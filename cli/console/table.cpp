@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// Of UTF-8, the bytes that begin a character.
@@ -53,4 +53,4 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{:.1f} TB", value / 1024);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace taso {
+namespace taso::cli {
 
 struct Table {
   std::vector<std::vector<std::string>> rows;
@@ -20,4 +20,4 @@ std::string with_commas(std::uint64_t number);
 /// "512 MB", "1.5 GB": three digits at most
 std::string bytes_text(std::uint64_t bytes);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -13,12 +13,12 @@
 
 extern "C" char* openblas_get_config(void);
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 std::string prover_version() {
 #ifdef TASO_VERIFIES
-  return z3_version();
+  return verifier::z3_version();
 #else
   return "not built in";
 #endif
@@ -47,9 +47,9 @@ std::string describe_versions(std::string_view program) {
   line("properties", describe_properties());
   line("Z3", prover_version());
   line("ONNX", TASO_ONNX_VERSION);
-  line("protobuf", protobuf_version());
+  line("protobuf", onnx::protobuf_version());
   line("OpenBLAS", openblas_version());
-  const DeviceReport found = find_devices();
+  const gpu::DeviceReport found = gpu::find_devices();
   line("CUDA", found.cuda ? or_none(found.cuda->runtime) : fmt::format("none ({})", found.trouble));
   line("cuDNN", found.cuda ? or_none(found.cuda->cudnn) : "none");
   line("cuBLAS", found.cuda ? or_none(found.cuda->cublas) : "none");
@@ -60,4 +60,4 @@ std::string describe_versions(std::string_view program) {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+namespace taso::cli {
 
 /// Such as "0.1.0".
 std::string_view program_version();
@@ -12,4 +12,4 @@ std::string_view program_version();
 /// CUDA.
 std::string describe_versions(std::string_view program);
 
-}  // namespace taso
+}  // namespace taso::cli

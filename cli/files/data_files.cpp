@@ -8,7 +8,7 @@
 #include "cli/console/ending.h"
 #include "ops/support/program_folder.h"
 
-namespace taso {
+namespace taso::cli {
 
 std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& relative) {
   std::vector<std::filesystem::path> folders;
@@ -42,4 +42,4 @@ std::optional<std::string> trouble_with_data_folder() {
   return fmt::format("TASO_DATA is {}, which is no folder: the files that come with taso are used", on_one_line(named));
 }
 
-}  // namespace taso
+}  // namespace taso::cli

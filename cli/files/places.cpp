@@ -14,17 +14,17 @@
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
 
-namespace taso {
+namespace taso::cli {
 
 using std::filesystem::path;
 
 namespace {
 
 /// Those that the model names; they need not be there.
-std::vector<path> weight_files_of(Model& model) {
+std::vector<path> weight_files_of(onnx::Model& model) {
   std::unordered_set<std::string> locations;
-  for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
-    if (!is_external(tensor)) return;
+  onnx::for_each_tensor(model.mutable_proto(), [&](proto::TensorProto& tensor, bool) {
+    if (!onnx::is_external(tensor)) return;
     for (const auto& entry : tensor.external_data())
       if (entry.key() == "location") locations.insert(entry.value());
   });
@@ -88,7 +88,7 @@ void check_places(const OptOptions& options) {
   check_apart(read, written);
 }
 
-void check_weights_are_kept(const OptOptions& options, Model& model) {
+void check_weights_are_kept(const OptOptions& options, onnx::Model& model) {
   std::vector<Place> written;
   if (options.report) written.push_back({"the report", *options.report});
   if (options.console.log_file) written.push_back({"the log", *options.console.log_file});
@@ -101,7 +101,7 @@ void check_weights_are_kept(const OptOptions& options, Model& model) {
     if (options.certificate && is_same_file(certificate_file_of(options.output), file))
       throw UsageError(fmt::format("the certificate {} would replace the weights of the input",
                                    certificate_file_of(options.output).string()));
-    if (!options.force && options.weights != SaveOptions::Weights::embedded &&
+    if (!options.force && options.weights != onnx::SaveOptions::Weights::embedded &&
         is_same_file(data_file_of(options.output), file))
       throw UsageError(
           fmt::format("{} holds the weights of the input; --force replaces it", data_file_of(options.output).string()));
@@ -117,7 +117,7 @@ void check_weights_are_kept(const std::vector<path>& models, const std::vector<P
   if (!may_replace) return;
   for (const path& name : models) {
     try {
-      Model model = Model::load(name);
+      onnx::Model model = onnx::Model::load(name);
       for (const path& file : weight_files_of(model)) check_is_apart(file, written);
     } catch (const InputError&) {
       continue;
@@ -125,4 +125,4 @@ void check_weights_are_kept(const std::vector<path>& models, const std::vector<P
   }
 }
 
-}  // namespace taso
+}  // namespace taso::cli

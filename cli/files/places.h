@@ -9,7 +9,7 @@
 #include "cli/opt/options.h"
 #include "onnx/model/model.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Where weights go that are not in the model's own file.
 std::filesystem::path data_file_of(const std::filesystem::path& output);
@@ -32,9 +32,9 @@ void check_apart(const std::vector<Place>& read, const std::vector<Place>& writt
 /// Looks at names and inodes only; nothing has to be read or opened yet. Throws UsageError.
 void check_places(const OptOptions& options);
 /// The weights beside the model are input as well. Throws UsageError.
-void check_weights_are_kept(const OptOptions& options, Model& model);
+void check_weights_are_kept(const OptOptions& options, onnx::Model& model);
 /// The same for what several models have beside them. Looks into the models, before anything is written, be it a line of the
 /// log; one that cannot be read is passed over, for whoever loads it says why. Throws UsageError.
 void check_weights_are_kept(const std::vector<std::filesystem::path>& models, const std::vector<Place>& written);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,7 +7,7 @@
 #include "cli/files/rule_input.h"
 #include "rules/language/canonical.h"
 
-namespace taso {
+namespace taso::cli {
 
 std::filesystem::path properties_path(const std::optional<std::filesystem::path>& named) {
   if (named) return *named;
@@ -16,21 +16,22 @@ std::filesystem::path properties_path(const std::optional<std::filesystem::path>
   return *found;
 }
 
-std::string hash_of_properties(const std::vector<Rule>& properties) {
+std::string hash_of_properties(const std::vector<rules::Rule>& properties) {
   std::string text;
-  for (const Rule& property : properties) text += fmt::format("{} {}\n", property.name, content_hash(property));
-  return hash_of_text(text);
+  for (const rules::Rule& property : properties)
+    text += fmt::format("{} {}\n", property.name, rules::content_hash(property));
+  return rules::hash_of_text(text);
 }
 
 std::string describe_properties() {
   const auto found = find_data_file("rules/properties.rules");
   if (!found) return "none";
   try {
-    const std::vector<Rule> properties = read_properties(*found).rules.rules();
+    const std::vector<rules::Rule> properties = read_properties(*found).rules.rules();
     return fmt::format("{} ({})", hash_of_properties(properties), properties.size());
   } catch (const InputError&) {
     return fmt::format("{} cannot be read", on_one_line(found->string()));
   }
 }
 
-}  // namespace taso
+}  // namespace taso::cli

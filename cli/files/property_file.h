@@ -8,15 +8,15 @@
 
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// The file that is named, or the one that comes with taso. Throws EnvironmentError if that is not found.
 std::filesystem::path properties_path(const std::optional<std::filesystem::path>& named);
 
 /// Of what they say, under which names and in which order: proofs depend on all of it.
-std::string hash_of_properties(const std::vector<Rule>& properties);
+std::string hash_of_properties(const std::vector<rules::Rule>& properties);
 
 /// Hash and number of those that come with taso, for `--version`; says so if they cannot be read.
 std::string describe_properties();
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -12,7 +12,7 @@
 #include "rules/language/canonical.h"
 #include "verifier/version.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -22,7 +22,7 @@ constexpr int schema_version = 1;
 }  // namespace
 
 const ProvedFile* ProvedRecord::find(std::string_view bytes) const {
-  const std::string hash = hash_of_text(bytes);
+  const std::string hash = rules::hash_of_text(bytes);
   const auto found =
       std::find_if(files.begin(), files.end(), [&](const ProvedFile& file) { return file.file_hash == hash; });
   return found == files.end() ? nullptr : &*found;
@@ -66,8 +66,9 @@ std::optional<ProvedRecord> shipped_record() {
   if (!place) return std::nullopt;
   try {
     ProvedRecord record = parse_record(Source::read(place->string()).text());
-    if (record.verifier != verifier_revision) return std::nullopt;
-    const std::vector<Rule> properties = read_properties(place->parent_path() / "properties.rules").rules.rules();
+    if (record.verifier != verifier::verifier_revision) return std::nullopt;
+    const std::vector<rules::Rule> properties =
+        read_properties(place->parent_path() / "properties.rules").rules.rules();
     if (hash_of_properties(properties) != record.properties) return std::nullopt;
     return record;
   } catch (const InputError&) {  // then nothing is known, and rules are proved
@@ -75,4 +76,4 @@ std::optional<ProvedRecord> shipped_record() {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace taso {
+namespace taso::cli {
 
 struct ProvedFile {
   std::string name;        ///< for people; a file counts by its bytes, whatever it is called
@@ -40,4 +40,4 @@ ProvedRecord parse_record(std::string_view text);
 /// those that it was made with.
 std::optional<ProvedRecord> shipped_record();
 
-}  // namespace taso
+}  // namespace taso::cli

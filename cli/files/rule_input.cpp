@@ -11,7 +11,7 @@
 #include "cli/console/ending.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// Far more than a million rules: something else was named by mistake, and a device may have no end.
@@ -64,18 +64,20 @@ Source read_source(const std::filesystem::path& path) {
 GivenFile read_rules(const std::filesystem::path& path) {
   GivenFile file{read_source(path), false, {}, {}};
   file.is_taso = is_taso_file(file.source);
-  file.rules =
-      placed([&] { return file.is_taso ? parse_taso_rules(file.source, file.unstated) : parse_rules(file.source); });
+  file.rules = placed([&] {
+    return file.is_taso ? rules::parse_taso_rules(file.source, file.unstated) : rules::parse_rules(file.source);
+  });
   return file;
 }
 
 GivenFile read_properties(const std::filesystem::path& path) {
   GivenFile file = read_rules(path);
-  for (const Rule& rule : file.rules.rules())
-    if (rule.kind != Rule::Kind::axiom)
+  for (const rules::Rule& rule : file.rules.rules())
+    if (rule.kind != rules::Rule::Kind::axiom)
       placed([&] {
         if (file.is_taso) throw InputError(fmt::format("{}: TASO's files hold rules, not properties", path.string()));
-        file.source.fail(rule.place, fmt::format("a {} among the properties, which are axioms", text_of(rule.kind)));
+        file.source.fail(rule.place,
+                         fmt::format("a {} among the properties, which are axioms", rules::text_of(rule.kind)));
       });
   return file;
 }
@@ -89,14 +91,14 @@ std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
     auto unstated = files[i].unstated.begin();
     const auto add_unstated = [&](std::size_t before) {
       for (; unstated != files[i].unstated.end() && unstated->before <= before; ++unstated) {
-        Rule name_only;
+        rules::Rule name_only;
         name_only.name = unstated->name;
-        name_only.kind = Rule::Kind::candidate;
+        name_only.kind = rules::Rule::Kind::candidate;
         rules.push_back({std::move(name_only), i, 0, unstated->reason});
       }
     };
     std::size_t stated = 0;
-    for (Rule& rule : files[i].rules.rules()) {
+    for (rules::Rule& rule : files[i].rules.rules()) {
       add_unstated(stated++);
       const std::size_t place = std::min(rule.place.begin, text.size());
       if (place > seen) {
@@ -116,4 +118,4 @@ std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files)
   return rule.line == 0 ? name : fmt::format("{}:{}", name, rule.line);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -11,21 +11,21 @@
 #include "rules/language/rule_text.h"
 #include "rules/taso/taso_file.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct GivenFile {
   Source source;
   bool is_taso = false;  ///< TASO's binary format, which has no lines
-  RuleFile rules;
-  std::vector<UnstatedRule> unstated;  ///< of TASO's files
+  rules::RuleFile rules;
+  std::vector<rules::UnstatedRule> unstated;  ///< of TASO's files
 };
 
 struct GivenRule {
-  Rule rule;
+  rules::Rule rule;
   std::size_t file = 0;       ///< which of the files
   std::size_t line = 0;       ///< 0 in a binary file
   std::string unstated = {};  ///< why it cannot be stated, a clause: there is a name only. Empty for all others
-  std::optional<FloatClass> float_class = {};  ///< if it is recorded
+  std::optional<rules::FloatClass> float_class = {};  ///< if it is recorded
 };
 
 /// "-" is the standard input. Throws InputError that says why it cannot be read.
@@ -40,4 +40,4 @@ std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
 /// "file:line", or the file alone
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);
 
-}  // namespace taso
+}  // namespace taso::cli

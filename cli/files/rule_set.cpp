@@ -18,7 +18,7 @@
 #include "cli/verify/proved_rules.h"
 #endif
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// The rules that come with taso: those that were found, and beside them those that were stated by hand. Empty if there are
@@ -65,17 +65,17 @@ void note_float_classes(const std::string& digits, std::size_t file, std::vector
   for (GivenRule& one : rules)
     if (one.file == file) of_file.push_back(&one);
   if (digits.size() != of_file.size()) return;
-  for (std::size_t i = 0; i < digits.size(); ++i) of_file[i]->float_class = float_class_of(digits[i]);
+  for (std::size_t i = 0; i < digits.size(); ++i) of_file[i]->float_class = rules::float_class_of(digits[i]);
 }
 
 }  // namespace
 
 bool RuleSet::is_proved() const { return std::find(proved.begin(), proved.end(), false) == proved.end(); }
 
-std::string hash_of_rules(const std::vector<Rule>& rules) {
+std::string hash_of_rules(const std::vector<rules::Rule>& rules) {
   std::string text;
-  for (const Rule& rule : rules) text += content_hash(rule) + "\n";
-  return hash_of_text(text);
+  for (const rules::Rule& rule : rules) text += rules::content_hash(rule) + "\n";
+  return rules::hash_of_text(text);
 }
 
 RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std::vector<std::string>& disabled,
@@ -88,7 +88,7 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
   set.extra = extra.size();
   set.rules = rules_of(set.files);
   for (const GivenRule& one : set.rules)
-    if (one.rule.kind == Rule::Kind::axiom)
+    if (one.rule.kind == rules::Rule::Kind::axiom)
       throw InputError(
           fmt::format("{}: '{}' is a property; a search takes rules", place_of(one, set.files), one.rule.name));
   if (!extra.empty()) check_names(set, usual);
@@ -101,7 +101,7 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
     hashes.push_back(known != nullptr ? known->rules_hash : hash_of_rules(file.rules.rules()));
     if (known != nullptr) note_float_classes(known->float_classes, i, set.rules);
   }
-  set.hash = hashes.size() == 1 ? hashes[0] : hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
+  set.hash = hashes.size() == 1 ? hashes[0] : rules::hash_of_text(fmt::format("{}", fmt::join(hashes, "\n")));
   leave_out(set.rules, disabled);
   for (const GivenRule& one : set.rules)
     if (!one.unstated.empty())
@@ -121,13 +121,13 @@ std::string describe_rules() {
 }
 
 std::string print(const RuleSet& set) {
-  RuleFile file;
+  rules::RuleFile file;
   for (const GivenRule& one : set.rules) {
-    Rule rule = one.rule;
-    rule.comments.push_back("float: " + text_of(one.float_class ? *one.float_class : float_class(rule)));
+    rules::Rule rule = one.rule;
+    rule.comments.push_back("float: " + rules::text_of(one.float_class ? *one.float_class : rules::float_class(rule)));
     file.items.emplace_back(std::move(rule));
   }
-  return print(file);
+  return rules::print(file);
 }
 
 SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_unused]] Console& console, bool anew) {
@@ -162,4 +162,4 @@ SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_un
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -10,7 +10,7 @@
 #include "cli/console/console.h"
 #include "cli/files/rule_input.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct RuleSet {
   std::vector<GivenFile> files;
@@ -29,23 +29,23 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
                       const std::vector<std::filesystem::path>& extra = {});
 
 /// Of what they say, in this order; names do not count.
-std::string hash_of_rules(const std::vector<Rule>& rules);
+std::string hash_of_rules(const std::vector<rules::Rule>& rules);
 /// Hash and number of the rules that come with taso, for `--version`; says so if they are not known to be proved.
 std::string describe_rules();
 /// A file of the rules that are left, for `--list-rules`.
 std::string print(const RuleSet& set);
 
 struct SearchRules {
-  std::vector<Rule> rules;
+  std::vector<rules::Rule> rules;
   std::size_t extra = 0;  ///< how many of them, the last, were added to the others
   std::string hash;
-  std::map<std::string, FloatClass> float_classes;  ///< of those of which it is known, by name
-  std::vector<std::string> failures;                ///< a line for each that is not proved
-  bool interrupted = false;                         ///< before all were decided
+  std::map<std::string, rules::FloatClass> float_classes;  ///< of those of which it is known, by name
+  std::vector<std::string> failures;                       ///< a line for each that is not proved
+  bool interrupted = false;                                ///< before all were decided
 };
 
 /// Proves what is not known to be proved; with `anew` everything, whatever is known. In a build without a prover, each file
 /// that has such rules is a failure.
 SearchRules prove(const RuleSet& set, unsigned jobs, Console& console, bool anew = false);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,39 +7,40 @@
 #include "ops/core/error.h"
 #include "rules/language/rule_text.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
-ProofOutcome::Kind kind_of(RuleVerdict::Kind kind) {
+generator::ProofOutcome::Kind kind_of(verifier::RuleVerdict::Kind kind) {
   switch (kind) {
-    case RuleVerdict::Kind::proved: return ProofOutcome::Kind::proved;
-    case RuleVerdict::Kind::conditional: return ProofOutcome::Kind::conditional;
-    case RuleVerdict::Kind::refuted: return ProofOutcome::Kind::refuted;
-    case RuleVerdict::Kind::unknown: return ProofOutcome::Kind::unknown;
+    case verifier::RuleVerdict::Kind::proved: return generator::ProofOutcome::Kind::proved;
+    case verifier::RuleVerdict::Kind::conditional: return generator::ProofOutcome::Kind::conditional;
+    case verifier::RuleVerdict::Kind::refuted: return generator::ProofOutcome::Kind::refuted;
+    case verifier::RuleVerdict::Kind::unknown: return generator::ProofOutcome::Kind::unknown;
   }
-  return ProofOutcome::Kind::unknown;
+  return generator::ProofOutcome::Kind::unknown;
 }
 
 }  // namespace
 
-ProofOutcome CandidateProver::prove(const Rule& candidate) {
+generator::ProofOutcome CandidateProver::prove(const rules::Rule& candidate) {
   ++asked_;
   const auto start = std::chrono::steady_clock::now();
-  RuleVerdict verdict;
+  verifier::RuleVerdict verdict;
   try {
-    verdict = verify(candidate, properties_, options_, stop_.get_token());
+    verdict = verifier::verify(candidate, properties_, options_, stop_.get_token());
   } catch (const InputError& error) {
-    return {ProofOutcome::Kind::unknown, {}, {}, error.what()};
+    return {generator::ProofOutcome::Kind::unknown, {}, {}, error.what()};
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   const bool is_late = options_.time_limit > 0 && took.count() >= options_.time_limit;
-  const bool is_certain = verdict.kind == RuleVerdict::Kind::proved || verdict.kind == RuleVerdict::Kind::conditional;
+  const bool is_certain =
+      verdict.kind == verifier::RuleVerdict::Kind::proved || verdict.kind == verifier::RuleVerdict::Kind::conditional;
   if (is_late && !is_certain) ++timed_out_;
   if (!verdict.disagreement.empty()) {
     const std::lock_guard lock(mutex_);
-    Rule named = candidate;
+    rules::Rule named = candidate;
     named.name = "disputed";
-    if (disagreement_.empty()) disagreement_ = print(named) + verdict.disagreement;
+    if (disagreement_.empty()) disagreement_ = rules::print(named) + verdict.disagreement;
     stop_.request_stop();
   }
   return {kind_of(verdict.kind), verdict.properties, verdict.condition, verdict.reason};
@@ -50,4 +51,4 @@ std::string CandidateProver::disagreement() const {
   return disagreement_;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

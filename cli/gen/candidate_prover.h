@@ -9,16 +9,16 @@
 #include "generator/generate.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::cli {
 
 class CandidateProver {
  public:
   /// A disagreement asks `stop` to stop: nothing that is found after it counts.
-  CandidateProver(const Properties& properties, const VerifyOptions& options, std::stop_source stop)
+  CandidateProver(const rules::Properties& properties, const verifier::VerifyOptions& options, std::stop_source stop)
       : properties_(properties), options_(options), stop_(std::move(stop)) {}
 
   /// Safe for several threads.
-  ProofOutcome prove(const Rule& candidate);
+  generator::ProofOutcome prove(const rules::Rule& candidate);
 
   /// Why two provers cannot both be right, with the candidate; empty if they never disagreed.
   std::string disagreement() const;
@@ -27,12 +27,12 @@ class CandidateProver {
   std::size_t asked() const { return asked_; }
 
  private:
-  const Properties& properties_;
-  const VerifyOptions options_;
+  const rules::Properties& properties_;
+  const verifier::VerifyOptions options_;
   std::stop_source stop_;
   std::atomic<std::size_t> timed_out_{0}, asked_{0};
   mutable std::mutex mutex_;
   std::string disagreement_;
 };
 
-}  // namespace taso
+}  // namespace taso::cli

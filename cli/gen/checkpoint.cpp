@@ -17,32 +17,32 @@
 #include "rules/language/canonical.h"
 #include "rules/language/rule_text.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view first_line = "taso checkpoint 1\n";
 
-std::string with_checksum(const std::string& text) { return fmt::format("{}\t{}\n", hash_of_text(text), text); }
+std::string with_checksum(const std::string& text) { return fmt::format("{}\t{}\n", rules::hash_of_text(text), text); }
 
-std::string text_of(const Decision& decision) {
+std::string text_of(const generator::Decision& decision) {
   if (decision.derived) return "derived";
   Json json = Json::object();
   if (decision.proved.empty()) {
-    json["kind"] = decision.last.kind == ProofOutcome::Kind::refuted ? "refuted" : "unknown";
+    json["kind"] = decision.last.kind == generator::ProofOutcome::Kind::refuted ? "refuted" : "unknown";
     json["reason"] = decision.last.reason;
   }
-  for (Rule rule : decision.proved) {
+  for (rules::Rule rule : decision.proved) {
     rule.name = "found";  // the grammar wants one
-    json["proved"].push_back(print(rule));
+    json["proved"].push_back(rules::print(rule));
   }
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 /// Nothing if it makes no sense: then the decision is made again.
-std::optional<Decision> decision_of(const std::string& text) {
-  Decision decision;
+std::optional<generator::Decision> decision_of(const std::string& text) {
+  generator::Decision decision;
   decision.derived = text == "derived";
   if (decision.derived) return decision;
   const Json json = Json::parse(text, nullptr, false);
@@ -50,12 +50,12 @@ std::optional<Decision> decision_of(const std::string& text) {
   try {
     if (json.contains("proved")) {
       for (const std::string& rule : json.at("proved").get<std::vector<std::string>>()) {
-        decision.proved.push_back(parse_rule(rule));
+        decision.proved.push_back(rules::parse_rule(rule));
         decision.proved.back().name.clear();
       }
     } else {
       const bool refuted = json.at("kind").get<std::string>() == "refuted";
-      decision.last.kind = refuted ? ProofOutcome::Kind::refuted : ProofOutcome::Kind::unknown;
+      decision.last.kind = refuted ? generator::ProofOutcome::Kind::refuted : generator::ProofOutcome::Kind::unknown;
       decision.last.reason = json.at("reason").get<std::string>();
     }
     return decision;
@@ -162,7 +162,7 @@ void Checkpoint::read() {
     const std::size_t tab = text.find('\t', at);
     if (tab >= end) return std::nullopt;
     std::string line = text.substr(tab + 1, end - tab - 1);
-    if (hash_of_text(line) != std::string_view(text).substr(at, tab - at)) return std::nullopt;
+    if (rules::hash_of_text(line) != std::string_view(text).substr(at, tab - at)) return std::nullopt;
     at = end + 1;
     return line;
   };
@@ -217,8 +217,8 @@ void Checkpoint::begin(const std::string& candidates) {
   append(with_checksum(candidates));
 }
 
-std::optional<Decision> Checkpoint::recall(const std::string& candidate) const {
-  const std::string key = hash_of_text(candidate);
+std::optional<generator::Decision> Checkpoint::recall(const std::string& candidate) const {
+  const std::string key = rules::hash_of_text(candidate);
   std::string text;
   {
     const std::lock_guard lock(mutex_);
@@ -229,8 +229,8 @@ std::optional<Decision> Checkpoint::recall(const std::string& candidate) const {
   return decision_of(text);
 }
 
-void Checkpoint::remember(const std::string& candidate, const Decision& decision) {
-  const std::string line = with_checksum(fmt::format("{}\t{}", hash_of_text(candidate), text_of(decision)));
+void Checkpoint::remember(const std::string& candidate, const generator::Decision& decision) {
+  const std::string line = with_checksum(fmt::format("{}\t{}", rules::hash_of_text(candidate), text_of(decision)));
   const std::lock_guard lock(mutex_);
   append(line);
   ++written_;
@@ -242,4 +242,4 @@ void Checkpoint::remove() {
   ::close(std::exchange(descriptor_, -1));
 }
 
-}  // namespace taso
+}  // namespace taso::cli

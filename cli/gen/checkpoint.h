@@ -9,7 +9,7 @@
 
 #include "generator/generate.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Lines that are only ever appended: the format, what the run depends on, a hash of the candidates, then the decisions,
 /// each with a checksum. Whatever comes after the first line that is not whole is dropped.
@@ -27,9 +27,9 @@ class Checkpoint {
   /// Of all candidates; decisions on others are forgotten.
   void begin(const std::string& candidates);
   /// Both are safe for several threads.
-  std::optional<Decision> recall(const std::string& candidate) const;
+  std::optional<generator::Decision> recall(const std::string& candidate) const;
   /// Throws EnvironmentError, for example when the disk is full; what was written before stays whole.
-  void remember(const std::string& candidate, const Decision& decision);
+  void remember(const std::string& candidate, const generator::Decision& decision);
 
   /// How many decisions of an earlier run there are.
   std::size_t known() const { return known_.size(); }
@@ -62,4 +62,4 @@ class Checkpoint {
   mutable std::mutex mutex_;
 };
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -6,22 +6,23 @@
 
 #include "generator/enumeration/program.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// More layouts than this tell nothing new.
 constexpr std::size_t most_layouts = 64;
 
 /// Calls `visit` with every application of the schema to these that makes sense.
-void for_each_application(Programs& programs, const Family& family, std::size_t schema,
-                          const std::vector<LayoutId>& layouts, const std::function<void(const Program&)>& visit) {
-  std::vector<LayoutId> operands;
+void for_each_application(generator::Programs& programs, const generator::Family& family, std::size_t schema,
+                          const std::vector<generator::LayoutId>& layouts,
+                          const std::function<void(const generator::Program&)>& visit) {
+  std::vector<generator::LayoutId> operands;
   const std::function<void()> choose = [&] {
     if (operands.size() == family.schemas[schema].operands) {
-      if (const Program* program = programs.find(schema, operands)) visit(*program);
+      if (const generator::Program* program = programs.find(schema, operands)) visit(*program);
       return;
     }
-    for (const LayoutId layout : layouts) {
+    for (const generator::LayoutId layout : layouts) {
       operands.push_back(layout);
       choose();
       operands.pop_back();
@@ -32,20 +33,20 @@ void for_each_application(Programs& programs, const Family& family, std::size_t 
 
 /// The names of the schemas that can be applied at all, in so many steps: one tensor of each layout stands for all, for what
 /// it holds does not matter.
-std::set<std::string> usable(const Family& family, std::size_t max_operators) {
-  const World world(family, false, 1);
-  Programs programs(world);
-  std::vector<LayoutId> layouts;
-  std::set<LayoutId> seen;
-  const auto add = [&](LayoutId layout) {
+std::set<std::string> usable(const generator::Family& family, std::size_t max_operators) {
+  const generator::World world(family, false, 1);
+  generator::Programs programs(world);
+  std::vector<generator::LayoutId> layouts;
+  std::set<generator::LayoutId> seen;
+  const auto add = [&](generator::LayoutId layout) {
     if (layouts.size() < most_layouts && seen.insert(layout).second) layouts.push_back(layout);
   };
-  for (const Item& input : world.all_inputs()) add(programs.layout(input.layout()));
+  for (const generator::Item& input : world.all_inputs()) add(programs.layout(input.layout()));
   std::set<std::string> names;
   for (std::size_t step = 0; step < max_operators; ++step) {
-    std::vector<LayoutId> made;
+    std::vector<generator::LayoutId> made;
     for (std::size_t schema = 0; schema < family.schemas.size(); ++schema)
-      for_each_application(programs, family, schema, layouts, [&](const Program& program) {
+      for_each_application(programs, family, schema, layouts, [&](const generator::Program& program) {
         names.insert(family.schemas[schema].name);
         made.insert(made.end(), program.result_layouts.begin(), program.result_layouts.end());
       });
@@ -61,7 +62,8 @@ std::set<std::string> usable(const Family& family, std::size_t max_operators) {
 
 Combinations combinations_of(const std::vector<std::string>& operators, std::size_t max_operators) {
   std::vector<std::set<std::string>> together;
-  for (const Family& family : families(operators)) together.push_back(usable(family, max_operators));
+  for (const generator::Family& family : generator::families(operators))
+    together.push_back(usable(family, max_operators));
   const auto meet = [&](const std::string& one, const std::string& other) {
     return std::any_of(together.begin(), together.end(),
                        [&](const auto& names) { return names.contains(one) && names.contains(other); });
@@ -75,4 +77,4 @@ Combinations combinations_of(const std::vector<std::string>& operators, std::siz
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

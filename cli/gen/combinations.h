@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace taso {
+namespace taso::cli {
 
 struct Combinations {
   /// Operators that no program has: they belong to no family that is enumerated, or nothing there makes what they take.
@@ -18,4 +18,4 @@ struct Combinations {
 /// Both in the order of `operators`.
 Combinations combinations_of(const std::vector<std::string>& operators, std::size_t max_operators);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -29,7 +29,7 @@
 #include "ops/support/atomic_file.h"
 #include "verifier/version.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -39,7 +39,7 @@ using Level = Console::Level;
 void check_writable(const GenSettings& settings) {
   const AtomicFile trial(settings.output);
   for (const auto& file : {settings.report, settings.rejected})
-    if (file) taso::check_writable(*file);
+    if (file) cli::check_writable(*file);
 }
 
 double processor_seconds() {
@@ -55,9 +55,9 @@ double processor_seconds() {
 std::string context_of(const Findings& findings) {
   const GenSettings& settings = findings.settings;
   return nlohmann::ordered_json{{"program", program_version()},
-                                {"generator", generator_revision},
-                                {"verifier", verifier_revision},
-                                {"Z3", z3_version()},
+                                {"generator", generator::generator_revision},
+                                {"verifier", verifier::verifier_revision},
+                                {"Z3", verifier::z3_version()},
                                 {"operators", findings.operators},
                                 {"max-ops", settings.max_operators},
                                 {"seed", settings.seed},
@@ -75,16 +75,16 @@ void check_memory(const GenSettings& settings) {
 }
 
 /// Runs the generator on a thread of its own while this one watches; an exception of either is thrown here.
-GenerateReport generate_watched(const GenerateOptions& options, std::stop_source stop,
-                                const std::function<void()>& watch) {
+generator::GenerateReport generate_watched(const generator::GenerateOptions& options, std::stop_source stop,
+                                           const std::function<void()>& watch) {
   std::mutex mutex;
   std::condition_variable changed;
   bool is_done = false;
-  GenerateReport report;
+  generator::GenerateReport report;
   std::exception_ptr error;
   std::thread thread([&] {
     try {
-      report = generate(options);
+      report = generator::generate(options);
     } catch (...) {
       error = std::current_exception();
     }
@@ -111,7 +111,7 @@ GenerateReport generate_watched(const GenerateOptions& options, std::stop_source
 }
 
 /// Everything but what is found.
-Findings prepare(const GenSettings& settings, std::vector<Rule>& properties) {
+Findings prepare(const GenSettings& settings, std::vector<rules::Rule>& properties) {
   Findings findings;
   findings.settings = settings;
   const std::filesystem::path sets_place = operator_sets_path(settings.operator_sets);
@@ -155,13 +155,13 @@ void say_what_is_apart(const Combinations& combinations, Console& console) {
   }
 }
 
-void run(Findings& findings, const std::vector<Rule>& rules, Checkpoint& checkpoint, Console& console) {
+void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& checkpoint, Console& console) {
   const GenSettings& settings = findings.settings;
-  const Properties properties(rules);
+  const rules::Properties properties(rules);
   std::stop_source stop;
   CandidateProver prover(properties, settings.proving, stop);
   GenProgress progress(console, settings.max_operators);
-  GenerateOptions options;
+  generator::GenerateOptions options;
   options.schemas = findings.operators;
   options.max_operators = settings.max_operators;
   options.seed = settings.seed;
@@ -169,15 +169,15 @@ void run(Findings& findings, const std::vector<Rule>& rules, Checkpoint& checkpo
   options.jobs = findings.jobs;
   options.memory_limit = settings.memory_limit;
   options.stop = stop.get_token();
-  options.prove = [&](const Rule& candidate) { return prover.prove(candidate); };
-  options.watch = [&](const GenerateProgress& now) { progress.update(now); };
+  options.prove = [&](const rules::Rule& candidate) { return prover.prove(candidate); };
+  options.watch = [&](const generator::GenerateProgress& now) { progress.update(now); };
   options.begin = [&](const std::string& candidates) {
     findings.enumerated = true;
     checkpoint.begin(candidates);
     findings.recalled = checkpoint.known();
   };
   options.recall = [&](const std::string& candidate) { return checkpoint.recall(candidate); };
-  options.remember = [&](const std::string& candidate, const Decision& decision) {
+  options.remember = [&](const std::string& candidate, const generator::Decision& decision) {
     checkpoint.remember(candidate, decision);
   };
   findings.report = generate_watched(options, stop, [&] {
@@ -224,7 +224,7 @@ void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
 Ending find_rules(const GenSettings& settings, Console& console) {
   check_writable(settings);
   const auto start = Clock::now();
-  std::vector<Rule> properties;
+  std::vector<rules::Rule> properties;
   Findings findings = prepare(settings, properties);
   console.begin_log();
   console.say(Level::detail,
@@ -257,4 +257,4 @@ Ending find_rules(const GenSettings& settings, Console& console) {
   return findings.interrupted ? Ending::interrupted : Ending::done;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

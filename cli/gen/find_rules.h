@@ -5,8 +5,8 @@
 #include "cli/console/ending.h"
 #include "cli/gen/settings.h"
 
-namespace taso {
+namespace taso::cli {
 
 Ending find_rules(const GenSettings& settings, Console& console);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -13,7 +13,7 @@
 #include "rules/language/rule_size.h"
 #include "rules/language/rule_text.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 constexpr std::size_t widest_comment = 118;
@@ -38,9 +38,9 @@ std::string count_of_graphs(double graphs) {
 }
 
 /// What was looked for, in words that say nothing of when and where.
-CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
+rules::CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
   std::vector<std::string_view> families;
-  for (const FamilyReport& family : findings.report.families)
+  for (const generator::FamilyReport& family : findings.report.families)
     if (!family.is_in_order) families.push_back(family.name);
   std::string text =
       fmt::format("{}What at most {} of these operators compute alike, proved from the properties {} (seed {}): {}.",
@@ -49,31 +49,32 @@ CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
   if (!families.empty())
     text += fmt::format(" They were combined within {}: {}.",
                         families.size() == 1 ? "one family" : "families, each by itself", fmt::join(families, ", "));
-  CommentBlock header{wrapped(text)};
+  rules::CommentBlock header{wrapped(text)};
   if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
   return header;
 }
 
-Rule candidate_of(const Rejected& rejected) {
-  Rule rule = canonical(rejected.rule);
-  rule.name = generated_name(rejected.rule);
-  rule.kind = Rule::Kind::candidate;
+rules::Rule candidate_of(const generator::Rejected& rejected) {
+  rules::Rule rule = rules::canonical(rejected.rule);
+  rule.name = rules::generated_name(rejected.rule);
+  rule.kind = rules::Rule::Kind::candidate;
   return rule;
 }
 
-void add_rejected(RuleFile& file, const std::vector<Rejected>& list, std::string_view verdict) {
-  std::vector<Rule> rules;
-  for (const Rejected& rejected : list) {
-    Rule rule = candidate_of(rejected);
+void add_rejected(rules::RuleFile& file, const std::vector<generator::Rejected>& list, std::string_view verdict) {
+  std::vector<rules::Rule> rules;
+  for (const generator::Rejected& rejected : list) {
+    rules::Rule rule = candidate_of(rejected);
     for (const std::string& line : wrapped(fmt::format(
              "{}: {}", verdict, on_one_line(rejected.reason.empty() ? "no reason is given" : rejected.reason))))
       rule.comments.push_back(line);
     rules.push_back(std::move(rule));
   }
-  std::sort(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.name < b.name; });
-  rules.erase(std::unique(rules.begin(), rules.end(), [](const Rule& a, const Rule& b) { return a.name == b.name; }),
+  std::sort(rules.begin(), rules.end(), [](const rules::Rule& a, const rules::Rule& b) { return a.name < b.name; });
+  rules.erase(std::unique(rules.begin(), rules.end(),
+                          [](const rules::Rule& a, const rules::Rule& b) { return a.name == b.name; }),
               rules.end());
-  for (Rule& rule : rules) file.items.emplace_back(std::move(rule));
+  for (rules::Rule& rule : rules) file.items.emplace_back(std::move(rule));
 }
 
 std::string families_table(const Findings& findings) {
@@ -87,7 +88,7 @@ std::string families_table(const Findings& findings) {
                           with_commas(equalities), bytes_text(memory)});
   };
   std::size_t most_memory = 0;
-  for (const FamilyReport& family : findings.report.families) {
+  for (const generator::FamilyReport& family : findings.report.families) {
     row(family.name, family.graphs, family.evaluations, family.values, family.equalities, family.memory);
     most_memory = std::max(most_memory, family.memory);
   }
@@ -97,7 +98,7 @@ std::string families_table(const Findings& findings) {
 }
 
 std::string steps_table(const Findings& findings) {
-  const GenerateReport& report = findings.report;
+  const generator::GenerateReport& report = findings.report;
   Table table;
   // Where not everything is enumerated, steps lack what no one looked at.
   table.rows.push_back({"step", "left", findings.enumerated ? "dropped" : "dropped or undecided"});
@@ -140,23 +141,23 @@ std::size_t Findings::undecided() const {
 
 double Findings::graphs() const {
   double sum = 0;
-  for (const FamilyReport& family : report.families) sum += family.graphs;
+  for (const generator::FamilyReport& family : report.families) sum += family.graphs;
   return sum;
 }
 std::uint64_t Findings::evaluations() const {
   std::uint64_t sum = 0;
-  for (const FamilyReport& family : report.families) sum += family.evaluations;
+  for (const generator::FamilyReport& family : report.families) sum += family.evaluations;
   return sum;
 }
 std::uint64_t Findings::values() const {
   std::uint64_t sum = 0;
-  for (const FamilyReport& family : report.families) sum += family.values;
+  for (const generator::FamilyReport& family : report.families) sum += family.values;
   return sum;
 }
 
 std::uint64_t Findings::spilled() const {
   std::uint64_t sum = 0;
-  for (const FamilyReport& family : report.families) sum += family.spilled;
+  for (const generator::FamilyReport& family : report.families) sum += family.spilled;
   return sum;
 }
 
@@ -166,7 +167,7 @@ double chance_of_a_coincidence(const Findings& findings) {
   const double by_contents = std::exp2(static_cast<double>(findings.settings.max_operators)) / prime;
   const double by_keys = elements / prime * (elements / prime);
   double chance = 0;
-  for (const FamilyReport& family : findings.report.families) {
+  for (const generator::FamilyReport& family : findings.report.families) {
     if (family.is_in_order) continue;  // small integers coincide more easily, but only add to what the field shows
     const double values = static_cast<double>(family.values);
     chance += values * values / 2 * (by_contents + by_keys);
@@ -185,12 +186,12 @@ std::string bound_text(double bound) {
 }
 
 std::string table_of(const Findings& findings) {
-  const GenerateReport& report = findings.report;
+  const generator::GenerateReport& report = findings.report;
   std::string text = families_table(findings);
-  const auto is_in_order = [](const FamilyReport& family) { return family.is_in_order; };
-  if (findings.settings.max_operators > most_operators_in_order &&
+  const auto is_in_order = [](const generator::FamilyReport& family) { return family.is_in_order; };
+  if (findings.settings.max_operators > generator::most_operators_in_order &&
       std::any_of(report.families.begin(), report.families.end(), is_in_order))
-    text += fmt::format("in order: with at most {} operators\n", most_operators_in_order);
+    text += fmt::format("in order: with at most {} operators\n", generator::most_operators_in_order);
   text += "\n" + steps_table(findings);
   text +=
       fmt::format("\nrules: {} in all, in both directions where both make sense; {} {} refuted, {} open\n",
@@ -222,25 +223,25 @@ std::filesystem::path place_of_part(const std::filesystem::path& complete) {
 }
 
 std::string rule_file_of(const Findings& findings) {
-  RuleFile file;
+  rules::RuleFile file;
   file.items.emplace_back(header_of(findings));
   // The smallest first: they say most.
-  std::map<std::size_t, std::vector<const Rule*>> by_size;
-  for (const Rule& rule : findings.report.rules) by_size[size_of(rule)].push_back(&rule);
+  std::map<std::size_t, std::vector<const rules::Rule*>> by_size;
+  for (const rules::Rule& rule : findings.report.rules) by_size[rules::size_of(rule)].push_back(&rule);
   for (const auto& [size, rules] : by_size) {
     file.items.emplace_back(
-        CommentBlock{{fmt::format("--- {} operator{} on the larger side ---", size, size == 1 ? "" : "s")}});
-    for (const Rule* rule : rules) file.items.emplace_back(*rule);
+        rules::CommentBlock{{fmt::format("--- {} operator{} on the larger side ---", size, size == 1 ? "" : "s")}});
+    for (const rules::Rule* rule : rules) file.items.emplace_back(*rule);
   }
-  return print(file);
+  return rules::print(file);
 }
 
 std::string rejected_file_of(const Findings& findings) {
-  RuleFile file;
+  rules::RuleFile file;
   file.items.emplace_back(header_of(findings, "Candidates that did not become rules. "));
   add_rejected(file, findings.report.refuted, "Refuted");
   add_rejected(file, findings.report.unknown, "Unknown");
-  return print(file);
+  return rules::print(file);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

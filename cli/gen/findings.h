@@ -12,7 +12,7 @@
 #include "cli/gen/settings.h"
 #include "generator/generate.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct Findings {
   GenSettings settings;
@@ -20,7 +20,7 @@ struct Findings {
   Combinations combinations;
   std::string properties_name, properties_hash;
   std::size_t properties = 0;  ///< how many there are
-  GenerateReport report;
+  generator::GenerateReport report;
   unsigned jobs = 0;                             ///< threads, once it is known how many processors there are
   bool enumerated = false;                       ///< all candidates are known
   std::size_t recalled = 0;                      ///< decisions of an earlier run
@@ -59,4 +59,4 @@ std::filesystem::path place_of_part(const std::filesystem::path& complete);
 /// The candidates that did not become rules, with the reasons.
 std::string rejected_file_of(const Findings& findings);
 
-}  // namespace taso
+}  // namespace taso::cli

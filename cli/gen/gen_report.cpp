@@ -10,7 +10,7 @@
 #include "rules/language/rule_text.h"
 #include "verifier/version.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -18,20 +18,20 @@ using Json = nlohmann::ordered_json;
 /// Counts are whole numbers, as long as they can be.
 Json count_of(double number) { return number < 0x1p53 ? Json(static_cast<std::uint64_t>(number)) : Json(number); }
 
-Json json_of(const FamilyReport& family) {
+Json json_of(const generator::FamilyReport& family) {
   return {{"name", family.name},      {"graphs", count_of(family.graphs)}, {"evaluations", family.evaluations},
           {"classes", family.values}, {"equalities", family.equalities},   {"memory", family.memory},
           {"spilled", family.spilled}};
 }
 
-Json json_of(const std::vector<Rejected>& rejected) {
+Json json_of(const std::vector<generator::Rejected>& rejected) {
   Json list = Json::array();
-  for (const Rejected& one : rejected) {
+  for (const generator::Rejected& one : rejected) {
     std::vector<std::string> conditions;
-    for (const Condition& condition : one.rule.conditions) conditions.push_back(text_of(condition));
-    list.push_back({{"name", generated_name(one.rule)},
-                    {"source", text_of(one.rule.source)},
-                    {"target", text_of(one.rule.target)},
+    for (const rules::Condition& condition : one.rule.conditions) conditions.push_back(rules::text_of(condition));
+    list.push_back({{"name", rules::generated_name(one.rule)},
+                    {"source", rules::text_of(one.rule.source)},
+                    {"target", rules::text_of(one.rule.target)},
                     {"where", fmt::format("{}", fmt::join(conditions, ", "))},
                     {"reason", one.reason}});
   }
@@ -42,22 +42,22 @@ Json json_of(const std::vector<Rejected>& rejected) {
 
 std::string report_of(const Findings& findings) {
   const GenSettings& settings = findings.settings;
-  const GenerateReport& found = findings.report;
+  const generator::GenerateReport& found = findings.report;
   Json families = Json::array();
-  for (const FamilyReport& family : found.families) families.push_back(json_of(family));
+  for (const generator::FamilyReport& family : found.families) families.push_back(json_of(family));
   const Json report = {
       {"schema_version", 1},
       {"program", {{"name", "taso-gen"}, {"version", program_version()}}},
       {"versions",
        {{"taso", program_version()},
-        {"generator", generator_revision},
-        {"verifier", verifier_revision},
-        {"z3", z3_version()}}},
+        {"generator", generator::generator_revision},
+        {"verifier", verifier::verifier_revision},
+        {"z3", verifier::z3_version()}}},
       {"operators", findings.operators},
       {"never_used", findings.combinations.unusable},
       {"never_combined", findings.combinations.apart},
       {"max_operators", settings.max_operators},
-      {"max_operators_in_order", std::min(settings.max_operators, most_operators_in_order)},
+      {"max_operators_in_order", std::min(settings.max_operators, generator::most_operators_in_order)},
       {"seed", settings.seed},
       {"properties",
        {{"file", findings.properties_name}, {"hash", findings.properties_hash}, {"count", findings.properties}}},
@@ -103,4 +103,4 @@ std::string report_of(const Findings& findings) {
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace taso
+}  // namespace taso::cli

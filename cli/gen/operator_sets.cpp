@@ -11,7 +11,7 @@
 #include "ops/text/spelling.h"
 #include "rules/language/term.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 constexpr std::string_view first_line = "taso operator sets 1";
@@ -39,7 +39,7 @@ void add(std::vector<std::string>& to, const std::vector<std::string>& names) {
 /// Line by line.
 class Parser {
  public:
-  explicit Parser(const Source& source) : source_(source), text_(source.text()), known_(schema_names()) {}
+  explicit Parser(const Source& source) : source_(source), text_(source.text()), known_(generator::schema_names()) {}
 
   std::vector<OperatorSet> parse() {
     for (bool is_first = true; begin_ < text_.size() || is_first; is_first = false) {
@@ -147,11 +147,11 @@ class Parser {
   std::vector<OperatorSet> sets_;
 };
 
-std::string attributes_of(const Schema& schema) {
+std::string attributes_of(const generator::Schema& schema) {
   std::string text;
   for (const auto& [name, term] : schema.attributes)
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, text_of(*term));
-  return text.empty() ? std::string(name_of(schema.op)) : fmt::format("{}[{}]", name_of(schema.op), text);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, rules::text_of(*term));
+  return text.empty() ? std::string(ops::name_of(schema.op)) : fmt::format("{}[{}]", ops::name_of(schema.op), text);
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ std::vector<OperatorSet> read_operator_sets(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> chosen_operators(std::string_view names, const std::vector<OperatorSet>& sets) {
-  const std::vector<std::string> known = schema_names();
+  const std::vector<std::string> known = generator::schema_names();
   std::vector<std::string> chosen;
   while (true) {
     const std::size_t comma = std::min(names.find(','), names.size());
@@ -200,18 +200,18 @@ std::vector<std::string> chosen_operators(std::string_view names, const std::vec
 std::string describe_operators(const std::vector<OperatorSet>& sets) {
   std::string text = "sets:\n";
   std::size_t width = 0;
-  const std::vector<std::string> known = schema_names();
+  const std::vector<std::string> known = generator::schema_names();
   for (const OperatorSet& set : sets) width = std::max(width, set.name.size());
   for (const std::string& name : known) width = std::max(width, name.size());
   for (const OperatorSet& set : sets)
     text += fmt::format("  {:<{}}  {} operator{}{}{}\n", set.name, width, set.operators.size(),
                         set.operators.size() == 1 ? "" : "s", set.about.empty() ? "" : ": ", on_one_line(set.about));
   text += "operators:\n";
-  const std::vector<Family> all = families(known);
+  const std::vector<generator::Family> all = generator::families(known);
   for (const std::string& name : known) {
     std::string where, what;
-    for (const Family& family : all)
-      for (const Schema& schema : family.schemas)
+    for (const generator::Family& family : all)
+      for (const generator::Schema& schema : family.schemas)
         if (schema.name == name) {
           where += (where.empty() ? "" : ", ") + family.name;
           what = attributes_of(schema);
@@ -221,4 +221,4 @@ std::string describe_operators(const std::vector<OperatorSet>& sets) {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -9,7 +9,7 @@
 
 #include "ops/text/source.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct OperatorSet {
   std::string name;
@@ -33,4 +33,4 @@ std::vector<std::string> chosen_operators(std::string_view names, const std::vec
 /// Several lines: the sets, then every operator with its attributes and the family that it belongs to.
 std::string describe_operators(const std::vector<OperatorSet>& sets);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,7 +7,7 @@
 #include "cli/console/memory.h"
 #include "cli/console/table.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 double between(std::chrono::steady_clock::time_point from, std::chrono::steady_clock::time_point to) {
@@ -23,8 +23,8 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-std::string line_of(const GenerateProgress& progress, std::size_t operators, std::uint64_t memory, double seconds,
-                    double seconds_left) {
+std::string line_of(const generator::GenerateProgress& progress, std::size_t operators, std::uint64_t memory,
+                    double seconds, double seconds_left) {
   std::string text = progress.phase.empty() ? std::string("starting") : progress.phase;
   if (progress.total > 0) text += fmt::format(" {} of {}", with_commas(progress.done), with_commas(progress.total));
   text += fmt::format("; {}", duration_text(seconds));
@@ -45,7 +45,7 @@ std::string line_of(const GenerateProgress& progress, std::size_t operators, std
   return text + fmt::format("; at most {} operators", operators);
 }
 
-void GenProgress::update(const GenerateProgress& progress) {
+void GenProgress::update(const generator::GenerateProgress& progress) {
   const std::lock_guard lock(mutex_);
   if (progress.phase != last_.phase) {
     phase_start_ = Clock::now();
@@ -67,4 +67,4 @@ void GenProgress::show() {
   });
 }
 
-}  // namespace taso
+}  // namespace taso::cli

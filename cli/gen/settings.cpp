@@ -13,7 +13,7 @@
 #include "cli/files/property_file.h"
 #include "cli/gen/operator_sets.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// What the enumeration can hold: places in a term are bytes.
@@ -170,4 +170,4 @@ void check_places(const GenSettings& settings) {
   check_apart(read, written);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

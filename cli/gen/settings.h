@@ -10,7 +10,7 @@
 #include "cli/console/console.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct GenSettings {
   std::filesystem::path output;
@@ -21,7 +21,7 @@ struct GenSettings {
   std::uint64_t seed = 1;
   unsigned jobs = 0;  ///< 0: one for each processor
   std::size_t memory_limit = std::size_t{4} << 30;
-  VerifyOptions proving;
+  verifier::VerifyOptions proving;
 
   std::optional<std::filesystem::path> report, rejected;
   std::filesystem::path checkpoint;  ///< beside the output, unless another is named
@@ -45,4 +45,4 @@ std::filesystem::path part_of(const std::filesystem::path& complete);
 /// That nothing written replaces something read or something else written. Throws UsageError.
 void check_places(const GenSettings& settings);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -9,13 +9,13 @@
 #include "onnx/model/model_hash.h"
 #include "ops/support/atomic_file.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// Whether there is a file, and what is in it was written by this program.
 bool is_certificate(const std::filesystem::path& file) {
   try {
-    parse_certificate(std::string(read_source(file).text()));
+    rules::parse_certificate(std::string(read_source(file).text()));
     return true;
   } catch (const InputError&) {
     return false;
@@ -40,8 +40,8 @@ void remove_certificate(const std::filesystem::path& output) {
   if (error) throw EnvironmentError(fmt::format("cannot remove {}: {}", file.string(), error.message()));
 }
 
-RewriteCertificate begin_certificate(const OptOptions& options) {
-  RewriteCertificate certificate;
+rules::RewriteCertificate begin_certificate(const OptOptions& options) {
+  rules::RewriteCertificate certificate;
   certificate.version = program_version();
   certificate.disabled.assign(options.disabled_passes.begin(), options.disabled_passes.end());
   certificate.fold_limit = options.fold_limit;
@@ -50,33 +50,33 @@ RewriteCertificate begin_certificate(const OptOptions& options) {
   return certificate;
 }
 
-std::vector<CleanupStep> steps_of(const std::vector<CleanupAction>& actions) {
-  std::vector<CleanupStep> steps;
-  for (const CleanupAction& action : actions) steps.push_back({std::string(action.pass), action.at});
+std::vector<rules::CleanupStep> steps_of(const std::vector<onnx::CleanupAction>& actions) {
+  std::vector<rules::CleanupStep> steps;
+  for (const onnx::CleanupAction& action : actions) steps.push_back({std::string(action.pass), action.at});
   return steps;
 }
 
-CleanupOptions exact(CleanupOptions options) {
+onnx::CleanupOptions exact(onnx::CleanupOptions options) {
   options.disabled.insert({"batch-norm", "shape-arithmetic"});
   return options;
 }
 
-void take_back(RewriteCertificate& certificate) {
+void take_back(rules::RewriteCertificate& certificate) {
   certificate.disabled.clear();
-  for (const CleanupPass& pass : cleanup_passes()) certificate.disabled.emplace_back(pass.name);
+  for (const onnx::CleanupPass& pass : onnx::cleanup_passes()) certificate.disabled.emplace_back(pass.name);
   certificate.before.clear();
   certificate.after.clear();
 }
 
-void complete(RewriteCertificate& certificate, const SearchSummary* search) {
+void complete(rules::RewriteCertificate& certificate, const SearchSummary* search) {
   certificate.rules = search != nullptr ? search->rules_hash : "";
-  certificate.steps = search != nullptr ? search->steps : std::vector<RewriteStep>();
+  certificate.steps = search != nullptr ? search->steps : std::vector<rules::RewriteStep>();
   certificate.names = search != nullptr ? search->names : decltype(certificate.names)();
 }
 
-std::filesystem::path write_certificate(RewriteCertificate certificate, const OptOptions& options) {
-  certificate.output = hash_of_model(options.output);
-  return write_file(certificate_file_of(options.output), print(certificate));
+std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptOptions& options) {
+  certificate.output = onnx::hash_of_model(options.output);
+  return write_file(certificate_file_of(options.output), rules::print(certificate));
 }
 
-}  // namespace taso
+}  // namespace taso::cli

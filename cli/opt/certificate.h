@@ -6,26 +6,26 @@
 #include "onnx/cleanup/cleanup.h"
 #include "rules/language/rewrite_certificate.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// What can be told of the options.
-RewriteCertificate begin_certificate(const OptOptions& options);
+rules::RewriteCertificate begin_certificate(const OptOptions& options);
 
 /// A file under the name that the certificate will have may be somebody else's. Throws UsageError.
 void check_certificate_place(const std::filesystem::path& output);
 /// That of an earlier output is not true of the next. What is no certificate stays. Throws EnvironmentError.
 void remove_certificate(const std::filesystem::path& output);
 
-std::vector<CleanupStep> steps_of(const std::vector<CleanupAction>& actions);
+std::vector<rules::CleanupStep> steps_of(const std::vector<onnx::CleanupAction>& actions);
 /// After the search, clean-ups do only what changes no number, so that the result is what the steps lead to.
-CleanupOptions exact(CleanupOptions options);
+onnx::CleanupOptions exact(onnx::CleanupOptions options);
 
 /// That nothing was done, whatever was tried.
-void take_back(RewriteCertificate& certificate);
+void take_back(rules::RewriteCertificate& certificate);
 
 /// Says what the search did; `search` may be null.
-void complete(RewriteCertificate& certificate, const SearchSummary* search);
+void complete(rules::RewriteCertificate& certificate, const SearchSummary* search);
 /// Once the output is there. Says where it is. Throws EnvironmentError.
-std::filesystem::path write_certificate(RewriteCertificate certificate, const OptOptions& options);
+std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptOptions& options);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -12,12 +12,12 @@
 #include "onnx/model/proto.h"
 #include "ops/core/element_type.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
-std::string reason_of(const onnx::NodeProto& node, const Imported& imported) {
+std::string reason_of(const proto::NodeProto& node, const onnx::Imported& imported) {
   if (!node.domain().empty() && node.domain() != "ai.onnx") return "not of ONNX";
-  if (!is_lowered(node.op_type())) return "not modelled";
+  if (!onnx::is_lowered(node.op_type())) return "not modelled";
   for (const std::string& name : node.input()) {
     const auto value = imported.values.find(name);
     if (name.empty() || value == imported.values.end()) continue;
@@ -25,7 +25,7 @@ std::string reason_of(const onnx::NodeProto& node, const Imported& imported) {
     if (!type.shape) return "of unknown rank";
     if (type.element == ElementType::undefined) return "of unknown type";
     // Indices and shapes are integers beside data that is not; only the first operand counts.
-    if (!is_floating(type.element)) return fmt::format("on {}", name_of(type.element));
+    if (!is_floating(type.element)) return fmt::format("on {}", ops::name_of(type.element));
     break;
   }
   return "in this form";
@@ -33,9 +33,9 @@ std::string reason_of(const onnx::NodeProto& node, const Imported& imported) {
 
 }  // namespace
 
-Coverage coverage_of(const ModelView& view, const Imported& imported) {
+Coverage coverage_of(const onnx::ModelView& view, const onnx::Imported& imported) {
   Coverage coverage;
-  for (const onnx::NodeProto* node : view.nodes) {
+  for (const proto::NodeProto* node : view.nodes) {
     if (node->op_type() == "Constant" || node->output().empty()) continue;
     const auto is_named = [](const std::string& name) { return !name.empty(); };
     const auto output = std::find_if(node->output().begin(), node->output().end(), is_named);
@@ -82,4 +82,4 @@ std::string text_of(const Coverage& coverage) {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

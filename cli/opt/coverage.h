@@ -8,7 +8,7 @@
 #include "onnx/import/import.h"
 #include "onnx/import/view.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct Coverage {
   std::size_t operators = 0;   ///< nodes of the main graph that compute something
@@ -17,9 +17,9 @@ struct Coverage {
   std::map<std::string, std::map<std::string, std::size_t>> opaque;
 };
 
-Coverage coverage_of(const ModelView& view, const Imported& imported);
+Coverage coverage_of(const onnx::ModelView& view, const onnx::Imported& imported);
 
 /// One line: "understood 7 of 9 operators; opaque: 2 Add (on int64)".
 std::string text_of(const Coverage& coverage);
 
-}  // namespace taso
+}  // namespace taso::cli

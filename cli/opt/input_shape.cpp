@@ -15,14 +15,14 @@
 #include "onnx/model/tensor_data.h"
 #include "ops/support/npy.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
-using ShapeProto = onnx::TensorShapeProto;
+using ShapeProto = proto::TensorShapeProto;
 
 std::string quoted(const std::vector<std::string>& names) {
   std::vector<std::string> shown;
-  for (const auto& name : names) shown.push_back(in_quotes(name));
+  for (const auto& name : names) shown.push_back(onnx::in_quotes(name));
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
@@ -35,11 +35,11 @@ std::string input_named(const std::optional<std::string>& name, const std::vecto
                                  inputs.empty() ? "none" : quoted(inputs)));
   }
   if (std::find(inputs.begin(), inputs.end(), *name) != inputs.end()) return *name;
-  throw UsageError(
-      fmt::format("the model has no input {}; it has {}", in_quotes(*name), inputs.empty() ? "none" : quoted(inputs)));
+  throw UsageError(fmt::format("the model has no input {}; it has {}", onnx::in_quotes(*name),
+                               inputs.empty() ? "none" : quoted(inputs)));
 }
 
-const onnx::ValueInfoProto& declaration_of(const onnx::ModelProto& model, const std::string& name) {
+const proto::ValueInfoProto& declaration_of(const proto::ModelProto& model, const std::string& name) {
   for (const auto& input : model.graph().input())
     if (input.name() == name) return input;
   throw InternalError("an input is declared");
@@ -55,26 +55,26 @@ bool fits(const Extents& extents, const ShapeProto& declared) {
   return true;
 }
 
-std::map<std::string, Extents> shapes_by_input(const onnx::ModelProto& model, std::span<const InputShape> shapes,
+std::map<std::string, Extents> shapes_by_input(const proto::ModelProto& model, std::span<const InputShape> shapes,
                                                bool batch_may_change) {
   const std::vector<std::string> inputs = real_inputs(model);
   std::map<std::string, Extents> by_input;
   for (const InputShape& shape : shapes) {
     const std::string name = input_named(shape.input, inputs, "a shape");
     if (!by_input.emplace(name, shape.extents).second)
-      throw UsageError(fmt::format("two shapes for the input {}", in_quotes(name)));
+      throw UsageError(fmt::format("two shapes for the input {}", onnx::in_quotes(name)));
     const auto& declared = declaration_of(model, name).type();
     if (!declared.has_tensor_type())
-      throw UsageError(fmt::format("the input {} is no tensor and has no shape", in_quotes(name)));
+      throw UsageError(fmt::format("the input {} is no tensor and has no shape", onnx::in_quotes(name)));
     if (!declared.tensor_type().has_shape()) continue;
     const ShapeProto& dims = declared.tensor_type().shape();
     if (static_cast<std::size_t>(dims.dim_size()) != shape.extents.size())
-      throw UsageError(fmt::format("the input {} has {} dimensions, not {}", in_quotes(name), dims.dim_size(),
+      throw UsageError(fmt::format("the input {} has {} dimensions, not {}", onnx::in_quotes(name), dims.dim_size(),
                                    shape.extents.size()));
     for (int i = 0; i < dims.dim_size(); ++i) {
       const std::int64_t wanted = shape.extents[static_cast<std::size_t>(i)];
       if (!is_number(dims.dim(i)) || dims.dim(i).dim_value() == wanted || (i == 0 && batch_may_change)) continue;
-      throw UsageError(fmt::format("dimension {} of the input {} is {} and cannot be {}{}", i, in_quotes(name),
+      throw UsageError(fmt::format("dimension {} of the input {} is {} and cannot be {}{}", i, onnx::in_quotes(name),
                                    dims.dim(i).dim_value(), wanted,
                                    i == 0 ? " (--overwrite-input-shape changes a batch)" : ""));
     }
@@ -83,7 +83,7 @@ std::map<std::string, Extents> shapes_by_input(const onnx::ModelProto& model, st
 }
 
 /// Calls `visit` for everything that declares a type, in the main graph and those inside it.
-void for_each_declaration(onnx::GraphProto& graph, const std::function<void(onnx::ValueInfoProto&)>& visit) {
+void for_each_declaration(proto::GraphProto& graph, const std::function<void(proto::ValueInfoProto&)>& visit) {
   for (auto& input : *graph.mutable_input()) visit(input);
   for (auto& output : *graph.mutable_output()) visit(output);
   for (auto& value : *graph.mutable_value_info()) visit(value);
@@ -94,18 +94,18 @@ void for_each_declaration(onnx::GraphProto& graph, const std::function<void(onnx
     }
 }
 
-ShapeProto* shape_in(onnx::ValueInfoProto& value) {
+ShapeProto* shape_in(proto::ValueInfoProto& value) {
   auto* type = value.mutable_type();
   if (!type->has_tensor_type() || !type->tensor_type().has_shape()) return nullptr;
   return type->mutable_tensor_type()->mutable_shape();
 }
 
 /// Declared shapes of values that are computed say nothing any more, and a wrong one is worse than none.
-void forget_computed_shapes(onnx::GraphProto& graph) {
-  std::unordered_set<const onnx::ValueInfoProto*> kept;
+void forget_computed_shapes(proto::GraphProto& graph) {
+  std::unordered_set<const proto::ValueInfoProto*> kept;
   for (const auto& input : graph.input()) kept.insert(&input);
   for (const auto& output : graph.output()) kept.insert(&output);
-  for_each_declaration(graph, [&](onnx::ValueInfoProto& value) {
+  for_each_declaration(graph, [&](proto::ValueInfoProto& value) {
     if (!kept.contains(&value) && value.type().has_tensor_type())
       value.mutable_type()->mutable_tensor_type()->clear_shape();
   });
@@ -115,8 +115,8 @@ void forget_computed_shapes(onnx::GraphProto& graph) {
       for (auto& dim : *shape->mutable_dim()) dim.clear_dim_value();
 }
 
-void infer_outputs(Model& model) {
-  const Imported imported = import_model(view_of(model));
+void infer_outputs(onnx::Model& model) {
+  const onnx::Imported imported = onnx::import_model(onnx::view_of(model));
   require_matching_reshapes(imported.graph);
   for (auto& output : *model.mutable_proto().mutable_graph()->mutable_output()) {
     ShapeProto* shape = shape_in(output);
@@ -167,7 +167,7 @@ InputShape parse_input_shape(const std::string& text) {
   return shape;
 }
 
-std::vector<std::string> real_inputs(const onnx::ModelProto& model) {
+std::vector<std::string> real_inputs(const proto::ModelProto& model) {
   std::unordered_set<std::string> given;
   for (const auto& tensor : model.graph().initializer()) given.insert(tensor.name());
   for (const auto& tensor : model.graph().sparse_initializer()) given.insert(tensor.values().name());
@@ -177,11 +177,11 @@ std::vector<std::string> real_inputs(const onnx::ModelProto& model) {
   return inputs;
 }
 
-std::map<std::string, Extents> test_shapes(const onnx::ModelProto& model, std::span<const InputShape> shapes) {
+std::map<std::string, Extents> test_shapes(const proto::ModelProto& model, std::span<const InputShape> shapes) {
   return shapes_by_input(model, shapes, false);
 }
 
-void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes) {
+void overwrite_input_shapes(onnx::Model& model, std::span<const InputShape> shapes) {
   const auto by_input = shapes_by_input(model.proto(), shapes, true);
   if (by_input.empty()) return;
   auto& graph = *model.mutable_proto().mutable_graph();
@@ -198,8 +198,8 @@ void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes) {
       if (dim.dim_param().empty()) continue;
       const auto [known, is_new] = names.emplace(dim.dim_param(), wanted);
       if (known->second != wanted)
-        throw UsageError(
-            fmt::format("the dimension {} would be both {} and {}", in_quotes(dim.dim_param()), known->second, wanted));
+        throw UsageError(fmt::format("the dimension {} would be both {} and {}", onnx::in_quotes(dim.dim_param()),
+                                     known->second, wanted));
     }
   }
 
@@ -211,7 +211,7 @@ void overwrite_input_shapes(Model& model, std::span<const InputShape> shapes) {
     for (int i = 0; i < shape.dim_size(); ++i)
       shape.mutable_dim(i)->set_dim_value(wanted->second[static_cast<std::size_t>(i)]);
   }
-  for_each_declaration(graph, [&](onnx::ValueInfoProto& value) {
+  for_each_declaration(graph, [&](proto::ValueInfoProto& value) {
     if (ShapeProto* shape = shape_in(value))
       for (auto& dim : *shape->mutable_dim())
         if (const auto known = names.find(dim.dim_param()); dim.has_dim_param() && known != names.end())
@@ -230,11 +230,11 @@ void require_matching_reshapes(const Graph& graph) {
     const auto after = to.shape ? static_extents(*to.shape) : std::nullopt;
     if (before && after && count(*before) != count(*after))
       throw InputError(
-          fmt::format("Reshape: {} does not have as many elements as {}", text_of(*after), text_of(*before)));
+          fmt::format("Reshape: {} does not have as many elements as {}", ops::text_of(*after), ops::text_of(*before)));
   }
 }
 
-std::map<std::string, Array> read_input_data(const onnx::ModelProto& model, std::span<const std::string> texts) {
+std::map<std::string, Array> read_input_data(const proto::ModelProto& model, std::span<const std::string> texts) {
   const std::vector<std::string> inputs = real_inputs(model);
   std::map<std::string, Array> data;
   for (const std::string& text : texts) {
@@ -251,17 +251,17 @@ std::map<std::string, Array> read_input_data(const onnx::ModelProto& model, std:
     const std::string input = input_named(name, inputs, "input data");
     Array array = read_npy(file);
     const auto& declared = declaration_of(model, input).type().tensor_type();
-    const ElementType type = element_type_from_onnx(declared.elem_type());
+    const ElementType type = onnx::element_type_from_onnx(declared.elem_type());
     if (array.type() != type)
-      throw InputError(fmt::format("{}: holds {}, but the input {} is {}", file, name_of(array.type()),
-                                   in_quotes(input), data_type_name(declared.elem_type())));
+      throw InputError(fmt::format("{}: holds {}, but the input {} is {}", file, ops::name_of(array.type()),
+                                   onnx::in_quotes(input), onnx::data_type_name(declared.elem_type())));
     if (declared.has_shape() && !fits(array.extents(), declared.shape()))
       throw InputError(fmt::format("{}: holds {}, which does not fit the shape of the input {}", file,
-                                   text_of(array.extents()), in_quotes(input)));
+                                   ops::text_of(array.extents()), onnx::in_quotes(input)));
     if (!data.emplace(input, std::move(array)).second)
-      throw UsageError(fmt::format("two files for the input {}", in_quotes(input)));
+      throw UsageError(fmt::format("two files for the input {}", onnx::in_quotes(input)));
   }
   return data;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

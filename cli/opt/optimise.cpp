@@ -27,21 +27,21 @@
 #include "ops/support/atomic_file.h"
 #include "search/run_time.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using std::filesystem::path;
 using Level = Console::Level;
 
-void remove_metadata(Model& model, const std::string& key) {
+void remove_metadata(onnx::Model& model, const std::string& key) {
   auto& entries = *model.mutable_proto().mutable_metadata_props();
   for (int i = entries.size(); i-- > 0;)
     if (entries.Get(i).key() == key) entries.DeleteSubrange(i, 1);
 }
 
-void set_metadata(Model& model, const std::string& key, const std::string& value) {
+void set_metadata(onnx::Model& model, const std::string& key, const std::string& value) {
   remove_metadata(model, key);
-  onnx::StringStringEntryProto& entry = *model.mutable_proto().add_metadata_props();
+  proto::StringStringEntryProto& entry = *model.mutable_proto().add_metadata_props();
   entry.set_key(key);
   entry.set_value(value);
 }
@@ -77,17 +77,17 @@ class Phases {
 };
 
 /// What was chosen for the rules holds for the check as well.
-SpecialValues demanded_of_special_values(FloatMode mode) {
+onnx::SpecialValues demanded_of_special_values(rules::FloatMode mode) {
   switch (mode) {
-    case FloatMode::strict: return SpecialValues::strict;
-    case FloatMode::usual: return SpecialValues::usual;
-    case FloatMode::fast: break;
+    case rules::FloatMode::strict: return onnx::SpecialValues::strict;
+    case rules::FloatMode::usual: return onnx::SpecialValues::usual;
+    case rules::FloatMode::fast: break;
   }
-  return SpecialValues::reported;
+  return onnx::SpecialValues::reported;
 }
 
-CheckOptions check_options(const OptOptions& options, const onnx::ModelProto& model) {
-  CheckOptions check;
+onnx::CheckOptions check_options(const OptOptions& options, const proto::ModelProto& model) {
+  onnx::CheckOptions check;
   check.samples = options.samples;
   check.seed = options.seed;
   check.shapes = test_shapes(model, options.test_shapes);
@@ -100,7 +100,7 @@ CheckOptions check_options(const OptOptions& options, const onnx::ModelProto& mo
 }
 
 /// The bytes that the files written have, which may differ from the message's where weights moved.
-std::uint64_t save(const Model& model, const OptOptions& options) {
+std::uint64_t save(const onnx::Model& model, const OptOptions& options) {
   if (is_standard_stream(options.output)) {
     const std::string bytes = model.serialise_whole();
     write_output(options.output, bytes);
@@ -113,7 +113,7 @@ std::uint64_t save(const Model& model, const OptOptions& options) {
   };
   const path data = data_file_of(options.output);
   const auto before = written_at(data);
-  SaveOptions saving;
+  onnx::SaveOptions saving;
   saving.weights = options.weights;
   model.save(options.output, saving);
   std::uint64_t bytes = std::filesystem::file_size(options.output);
@@ -132,7 +132,7 @@ template <class Work>
 auto about(const path& file, Work&& work) {
   try {
     return work();
-  } catch (const Uncheckable&) {
+  } catch (const onnx::Uncheckable&) {
     throw;  // not a fault of the file
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", file.string(), error.what()));
@@ -142,8 +142,8 @@ auto about(const path& file, Work&& work) {
 /// One run on one model: the edit that is worked on, and what becomes of it.
 class Optimiser {
  public:
-  Optimiser(const Model& model, const OptOptions& options, const CheckOptions& checking, Console& console,
-            Phases& phases, Summary& summary, RewriteCertificate& certificate, Pricing& pricing)
+  Optimiser(const onnx::Model& model, const OptOptions& options, const onnx::CheckOptions& checking, Console& console,
+            Phases& phases, Summary& summary, rules::RewriteCertificate& certificate, Pricing& pricing)
       : model_(model),
         options_(options),
         checking_(checking),
@@ -163,7 +163,7 @@ class Optimiser {
     return remembered(before_, [&] { return figures_of(*cleaned_, sizes_from(*cleaned_, shapes_), pricing_); });
   }
   /// Of the edit, or of the model that it became.
-  std::optional<Figures> figures_after(const ModelView& view) {
+  std::optional<Figures> figures_after(const onnx::ModelView& view) {
     if (cleaned_ && !untouched_ && !(summary_.search && summary_.search->changed())) return figures_before();
     return remembered(after_, [&] { return figures_of(view, shapes_, pricing_); });
   }
@@ -171,10 +171,10 @@ class Optimiser {
   void clean() {
     phases_.begin("clean-up", "cleaning up");
     clean_only();
-    const ModelView view = edit_->view();
-    std::optional<Imported> imported;
+    const onnx::ModelView view = edit_->view();
+    std::optional<onnx::Imported> imported;
     try {
-      imported = import_model(view);
+      imported = onnx::import_model(view);
       pricing_.choose(imported->graph, sizes_from(imported->graph, shapes_));
     } catch (const InputError&) {
       if (!imported) return;  // there will be no figures either
@@ -196,9 +196,9 @@ class Optimiser {
   void confirm() {
     if (!options_.confirm || !summary_.search || !summary_.search->changed()) return;
     phases_.begin("confirm", "running both models on the GPU");
-    GraphEdit plain(model_);
-    clean_up(plain, cleaning());
-    const Graph before = import_model(plain.view()).graph, after = import_model(edit_->view()).graph;
+    onnx::GraphEdit plain(model_);
+    onnx::clean_up(plain, cleaning());
+    const Graph before = onnx::import_model(plain.view()).graph, after = onnx::import_model(edit_->view()).graph;
     std::vector<std::vector<double>> times(2);
     try {
       if (!interrupted()) times = run_in_turn(before, after);
@@ -257,7 +257,7 @@ class Optimiser {
   }
 
   AssumedSizes assumed() const { return cleaned_ ? assumed_sizes(*cleaned_, shapes_) : AssumedSizes(); }
-  std::unique_ptr<GraphEdit> take_edit() { return std::move(edit_); }
+  std::unique_ptr<onnx::GraphEdit> take_edit() { return std::move(edit_); }
 
  private:
   /// Figures of one graph, as long as no kernel was measured since: a graph of a hundred thousand operators takes a
@@ -273,14 +273,14 @@ class Optimiser {
   }
 
   void do_nothing(const std::string& reason) {
-    edit_ = std::make_unique<GraphEdit>(model_);
+    edit_ = std::make_unique<onnx::GraphEdit>(model_);
     before_ = after_ = {};
     if (cleaned_) cleaned_ = graph_now();
-    for (CleanupCount& pass : summary_.passes) pass.count = 0;
+    for (onnx::CleanupCount& pass : summary_.passes) pass.count = 0;
     take_back(certificate_);
     untouched_ = true;
-    summary_.check =
-        CheckResult{true, CheckResult::Scope::unchanged, 0, 0, fmt::format("no clean-up was kept, for {}", reason)};
+    summary_.check = onnx::CheckResult{true, onnx::CheckResult::Scope::unchanged, 0, 0,
+                                       fmt::format("no clean-up was kept, for {}", reason)};
   }
 
   /// What the check has against an edit.
@@ -298,8 +298,8 @@ class Optimiser {
       if (!summary_.search->note.empty()) clean_only();
       return;
     }
-    std::vector<CleanupAction> actions;
-    const std::vector<CleanupCount> more = clean_up(*edit_, exact(cleaning()), &actions);
+    std::vector<onnx::CleanupAction> actions;
+    const std::vector<onnx::CleanupCount> more = onnx::clean_up(*edit_, exact(cleaning()), &actions);
     certificate_.after = steps_of(actions);
     for (std::size_t i = 0; i < more.size(); ++i) summary_.passes[i].count += more[i].count;
     // Nothing is to be compared that one was measured for and the other was not.
@@ -364,7 +364,7 @@ class Optimiser {
   Objection search_again(const std::set<std::string>& without, const Found& objection) {
     clean_only();
     SearchRules fewer = *rules_;
-    std::erase_if(fewer.rules, [&](const Rule& rule) { return without.contains(rule.name); });
+    std::erase_if(fewer.rules, [&](const rules::Rule& rule) { return without.contains(rule.name); });
     search_with(fewer);
     summary_.search->rules = rules_->rules.size();
     summary_.search->left_out.assign(without.begin(), without.end());
@@ -376,7 +376,7 @@ class Optimiser {
   /// Nothing if it cannot be imported.
   std::optional<Graph> graph_now() const {
     try {
-      return import_model(edit_->view()).graph;
+      return onnx::import_model(edit_->view()).graph;
     } catch (const InputError&) {
       return std::nullopt;
     }
@@ -384,17 +384,17 @@ class Optimiser {
 
   void measure(const Graph& graph) { pricing_.measure_kernels(graph, sizes_from(graph, shapes_)); }
 
-  CleanupOptions cleaning() const {
-    CleanupOptions cleaning;
+  onnx::CleanupOptions cleaning() const {
+    onnx::CleanupOptions cleaning;
     cleaning.disabled = options_.disabled_passes;
     cleaning.fold_limit = options_.fold_limit;
     return cleaning;
   }
 
   void clean_only() {
-    std::vector<CleanupAction> actions;
-    edit_ = std::make_unique<GraphEdit>(model_);
-    summary_.passes = clean_up(*edit_, cleaning(), &actions);
+    std::vector<onnx::CleanupAction> actions;
+    edit_ = std::make_unique<onnx::GraphEdit>(model_);
+    summary_.passes = onnx::clean_up(*edit_, cleaning(), &actions);
     certificate_.before = steps_of(actions);
     certificate_.after.clear();
     before_ = after_ = {};
@@ -410,7 +410,7 @@ class Optimiser {
     // Neither one kernel after the other nor side by side may it take longer.
     const bool is_the_same = after.seconds_in_lanes == before.seconds_in_lanes && after.seconds == before.seconds;
     if (objective == Objective::time && !is_the_same) {
-      const double in_lanes = believed_in_lanes(after.seconds_in_lanes, after.seconds);
+      const double in_lanes = search::believed_in_lanes(after.seconds_in_lanes, after.seconds);
       if (after.seconds_in_lanes > 0 && in_lanes > before.seconds_in_lanes) return false;
       if (after.seconds_in_lanes < before.seconds_in_lanes) return after.seconds <= before.seconds;
     }
@@ -438,25 +438,25 @@ class Optimiser {
 
   Objection compare_edit() {
     try {
-      summary_.check = compare(view_of(model_), edit_->view(), checking_);
+      summary_.check = onnx::compare(onnx::view_of(model_), edit_->view(), checking_);
       if (summary_.check->passed) return std::nullopt;
       return Found{summary_.check->reason, false};
-    } catch (const Uncheckable& error) {
+    } catch (const onnx::Uncheckable& error) {
       console_.say(Level::detail, error.what());
       return Found{error.what(), true};
     }
   }
 
-  const Model& model_;
+  const onnx::Model& model_;
   const OptOptions& options_;
-  const CheckOptions& checking_;
+  const onnx::CheckOptions& checking_;
   Console& console_;
   Phases& phases_;
   Summary& summary_;
-  RewriteCertificate& certificate_;
+  rules::RewriteCertificate& certificate_;
   Pricing& pricing_;
   std::map<std::string, Extents> shapes_;  // of inputs, for prices
-  std::unique_ptr<GraphEdit> edit_;
+  std::unique_ptr<onnx::GraphEdit> edit_;
   std::optional<Graph> cleaned_;  // as the clean-ups left it
   Remembered before_, after_;
   const SearchRules* rules_ = nullptr;
@@ -465,8 +465,8 @@ class Optimiser {
 
 }  // namespace
 
-Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu,
-                const std::function<void(RewriteCertificate&)>& spoil) {
+Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu,
+                const std::function<void(rules::RewriteCertificate&)>& spoil) {
   // Whatever else goes wrong is told to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
@@ -483,17 +483,17 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
   Summary summary;
   Phases phases(console, summary);
   phases.begin("load", fmt::format("reading {}", options.input.string()));
-  Model model = Model::load(options.input);
+  onnx::Model model = onnx::Model::load(options.input);
   model.validate();
   check_weights_are_kept(options, model);
-  RewriteCertificate certificate = begin_certificate(options);
-  if (certified) certificate.input = hash_of_model(options.input, model);
+  rules::RewriteCertificate certificate = begin_certificate(options);
+  if (certified) certificate.input = onnx::hash_of_model(options.input, model);
   console.begin_log();
   summary.input = options.input;
   summary.output = options.output;
   summary.before = about(options.input, [&] { return count_model(model); });
   about(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
-  const CheckOptions checking = check_options(options, model.proto());
+  const onnx::CheckOptions checking = check_options(options, model.proto());
   summary.samples = options.samples;
   summary.seed = options.seed;
   SearchRules rules;
@@ -515,7 +515,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
 
   if (options.pricing.on_gpu && !gpu) {
     std::string trouble;
-    gpu = open_accelerator(trouble);
+    gpu = gpu::open_accelerator(trouble);
     const std::string said = fmt::format("no GPU can be used: {}", trouble);
     if (!gpu && options.confirm) throw EnvironmentError(said);
     if (!gpu) console.warning(said + "; what was measured before has to do");
@@ -543,11 +543,11 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
           "the certificate is not followed, for this build has no prover: taso-verify --certificate of another one "
           "does so");
     if (!says_something || !can_replay()) {
-      model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
+      model = onnx::GraphEdit::commit(optimiser.take_edit(), std::move(model));
       break;
     }
-    Model original = model.copy();
-    model = GraphEdit::commit(optimiser.take_edit(), std::move(model));
+    onnx::Model original = model.copy();
+    model = onnx::GraphEdit::commit(optimiser.take_edit(), std::move(model));
     const std::string rejection = summary.failed() ? "" : rejection_of(certificate, original, model, rules.rules);
     if (rejection.empty()) break;
     console.warning(
@@ -577,7 +577,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
     throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
-  summary.after.figures = optimiser.figures_after(view_of(model));
+  summary.after.figures = optimiser.figures_after(onnx::view_of(model));
   summary.prices = pricing.source();
   summary.measured = pricing.measured();
   summary.measuring = pricing.measuring();
@@ -598,4 +598,4 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Acc
   return interrupted() ? Ending::interrupted : Ending::done;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

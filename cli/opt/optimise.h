@@ -10,12 +10,12 @@
 #include "rules/language/rewrite_certificate.h"
 #include "runtime/gpu/accelerator.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Throws what trouble_of() knows; whatever is thrown, no output is written. Where a GPU is asked for and none is given, it is
 /// this machine's. `spoil` is for tests: it does to the certificate, before that is followed, what a fault of ours
 /// might.
-Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<Accelerator> gpu = nullptr,
-                const std::function<void(RewriteCertificate&)>& spoil = nullptr);
+Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu = nullptr,
+                const std::function<void(rules::RewriteCertificate&)>& spoil = nullptr);
 
-}  // namespace taso
+}  // namespace taso::cli

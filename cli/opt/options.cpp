@@ -13,7 +13,7 @@
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
@@ -31,8 +31,8 @@ struct Raw {
 std::string text_of_tolerances(bool relative) {
   std::vector<std::string> parts;
   for (const ElementType type : {ElementType::float64, ElementType::float32, ElementType::float16}) {
-    const Tolerance tolerance = Tolerance::of(type);
-    parts.push_back(fmt::format("{:g} for {}", relative ? tolerance.rtol : tolerance.atol, name_of(type)));
+    const onnx::Tolerance tolerance = onnx::Tolerance::of(type);
+    parts.push_back(fmt::format("{:g} for {}", relative ? tolerance.rtol : tolerance.atol, ops::name_of(type)));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -87,8 +87,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--precision", raw.precision, "How float32 is computed on the GPU: tf32, fp32, fp16 or bf16 (default tf32)",
       "NAME", searching);
   one("--lanes", raw.lanes,
-      fmt::format("Kernels that run concurrently on a GPU, at most; 1: one at a time (default {})", usual_lanes), "N",
-      searching);
+      fmt::format("Kernels that run concurrently on a GPU, at most; 1: one at a time (default {})", gpu::usual_lanes),
+      "N", searching);
   app.add_flag("--confirm", options.confirm,
                "Run both models on the GPU; keep the rewrites only if they are faster there")
       ->group(searching);
@@ -143,7 +143,7 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
 
 std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& names) {
   std::vector<std::string_view> known;
-  for (const CleanupPass& pass : cleanup_passes()) known.push_back(pass.name);
+  for (const onnx::CleanupPass& pass : onnx::cleanup_passes()) known.push_back(pass.name);
   for (const auto& name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw UsageError(fmt::format("there is no clean-up '{}'; there are {}", name, fmt::join(known, ", ")));
@@ -161,7 +161,7 @@ void resolve_files(const Raw& raw, OptOptions& options) {
   options.console.log_file = named_file("--log-file", raw.log_file);
   if (options.output != "-") return;
   if (raw.external) throw UsageError("--external-data needs an output with a name: the weights are written beside it");
-  options.weights = SaveOptions::Weights::embedded;
+  options.weights = onnx::SaveOptions::Weights::embedded;
 }
 
 void resolve_search(const Raw& raw, OptOptions& options) {
@@ -181,9 +181,9 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   options.pricing.file = named_file("--prices", raw.prices);
   if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
   if (!raw.lanes.empty())
-    options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, usual_lanes, 1));
+    options.pricing.lanes = static_cast<std::uint32_t>(whole_number("--lanes", raw.lanes, gpu::usual_lanes, 1));
   if (!raw.float_mode.empty()) {
-    const auto mode = float_mode_named(raw.float_mode);
+    const auto mode = rules::float_mode_named(raw.float_mode);
     if (!mode)
       throw UsageError(fmt::format("--float: strict, usual or fast is needed, not '{}'", on_one_line(raw.float_mode)));
     options.float_mode = *mode;
@@ -220,12 +220,12 @@ void resolve(const Raw& raw, OptOptions& options) {
   for (const auto& text : raw.new_shapes) options.new_shapes.push_back(parse_input_shape(text));
   options.input_data = raw.input_data;
   options.disabled_passes = known_passes(raw.disabled);
-  if (raw.float_mode == name_of(FloatMode::strict))
+  if (raw.float_mode == rules::name_of(rules::FloatMode::strict))
     options.disabled_passes.insert("batch-norm");  // it rounds elsewhere
   options.certificate = !raw.no_certificate;
   if (raw.external && raw.embed) throw UsageError("--external-data and --embed exclude one another");
-  if (raw.external) options.weights = SaveOptions::Weights::external;
-  if (raw.embed) options.weights = SaveOptions::Weights::embedded;
+  if (raw.external) options.weights = onnx::SaveOptions::Weights::external;
+  if (raw.embed) options.weights = onnx::SaveOptions::Weights::embedded;
 }
 
 }  // namespace
@@ -261,4 +261,4 @@ OptCommand parse_opt_command(int argc, const char* const* argv) {
   return command;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -15,7 +15,7 @@
 #include "onnx/model/model.h"
 #include "rules/instance/float_class.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct OptOptions {
   std::filesystem::path input;
@@ -33,7 +33,7 @@ struct OptOptions {
 
   std::set<std::string, std::less<>> disabled_passes;
   std::size_t fold_limit = 1024;
-  SaveOptions::Weights weights = SaveOptions::Weights::automatic;
+  onnx::SaveOptions::Weights weights = onnx::SaveOptions::Weights::automatic;
 
   std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
   Objective objective = Objective::time;
@@ -45,7 +45,7 @@ struct OptOptions {
   std::vector<std::filesystem::path> rule_files;   ///< instead of those that come with taso
   std::vector<std::filesystem::path> extra_rules;  ///< in addition
   std::vector<std::string> disabled_rules;
-  FloatMode float_mode = FloatMode::usual;
+  rules::FloatMode float_mode = rules::FloatMode::usual;
   bool all_rules = false;  ///< also those that did not pay for this kind of network
   bool explain = false;    ///< say which rules were chosen, and why
 
@@ -65,4 +65,4 @@ struct OptCommand {
 /// Throws UsageError.
 OptCommand parse_opt_command(int argc, const char* const* argv);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,18 +7,18 @@
 #include "verifier/replay/replay_certificate.h"
 #endif
 
-namespace taso {
+namespace taso::cli {
 
 #ifdef TASO_VERIFIES
 
 bool can_replay() { return true; }
 
-std::string rejection_of(const RewriteCertificate& certificate, const Model& before, const Model& after,
-                         const std::vector<Rule>& rules) {
+std::string rejection_of(const rules::RewriteCertificate& certificate, const onnx::Model& before,
+                         const onnx::Model& after, const std::vector<rules::Rule>& rules) {
   // As it will be read: names that are not UTF-8 are written in another way.
-  const RewriteCertificate written = parse_certificate(print(certificate));
+  const rules::RewriteCertificate written = rules::parse_certificate(rules::print(certificate));
   try {
-    const CertificateVerdict verdict = replay_certificate(written, before, after, rules);
+    const verifier::CertificateVerdict verdict = verifier::replay_certificate(written, before, after, rules);
     if (verdict.accepted) return "";
     if (!verdict.step) return verdict.reason;
     return fmt::format("step {} (rule '{}'): {}", *verdict.step, written.steps[*verdict.step - 1].rule, verdict.reason);
@@ -35,4 +35,4 @@ std::string rejection_of(const RewriteCertificate&, const Model&, const Model&, 
 
 #endif
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -8,14 +8,14 @@
 #include "rules/language/rewrite_certificate.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Whether this build can follow certificates: one without Z3 cannot.
 bool can_replay();
 
 /// Why taso-verify would reject the certificate, in one line; empty if it would not, or if nothing here can tell.
 /// `before` is as clean-ups saw it, `after` as it is to be written. Hashes do not count: the files need not be there.
-std::string rejection_of(const RewriteCertificate& certificate, const Model& before, const Model& after,
-                         const std::vector<Rule>& rules);
+std::string rejection_of(const rules::RewriteCertificate& certificate, const onnx::Model& before,
+                         const onnx::Model& after, const std::vector<rules::Rule>& rules);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -3,16 +3,16 @@
 #include "cli/console/version.h"
 #include "cli/opt/summary.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view name_of_scope(CheckResult::Scope scope) {
+std::string_view name_of_scope(onnx::CheckResult::Scope scope) {
   switch (scope) {
-    case CheckResult::Scope::unchanged: return "unchanged";
-    case CheckResult::Scope::whole: return "whole";
-    case CheckResult::Scope::regions: return "regions";
+    case onnx::CheckResult::Scope::unchanged: return "unchanged";
+    case onnx::CheckResult::Scope::whole: return "whole";
+    case onnx::CheckResult::Scope::regions: return "regions";
   }
   return "";
 }
@@ -28,11 +28,11 @@ Json json_of(const ModelCounts& counts) {
                {"kernels", counts.figures->launches},
                {"bytes_moved", counts.figures->bytes_moved},
                {"peak_activation_bytes", counts.figures->peak_bytes},
-               {"channels", counts.figures->layout == Layout::channels_last ? "last" : "first"}};
+               {"channels", counts.figures->layout == cost::Layout::channels_last ? "last" : "first"}};
   return {{"nodes", counts.total()}, {"bytes", counts.bytes}, {"operators", counts.operators}, {"predicted", figures}};
 }
 
-Json json_of(const Kinds& kinds) {
+Json json_of(const onnx::Kinds& kinds) {
   return {{"finite_before", kinds.finite}, {"finite_no_longer", kinds.lost}, {"otherwise_special", kinds.other}};
 }
 
@@ -46,7 +46,7 @@ Json json_of(const Coverage& coverage) {
 
 Json json_of_check(const Summary& summary) {
   if (!summary.check) return nullptr;
-  const CheckResult& check = *summary.check;
+  const onnx::CheckResult& check = *summary.check;
   return {{"passed", check.passed},
           {"scope", name_of_scope(check.scope)},
           {"samples", summary.samples},
@@ -75,9 +75,9 @@ Json json_of_search(const Summary& summary) {
       {"objective", name_of(search.objective)},
       {"end", search.end},
       {"rules_hash", search.rules_hash},
-      {"network", {{"kind", name_of(search.architecture.kind)}, {"reason", search.architecture.reason}}},
+      {"network", {{"kind", search::name_of(search.architecture.kind)}, {"reason", search.architecture.reason}}},
       {"rules", search.rules},
-      {"float", {{"mode", name_of(search.float_mode)}, {"rules_left_out", search.not_admitted}}},
+      {"float", {{"mode", rules::name_of(search.float_mode)}, {"rules_left_out", search.not_admitted}}},
       {"chosen_rules", search.chosen},
       {"all_rules_because", search.all_rules.empty() ? Json(nullptr) : Json(search.all_rules)},
       {"usable_rules", search.usable},
@@ -101,7 +101,7 @@ Json json_of_search(const Summary& summary) {
 
 std::string report_of(const Summary& summary) {
   Json passes = Json::object();
-  for (const CleanupCount& pass : summary.passes) passes[std::string(pass.pass)] = pass.count;
+  for (const onnx::CleanupCount& pass : summary.passes) passes[std::string(pass.pass)] = pass.count;
   Json seconds = Json::object();
   for (const auto& [phase, time] : summary.seconds) seconds[phase] = time;
   const Json report = {
@@ -130,4 +130,4 @@ std::string report_of(const Summary& summary) {
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace taso
+}  // namespace taso::cli

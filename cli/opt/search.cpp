@@ -29,7 +29,7 @@
 #include "search/prices.h"
 #include "search/search.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 class Progress {
@@ -37,15 +37,15 @@ class Progress {
   using Time = std::optional<SearchRounds::Seconds>;
   Progress(Console& console, const OptOptions& options, const Time& time)
       : shown_(console), options_(options), time_(time) {}
-  void operator()(const SearchProgress& now) {
+  void operator()(const search::SearchProgress& now) {
     shown_.show([&] { return line(now); });
   }
 
  private:
-  std::string line(const SearchProgress& now) const {
+  std::string line(const search::SearchProgress& now) const {
     std::string text = fmt::format("searching: {:.0f} s", shown_.seconds());
     if (time_) text += fmt::format(" of {:.0f} s", time_->count());
-    const auto before = static_cast<double>(std::max<Cost>(now.before, 1)), best = static_cast<double>(now.best);
+    const auto before = static_cast<double>(std::max<cost::Cost>(now.before, 1)), best = static_cast<double>(now.best);
     return text + fmt::format(", {} of {} graphs; best {}, {:.1f} % less", with_commas(now.expanded),
                               with_commas(options_.budget),
                               text_of_cost(options_.objective, in_units(options_.objective, now.best)),
@@ -57,8 +57,8 @@ class Progress {
   Time time_;
 };
 
-void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary) {
-  for (const RewriteStep& step : steps) {
+void count_applied(const std::vector<rules::RewriteStep>& steps, SearchSummary& summary) {
+  for (const rules::RewriteStep& step : steps) {
     auto found = std::find_if(summary.applied.begin(), summary.applied.end(),
                               [&](const SearchSummary::Applied& one) { return one.rule == step.rule; });
     if (found == summary.applied.end()) found = summary.applied.insert(found, {step.rule, 0, 0});
@@ -68,17 +68,17 @@ void count_applied(const std::vector<RewriteStep>& steps, SearchSummary& summary
 }
 
 /// The names that values of the model have, as far as the steps speak of them; of several the first.
-std::vector<std::pair<ValueNumber, std::string>> names_of(const Imported& imported,
-                                                          const std::vector<RewriteStep>& steps) {
-  std::set<ValueNumber> mentioned;
-  for (const RewriteStep& step : steps) {
+std::vector<std::pair<rules::ValueNumber, std::string>> names_of(const onnx::Imported& imported,
+                                                                 const std::vector<rules::RewriteStep>& steps) {
+  std::set<rules::ValueNumber> mentioned;
+  for (const rules::RewriteStep& step : steps) {
     for (const auto& [input, value] : step.inputs) mentioned.insert(value);
     mentioned.insert(step.replaced.begin(), step.replaced.end());
   }
-  std::unordered_map<Value, ValueNumber, HashValue> numbers;
+  std::unordered_map<Value, rules::ValueNumber, HashValue> numbers;
   for (const Node* node : imported.graph.nodes())
     for (std::size_t i = 0; i < node->outputs().size(); ++i) numbers.emplace(node->output(i), numbers.size());
-  std::map<ValueNumber, std::string> names;
+  std::map<rules::ValueNumber, std::string> names;
   for (const auto& [name, value] : imported.values) {
     const auto number = numbers.find(value);
     if (number == numbers.end() || !mentioned.contains(number->second)) continue;
@@ -117,18 +117,18 @@ bool has_float16(const Graph& graph) {
 
 /// The rules that may be used on a model.
 struct AdmittedRules {
-  std::vector<Rule> rules;
+  std::vector<rules::Rule> rules;
   std::size_t extra = 0;  ///< how many of them, the last, were added by the user
 };
 
 /// As --float has it. Each rule is looked at by itself, so that any number of threads gives the same.
 AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const OptOptions& options) {
-  const std::vector<Rule>& rules = given.rules;
+  const std::vector<rules::Rule>& rules = given.rules;
   const bool in_float16 = has_float16(graph);
-  const auto is_admitted_here = [&](const Rule& rule) {
+  const auto is_admitted_here = [&](const rules::Rule& rule) {
     const auto known = given.float_classes.find(rule.name);
-    return known == given.float_classes.end() ? is_admitted(rule, options.float_mode, in_float16)
-                                              : is_admitted(known->second, options.float_mode, in_float16);
+    return known == given.float_classes.end() ? rules::is_admitted(rule, options.float_mode, in_float16)
+                                              : rules::is_admitted(known->second, options.float_mode, in_float16);
   };
   std::vector<char> is_in(rules.size());
   std::atomic<std::size_t> next = 0;
@@ -137,7 +137,7 @@ AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < kernels::thread_count(options.jobs); ++i) threads.emplace_back(work);
+    for (std::size_t i = 1; i < thread_count(options.jobs); ++i) threads.emplace_back(work);
     work();
   }
   AdmittedRules admitted;
@@ -150,24 +150,27 @@ AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const
 }
 
 /// What a graph takes as it runs; nothing where that is not known.
-std::function<RunTime(const Graph&, Layout)> time_of_run(const Graph& graph, const DimensionSizes& sizes,
-                                                         const OptOptions& options, const Pricing& pricing) {
+std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Graph& graph,
+                                                                       const cost::DimensionSizes& sizes,
+                                                                       const OptOptions& options,
+                                                                       const Pricing& pricing) {
   if (options.objective != Objective::time) return {};
   // The graph that was given is asked for more than once; its time is another one when more was measured.
   struct Given {
     std::vector<Value> outputs;
     std::mutex guard;
-    std::map<std::pair<std::size_t, Layout>, RunTime> times;
+    std::map<std::pair<std::size_t, cost::Layout>, search::RunTime> times;
   };
   const auto given = std::make_shared<Given>();
   given->outputs = graph.outputs;
-  const auto compute = [&pricing, sizes](const Graph& one, Layout layout) {
-    const WholeGraph view(one, sizes, layout);
-    const RecordedPrices& prices = pricing.times();
-    const Outlook outlook = look_ahead(view, one, plan(view, prices), prices.precision(), pricing.lanes());
-    return RunTime{outlook.cost, outlook.in_a_row};
+  const auto compute = [&pricing, sizes](const Graph& one, cost::Layout layout) {
+    const cost::WholeGraph view(one, sizes, layout);
+    const cost::RecordedPrices& prices = pricing.times();
+    const gpu::Outlook outlook =
+        gpu::look_ahead(view, one, cost::plan(view, prices), prices.precision(), pricing.lanes());
+    return search::RunTime{outlook.cost, outlook.in_a_row};
   };
-  auto time = [&pricing, given, compute](const Graph& one, Layout layout) {
+  auto time = [&pricing, given, compute](const Graph& one, cost::Layout layout) {
     if (one.outputs != given->outputs) return compute(one, layout);
     const std::lock_guard lock(given->guard);
     const std::pair key(pricing.measured(), layout);
@@ -175,7 +178,7 @@ std::function<RunTime(const Graph&, Layout)> time_of_run(const Graph& graph, con
     return found != given->times.end() ? found->second : given->times.emplace(key, compute(one, layout)).first->second;
   };
   try {
-    time(graph, Layout::channels_first);
+    time(graph, cost::Layout::channels_first);
   } catch (const InputError&) {
     return {};
   }
@@ -193,14 +196,15 @@ void SearchSummary::give_up(const std::string& reason) {
   note = reason;
 }
 
-SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
-                           const OptOptions& options, Pricing& pricing, Console& console) {
+SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
+                           const std::map<std::string, Extents>& shapes, const OptOptions& options, Pricing& pricing,
+                           Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
   summary.max_growth = options.max_growth;
   summary.rules = rules.rules.size();
   summary.rules_hash = rules.hash;
-  const Imported imported = import_model(edit.view());
+  const onnx::Imported imported = onnx::import_model(edit.view());
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
   const AdmittedRules admitted = admitted_rules(imported.graph, rules, options);
@@ -211,42 +215,42 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   summary.all_rules = selection.choice.reason;
   summary.chosen = selection.choice.rules.size();
   console.say(options.explain ? Console::Level::result : Console::Level::detail, explain(selection));
-  SearchOptions searching;
+  search::SearchOptions searching;
   searching.alpha = options.alpha;
   searching.budget = options.budget;
-  searching.jobs = kernels::thread_count(options.jobs);
+  searching.jobs = thread_count(options.jobs);
   searching.sizes = sizes_from(imported.graph, shapes);
   searching.time_of_run = time_of_run(imported.graph, searching.sizes, options, pricing);
   searching.keeps_way = pricing.gpu() != nullptr && pricing.measures();
-  if (options.objective == Objective::time) searching.price_of_weight_byte = price_of_weight_byte;
+  if (options.objective == Objective::time) searching.price_of_weight_byte = search::price_of_weight_byte;
   searching.most_growth = options.max_growth / 100;
   if (options.max_growth > 0) searching.least_growth = static_cast<std::int64_t>(options.fold_limit);
-  FoldedConstants folded;
+  onnx::FoldedConstants folded;
   searching.is_usable = [&](const Value& value) { return folded.is_usable(value); };
   searching.direct_rules = selection.choice.others;
   searching.is_named = [&](const Value& value) { return named.contains(value); };
   std::stop_source stop;
   if (interrupted()) stop.request_stop();
-  const KernelPrices& prices = pricing.of(options.objective);
+  const cost::KernelPrices& prices = pricing.of(options.objective);
   SearchRounds rounds;
   rounds.look = [&](const std::optional<SearchRounds::Seconds>& time) {
     searching.time_budget = time;
     Progress progress(console, options, time);  // of this round: measuring between them is no searching
-    return search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
-                  [&](const SearchProgress& now) {
-                    if (interrupted()) stop.request_stop();
-                    progress(now);
-                  });
+    return search::search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
+                          [&](const search::SearchProgress& now) {
+                            if (interrupted()) stop.request_stop();
+                            progress(now);
+                          });
   };
   rounds.measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
-  rounds.price = [&](SearchResult& found) { price_anew(found, imported.graph, prices, searching); };
+  rounds.price = [&](search::SearchResult& found) { search::price_anew(found, imported.graph, prices, searching); };
   rounds.interrupted = interrupted;
   rounds.measure(imported.graph);
   std::optional<SearchRounds::Seconds> time;
   if (options.time_budget) time.emplace(*options.time_budget);
-  const SearchResult found = search_in_rounds(time, rounds);
+  const search::SearchResult found = search_in_rounds(time, rounds);
   console.draw({});
-  summary.end = std::string(text_of(found.end));
+  summary.end = std::string(search::text_of(found.end));
   summary.usable = found.counts.rules;
   summary.expanded = found.counts.expanded;
   summary.matched = found.counts.matched;
@@ -270,10 +274,10 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
     return summary;
   }
   try {
-    export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
+    onnx::export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
     // What counts is what was written: a Concat of many, say, may be read in another order than it was found in.
-    const Graph written = import_model(edit.view()).graph;
-    const Cost cost = plan(written, prices, {sizes_from(written, shapes), found.layout}).cost;
+    const Graph written = onnx::import_model(edit.view()).graph;
+    const cost::Cost cost = cost::plan(written, prices, {sizes_from(written, shapes), found.layout}).cost;
     summary.after = in_units(options.objective, std::max(cost, found.cost_after));
   } catch (const InputError& error) {
     summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
@@ -285,4 +289,4 @@ SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std:
   return summary;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

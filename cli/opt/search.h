@@ -17,17 +17,17 @@
 #include "rules/language/rewrite_certificate.h"
 #include "search/selection/architecture.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// What the search did, for the closing table and the report.
 struct SearchSummary {
   Objective objective = Objective::time;
   std::string end;                                ///< why it ended
   std::string rules_hash;                         ///< of the rule set
-  Architecture architecture;                      ///< what kind of network it was taken for
+  search::Architecture architecture;              ///< what kind of network it was taken for
   std::string all_rules;                          ///< why no rules were chosen among those given; else empty
   std::size_t rules = 0, chosen = 0, usable = 0;  ///< given; chosen; that can match this model's operators
-  FloatMode float_mode = FloatMode::usual;
+  rules::FloatMode float_mode = rules::FloatMode::usual;
   std::size_t not_admitted = 0;  ///< given, and left out for what they do to floating-point numbers
   std::size_t expanded = 0, matched = 0, kept = 0, tried = 0;  ///< see SearchResult::Counts
   double before = 0, after = 0;                                ///< what the search added up, in units of the objective
@@ -48,8 +48,8 @@ struct SearchSummary {
   std::vector<std::string> left_out;
   std::string objection;
   std::string unconfirmed;  ///< why the GPU was not asked whether it is faster, though it was to be; else empty
-  std::vector<RewriteStep> steps;
-  std::vector<std::pair<ValueNumber, std::string>> names;  ///< of values of which the steps speak, in the model
+  std::vector<rules::RewriteStep> steps;
+  std::vector<std::pair<rules::ValueNumber, std::string>> names;  ///< of values of which the steps speak, in the model
 
   bool changed() const { return !applied.empty(); }
   /// Forgets what was found, for this reason.
@@ -58,7 +58,8 @@ struct SearchSummary {
 
 /// Searches, and writes what was found into the edit. Where it cannot be written, the summary says so, and the edit is to be
 /// thrown away. `shapes` are those of inputs, for what the model leaves open.
-SearchSummary search_model(GraphEdit& edit, const SearchRules& rules, const std::map<std::string, Extents>& shapes,
-                           const OptOptions& options, Pricing& pricing, Console& console);
+SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
+                           const std::map<std::string, Extents>& shapes, const OptOptions& options, Pricing& pricing,
+                           Console& console);
 
-}  // namespace taso
+}  // namespace taso::cli

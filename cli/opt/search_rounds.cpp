@@ -2,42 +2,43 @@
 
 #include <algorithm>
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
-using End = SearchResult::End;
+using End = search::SearchResult::End;
 
 /// By how much it takes longer than the graph that was given.
-Cost excess(const SearchResult& found) {
-  return std::max<Cost>(found.cost_after - found.cost_before, 0) + excess(found.run_after, found.run_before);
+cost::Cost excess(const search::SearchResult& found) {
+  return std::max<cost::Cost>(found.cost_after - found.cost_before, 0) +
+         search::excess(found.run_after, found.run_before);
 }
 
 /// As it runs, if that is known.
-Cost cost_of(const SearchResult& found) {
-  return found.run_before == RunTime() ? found.cost_after : weighed(found.run_after);
+cost::Cost cost_of(const search::SearchResult& found) {
+  return found.run_before == search::RunTime() ? found.cost_after : search::weighed(found.run_after);
 }
 
-bool pays(const SearchResult& found) { return !found.steps.empty() && excess(found) == 0; }
+bool pays(const search::SearchResult& found) { return !found.steps.empty() && excess(found) == 0; }
 
-bool was_cut_short(const SearchResult& found) { return found.end == End::time || found.end == End::stopped; }
+bool was_cut_short(const search::SearchResult& found) { return found.end == End::time || found.end == End::stopped; }
 
 /// Whether what an earlier round found is to be preferred. A search that came to its end had reasons to leave alone what is only
 /// a little better.
-bool is_still_better(const SearchResult& earlier, const SearchResult& latest) {
-  constexpr Cost least_part = 1000;
+bool is_still_better(const search::SearchResult& earlier, const search::SearchResult& latest) {
+  constexpr cost::Cost least_part = 1000;
   if (excess(earlier) != excess(latest)) return excess(earlier) < excess(latest);
-  const Cost least_gain = was_cut_short(latest) ? 0 : cost_of(latest) / least_part;
+  const cost::Cost least_gain = was_cut_short(latest) ? 0 : cost_of(latest) / least_part;
   return cost_of(earlier) < cost_of(latest) - least_gain;
 }
 
 }  // namespace
 
-SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds) {
+search::SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds) {
   constexpr std::size_t most_rounds = 12;
-  SearchResult best;
+  search::SearchResult best;
   for (std::size_t round = 1;; ++round) {
     const auto start = std::chrono::steady_clock::now();
-    SearchResult found = rounds.look(time);
+    search::SearchResult found = rounds.look(time);
     const SearchRounds::Seconds taken = std::chrono::steady_clock::now() - start;
     if (time) *time -= taken;
     const End end = found.end;
@@ -55,4 +56,4 @@ SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const S
   }
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,23 +7,23 @@
 
 #include "search/search.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// What rounds are made of.
 struct SearchRounds {
   using Seconds = std::chrono::duration<double>;
   /// Searches for so long, if there is a limit.
-  std::function<SearchResult(const std::optional<Seconds>&)> look;
+  std::function<search::SearchResult(const std::optional<Seconds>&)> look;
   /// Measures what nobody has measured yet of a graph; how many kernels that were.
   std::function<std::size_t(const Graph&)> measure;
   /// Says of something that was found what it costs with the prices of now.
-  std::function<void(SearchResult&)> price;
+  std::function<void(search::SearchResult&)> price;
   std::function<bool()> interrupted;
 };
 
 /// What is found with prices of which some are only predicted may be wrong about these: they are measured, and it is looked again,
 /// until what is found rests on measurements alone. Of what all rounds found, the best by the prices of the end, with the costs
 /// that it has by them. The time is for all rounds together, without the measuring in between.
-SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds);
+search::SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -8,14 +8,14 @@
 #include "cli/files/data_files.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
-std::optional<Experience> shipped_experience(Console& console) {
+std::optional<search::Experience> shipped_experience(Console& console) {
   const auto place = find_data_file("rules/search.experience");
   if (!place) return std::nullopt;
   try {
-    return parse_experience(Source::read(place->string()));
+    return search::parse_experience(Source::read(place->string()));
   } catch (const InputError& error) {
     console.warning(fmt::format("what was recorded of rules cannot be read, and the search uses all of them: {}",
                                 on_one_line(error.what())));
@@ -25,21 +25,22 @@ std::optional<Experience> shipped_experience(Console& console) {
 
 }  // namespace
 
-RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, std::size_t extra,
+RuleSelection select_rules(const Graph& graph, const std::vector<rules::Rule>& rules, std::size_t extra,
                            const OptOptions& options, Console& console) {
-  RuleSelection selection{recognise(graph), {}};
-  RuleChoice& choice = selection.choice;
+  RuleSelection selection{search::recognise(graph), {}};
+  search::RuleChoice& choice = selection.choice;
   choice.rules = rules;
   if (options.all_rules)
     choice.reason = "all are asked for";
   else if (options.objective != Objective::time)
     choice.reason = "it is only known which of them save time";
-  else if (selection.architecture.kind == NetworkKind::unknown)
+  else if (selection.architecture.kind == search::NetworkKind::unknown)
     choice.reason = "the network is of no known kind";
   else if (const auto experience = shipped_experience(console)) {
     // Nobody has experience with rules that are not taso's.
     const auto added = rules.end() - static_cast<std::ptrdiff_t>(extra);
-    choice = choose_rules({rules.begin(), added}, selection.architecture.kind, *experience, options.rule_files.empty());
+    choice = search::choose_rules({rules.begin(), added}, selection.architecture.kind, *experience,
+                                  options.rule_files.empty());
     choice.rules.insert(choice.rules.end(), added, rules.end());
     choice.kept += extra;
   } else {
@@ -49,9 +50,9 @@ RuleSelection select_rules(const Graph& graph, const std::vector<Rule>& rules, s
 }
 
 std::string explain(const RuleSelection& selection) {
-  const RuleChoice& choice = selection.choice;
-  std::string text =
-      fmt::format("the network is {}: {}\n", text_of(selection.architecture.kind), selection.architecture.reason);
+  const search::RuleChoice& choice = selection.choice;
+  std::string text = fmt::format("the network is {}: {}\n", search::text_of(selection.architecture.kind),
+                                 selection.architecture.reason);
   if (!choice.reason.empty())
     return text + fmt::format("the search uses all {} rules: {}", choice.rules.size(), choice.reason);
   text += fmt::format(
@@ -67,4 +68,4 @@ std::string explain(const RuleSelection& selection) {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -15,16 +15,16 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_data.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// With more kinds of operators than this, only those are shown whose number changed.
 constexpr std::size_t most_rows = 12;
 constexpr std::size_t widest_name = 40;
 
-void count_operators(const onnx::GraphProto& graph, std::map<std::string, std::size_t>& operators) {
+void count_operators(const proto::GraphProto& graph, std::map<std::string, std::size_t>& operators) {
   for (const auto& node : graph.node()) {
-    std::string name = is_default_domain(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();
+    std::string name = onnx::is_default_domain(node.domain()) ? node.op_type() : node.domain() + "." + node.op_type();
     ++operators[name];
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) count_operators(attribute.g(), operators);
@@ -150,15 +150,15 @@ std::size_t ModelCounts::total() const {
   return sum;
 }
 
-ModelCounts count_model(const Model& model) {
+ModelCounts count_model(const onnx::Model& model) {
   ModelCounts counts;
   count_operators(model.proto().graph(), counts.operators);
   counts.bytes = model.proto().ByteSizeLong();
   std::set<std::tuple<std::string, std::string, std::string>> seen;
   // Nothing is changed; the visitor's signature is for those who do.
-  for_each_tensor(const_cast<onnx::ModelProto&>(model.proto()), [&](onnx::TensorProto& tensor, bool) {
-    if (!is_external(tensor)) return;
-    const ExternalFile source = open_external(tensor, model.folder(), raw_bytes_of(tensor));
+  onnx::for_each_tensor(const_cast<proto::ModelProto&>(model.proto()), [&](proto::TensorProto& tensor, bool) {
+    if (!onnx::is_external(tensor)) return;
+    const onnx::ExternalFile source = onnx::open_external(tensor, model.folder(), onnx::raw_bytes_of(tensor));
     std::tuple<std::string, std::string, std::string> where;
     for (const auto& entry : tensor.external_data()) {
       if (entry.key() == "location") std::get<0>(where) = entry.value();
@@ -172,7 +172,7 @@ ModelCounts count_model(const Model& model) {
 
 bool Summary::changed() const {
   if (search && search->changed()) return true;
-  return std::any_of(passes.begin(), passes.end(), [](const CleanupCount& pass) { return pass.count > 0; });
+  return std::any_of(passes.begin(), passes.end(), [](const onnx::CleanupCount& pass) { return pass.count > 0; });
 }
 
 std::string Summary::verdict() const {
@@ -183,13 +183,13 @@ std::string Summary::verdict() const {
 
 std::string describe_check(const Summary& summary) {
   if (!summary.check) return "off";
-  const CheckResult& check = *summary.check;
+  const onnx::CheckResult& check = *summary.check;
   std::string text;
   switch (check.scope) {
-    case CheckResult::Scope::unchanged:
+    case onnx::CheckResult::Scope::unchanged:
       return "the graph is unchanged" + (check.reason.empty() ? "" : "; " + on_one_line(check.reason));
-    case CheckResult::Scope::whole: text = "the whole model"; break;
-    case CheckResult::Scope::regions: text = "every changed region"; break;
+    case onnx::CheckResult::Scope::whole: text = "the whole model"; break;
+    case onnx::CheckResult::Scope::regions: text = "every changed region"; break;
   }
   text +=
       fmt::format(" on {} {} of random inputs, {} {} compared", summary.samples, summary.samples == 1 ? "set" : "sets",
@@ -217,7 +217,7 @@ std::string table_of(const Summary& summary) {
   for (const Row& row : rows) table.rows.push_back({row.name, row.before, row.after});
   std::string text = table.text();
   std::vector<std::string> applied;
-  for (const CleanupCount& pass : summary.passes)
+  for (const onnx::CleanupCount& pass : summary.passes)
     if (pass.count > 0) applied.push_back(fmt::format("{} {}", pass.pass, with_commas(pass.count)));
   text += fmt::format("\nclean-ups: {}\n", applied.empty() ? "none" : fmt::format("{}", fmt::join(applied, ", ")));
   if (summary.coverage) text += text_of(*summary.coverage) + "\n";
@@ -246,4 +246,4 @@ std::string table_of(const Summary& summary) {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -16,7 +16,7 @@
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/model/model.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct ModelCounts {
   std::map<std::string, std::size_t>
@@ -25,22 +25,22 @@ struct ModelCounts {
   std::optional<Figures> figures;  ///< nothing if they are not known
   std::size_t total() const;
 };
-ModelCounts count_model(const Model& model);
+ModelCounts count_model(const onnx::Model& model);
 
 struct Summary {
   std::filesystem::path input, output;
   std::optional<std::filesystem::path> certificate;  ///< where it was written
   bool written = false;
   ModelCounts before, after;
-  std::vector<CleanupCount> passes;
+  std::vector<onnx::CleanupCount> passes;
   std::optional<Coverage> coverage;     ///< of what was searched; nothing if it cannot be imported
   std::string prices;                   ///< where they come from
   std::size_t measured = 0;             ///< kernels of which the GPU told the price just now
   double measuring = 0;                 ///< seconds that this took
   std::optional<SearchSummary> search;  ///< nothing when there was none
   std::optional<Ratio> confirmed;       ///< how many times as fast it is on the GPU; nothing if that was not asked for
-  std::optional<CheckResult> check;     ///< nothing when it was turned off
-  AssumedSizes assumed;                 ///< what prices rest on besides
+  std::optional<onnx::CheckResult> check;  ///< nothing when it was turned off
+  AssumedSizes assumed;                    ///< what prices rest on besides
   unsigned samples = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by phase
@@ -58,4 +58,4 @@ std::string describe_check(const Summary& summary);
 /// The report, as JSON text.
 std::string report_of(const Summary& summary);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,7 +7,7 @@
 #include "ops/core/error.h"
 #include "runtime/gpu/execution.h"
 
-namespace taso {
+namespace taso::cli {
 
 double Figures::of(Objective objective) const {
   switch (objective) {
@@ -20,10 +20,10 @@ double Figures::of(Objective objective) const {
 
 namespace {
 
-void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, const Plan& laid_out,
+void add_lanes(Figures& figures, const cost::WholeGraph& view, const Graph& graph, const cost::Plan& laid_out,
                const Pricing& pricing) {
   try {
-    const Outlook outlook = look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
+    const gpu::Outlook outlook = gpu::look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
     figures.lanes = outlook.lanes;
     figures.seconds_in_lanes = in_units(Objective::time, outlook.cost);
     figures.seconds = in_units(Objective::time, outlook.in_a_row);
@@ -38,20 +38,20 @@ void add_lanes(Figures& figures, const WholeGraph& view, const Graph& graph, con
 
 }  // namespace
 
-Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricing& pricing) {
+Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const Pricing& pricing) {
   std::optional<Figures> best;
-  Cost least = 0;
-  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    const WholeGraph view(graph, sizes, layout);
-    const Plan laid_out = plan(view, pricing.times());
+  cost::Cost least = 0;
+  for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
+    const cost::WholeGraph view(graph, sizes, layout);
+    const cost::Plan laid_out = cost::plan(view, pricing.times());
     Figures figures;
     for (std::uint32_t i = 0; i < view.nodes(); ++i)
-      if (view.op(PlanNode{i}) != nullptr && view.is_free(PlanNode{i})) ++figures.work_on_weights;
+      if (view.op(cost::PlanNode{i}) != nullptr && view.is_free(cost::PlanNode{i})) ++figures.work_on_weights;
     figures.layout = layout;
     figures.seconds = in_units(Objective::time, laid_out.cost);
     figures.launches = laid_out.launches();
     figures.peak_bytes = laid_out.arena_bytes;
-    for (const Plan::Step& step : laid_out.steps) {
+    for (const cost::Plan::Step& step : laid_out.steps) {
       figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
       if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
     }
@@ -63,17 +63,17 @@ Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricin
   return *best;
 }
 
-std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
+std::optional<Figures> figures_of(const onnx::ModelView& view, const std::map<std::string, Extents>& shapes,
                                   const Pricing& pricing) {
   try {
-    const Graph graph = import_model(view).graph;
+    const Graph graph = onnx::import_model(view).graph;
     return figures_of(graph, sizes_from(graph, shapes), pricing);
   } catch (const InputError&) {
     return std::nullopt;
   }
 }
 
-DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes) {
+cost::DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes) {
   std::map<std::string, std::int64_t, std::less<>> sizes;
   for (const Value& input : graph.inputs) {
     const auto given = shapes.find(input.node->as_input()->name);
@@ -94,7 +94,7 @@ DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extent
 
 AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Extents>& shapes) {
   AssumedSizes assumed;
-  const DimensionSizes sizes = sizes_from(graph, shapes);
+  const cost::DimensionSizes sizes = sizes_from(graph, shapes);
   std::set<std::string, std::less<>> told;
   std::set<std::string, std::less<>> given;
   for (const Value& input : graph.inputs) {
@@ -132,4 +132,4 @@ AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Exten
   return assumed;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

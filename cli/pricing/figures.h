@@ -14,16 +14,16 @@
 #include "onnx/import/import.h"
 #include "ops/core/array.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct Figures {
-  Layout layout = Layout::channels_first;  ///< in which it is fastest
-  double seconds = 0;                      ///< predicted: of all kernels and copies of outputs, one after the other
-  double copying = 0;                      ///< the seconds among them of copies of outputs; 0 if sizes are not known
-  double seconds_in_lanes = 0;             ///< predicted with kernels side by side; 0 if sizes are not known
-  std::uint32_t lanes = 1;                 ///< how many of them, at most
-  std::string no_lanes = {};               ///< why that is not known; empty if it is
-  double measured = 0;                     ///< the seconds among them of kernels that were measured
+  cost::Layout layout = cost::Layout::channels_first;  ///< in which it is fastest
+  double seconds = 0;           ///< predicted: of all kernels and copies of outputs, one after the other
+  double copying = 0;           ///< the seconds among them of copies of outputs; 0 if sizes are not known
+  double seconds_in_lanes = 0;  ///< predicted with kernels side by side; 0 if sizes are not known
+  std::uint32_t lanes = 1;      ///< how many of them, at most
+  std::string no_lanes = {};    ///< why that is not known; empty if it is
+  double measured = 0;          ///< the seconds among them of kernels that were measured
   std::size_t launches = 0;
   /// Operators that compute weights at run time, which a plan takes to be done ahead.
   std::size_t work_on_weights = 0;
@@ -34,13 +34,13 @@ struct Figures {
 };
 
 /// Of the plan that is run: the fastest, whatever is looked for, in the better of both layouts.
-Figures figures_of(const Graph& graph, const DimensionSizes& sizes, const Pricing& pricing);
+Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const Pricing& pricing);
 /// Nothing if the model cannot be imported.
-std::optional<Figures> figures_of(const ModelView& view, const std::map<std::string, Extents>& shapes,
+std::optional<Figures> figures_of(const onnx::ModelView& view, const std::map<std::string, Extents>& shapes,
                                   const Pricing& pricing);
 
 /// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
-DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);
+cost::DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);
 
 /// What is priced with sizes that nobody has said.
 struct AssumedSizes {
@@ -52,4 +52,4 @@ struct AssumedSizes {
 };
 AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Extents>& shapes);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,7 +7,7 @@
 #include "cli/console/ending.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 std::string text_of_bytes(double bytes) {
@@ -33,7 +33,7 @@ std::string_view name_of(Objective objective) {
   return "";
 }
 
-double in_units(Objective objective, Cost cost) {
+double in_units(Objective objective, cost::Cost cost) {
   const auto number = static_cast<double>(cost);
   return objective == Objective::time ? number * 1e-12 : number;
 }
@@ -54,4 +54,4 @@ std::string text_of_seconds(double seconds) {
   return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.2f} µs", seconds * 1e6);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

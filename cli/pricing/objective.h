@@ -7,7 +7,7 @@
 
 #include "cost/plan/kernel.h"
 
-namespace taso {
+namespace taso::cli {
 
 enum class Objective {
   time,      ///< predicted seconds
@@ -20,9 +20,9 @@ Objective objective_named(const std::string& name);
 std::string_view name_of(Objective objective);
 
 /// A sum of such prices in the unit that people know: seconds, bytes, kernels.
-double in_units(Objective objective, Cost cost);
+double in_units(Objective objective, cost::Cost cost);
 /// "1.234 ms", "12.3 MB", "17 kernels"
 std::string text_of_cost(Objective objective, double cost);
 std::string text_of_seconds(double seconds);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -16,7 +16,7 @@
 #include "ops/support/atomic_file.h"
 #include "ops/text/source.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -26,9 +26,9 @@ fs::path own_file() {
   return cache ? *cache / "measured.prices" : fs::path();
 }
 
-PriceDatabase read(const fs::path& file) {
+cost::PriceDatabase read(const fs::path& file) {
   const Source source = Source::read(file.string());
-  return PriceDatabase::parse(source.text(), source.name());
+  return cost::PriceDatabase::parse(source.text(), source.name());
 }
 
 /// Keeps other processes from saving into a folder at the same time. Where the file system has no locks, nothing is locked.
@@ -76,13 +76,13 @@ PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped, bool wit
   }
 }
 
-void PriceStore::add(const std::string& machine, const std::string& call, RecordedPrice price) {
+void PriceStore::add(const std::string& machine, const std::string& call, cost::RecordedPrice price) {
   all_->set(machine, call, price);
   news_.set(machine, call, std::move(price));
   has_news_ = true;
 }
 
-void PriceStore::add(const PriceDatabase& prices) {
+void PriceStore::add(const cost::PriceDatabase& prices) {
   all_->merge(prices);
   news_.merge(prices);
   has_news_ = true;
@@ -96,7 +96,7 @@ void PriceStore::save() {
   fs::create_directories(folder, error);
   if (error) throw EnvironmentError(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
   const FolderLock lock(folder);
-  PriceDatabase kept;
+  cost::PriceDatabase kept;
   if (fs::exists(file_)) kept = read(file_);  // another run may have added to it
   kept.merge(news_);
   write_file(file_, kept.text());
@@ -104,4 +104,4 @@ void PriceStore::save() {
   has_news_ = false;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -8,7 +8,7 @@
 
 #include "cost/pricing/price_database.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// For who only reads prices, so that a name that was mistyped is not taken for an empty file. Throws InputError.
 void require_prices(const std::filesystem::path& file);
@@ -20,14 +20,14 @@ class PriceStore {
   explicit PriceStore(std::optional<std::filesystem::path> file, bool with_shipped = true, bool with_own = true);
 
   /// Everything that is known.
-  const PriceDatabase& all() const { return *all_; }
-  std::shared_ptr<const PriceDatabase> shared() const { return all_; }
+  const cost::PriceDatabase& all() const { return *all_; }
+  std::shared_ptr<const cost::PriceDatabase> shared() const { return all_; }
   /// The machine whose prices count where there is no GPU: the first that came with taso. Empty if none did.
   const std::string& shipped_machine() const { return shipped_machine_; }
 
   /// Known from now on, and kept by save().
-  void add(const std::string& machine, const std::string& call, RecordedPrice price);
-  void add(const PriceDatabase& prices);
+  void add(const std::string& machine, const std::string& call, cost::RecordedPrice price);
+  void add(const cost::PriceDatabase& prices);
   bool has_news() const { return has_news_; }
   /// Adds what is new to what the file has by now. Throws EnvironmentError.
   void save();
@@ -35,11 +35,11 @@ class PriceStore {
   const std::filesystem::path& file() const { return file_; }
 
  private:
-  std::shared_ptr<PriceDatabase> all_ = std::make_shared<PriceDatabase>();
-  PriceDatabase news_;
+  std::shared_ptr<cost::PriceDatabase> all_ = std::make_shared<cost::PriceDatabase>();
+  cost::PriceDatabase news_;
   std::filesystem::path file_;
   std::string shipped_machine_;
   bool has_news_ = false;
 };
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -13,11 +13,11 @@
 #include "cost/pricing/residence.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// What the GPU cannot do at all costs more than anything that it can.
-constexpr Cost price_of_impossible = highest_kernel_price;
+constexpr cost::Cost price_of_impossible = cost::highest_kernel_price;
 /// Of the time of a model: if so much is known from records, a kernel that is not is the exception.
 constexpr double nearly_all = 0.9;
 /// More than the roofline is off by for nine of ten kernels. Who measures need not be cautious: what looks good is measured then.
@@ -25,32 +25,32 @@ constexpr double caution_beside_measured = 1.5;
 constexpr std::chrono::seconds between_saves{5};
 
 /// Those first that are expected to take most of the time.
-std::vector<Call> in_order(const MissingCalls& missing) {
+std::vector<cost::Call> in_order(const MissingCalls& missing) {
   std::vector<const MissingCall*> order;
   for (const auto& [text, one] : missing) order.push_back(&one);
   std::stable_sort(order.begin(), order.end(),
                    [](const MissingCall* a, const MissingCall* b) { return a->predicted > b->predicted; });
-  std::vector<Call> calls;
+  std::vector<cost::Call> calls;
   for (const MissingCall* one : order) calls.push_back(one->call);
   return calls;
 }
 
 }  // namespace
 
-Pricing::Pricing(const PricingOptions& options, std::unique_ptr<Accelerator> gpu, Console& console)
+Pricing::Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, Console& console)
     : measures_(options.measures),
       console_(console),
       store_(options.file, options.with_shipped, options.on_gpu || options.with_own),
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
       lanes_(options.lanes),
-      bytes_(std::make_unique<BytesWritten>()),
-      launches_(std::make_unique<LaunchCount>()) {
-  times_ = std::make_unique<RecordedPrices>(store_.shared(), machine_, options.precision);
+      bytes_(std::make_unique<cost::BytesWritten>()),
+      launches_(std::make_unique<cost::LaunchCount>()) {
+  times_ = std::make_unique<cost::RecordedPrices>(store_.shared(), machine_, options.precision);
 }
 
-std::optional<Measurement> Pricing::measured_as_before(const Call& call, const std::string& text) {
-  const RecordedPrice* const known = store_.all().find(machine_, text);
+std::optional<gpu::Measurement> Pricing::measured_as_before(const cost::Call& call, const std::string& text) {
+  const cost::RecordedPrice* const known = store_.all().find(machine_, text);
   if (known == nullptr || known->choice.empty()) return std::nullopt;
   try {
     return gpu_->measure_choice(call, known->choice);
@@ -60,11 +60,11 @@ std::optional<Measurement> Pricing::measured_as_before(const Call& call, const s
   }
 }
 
-void Pricing::measure_call(const Call& call) {
-  const std::string text = text_of(call);
-  Measurement found;
+void Pricing::measure_call(const cost::Call& call) {
+  const std::string text = cost::text_of(call);
+  gpu::Measurement found;
   try {
-    const std::optional<Measurement> as_before = measured_as_before(call, text);
+    const std::optional<gpu::Measurement> as_before = measured_as_before(call, text);
     found = as_before ? *as_before : gpu_->measure(call);
   } catch (const EnvironmentError& error) {
     store_.save();  // what was measured before is worth keeping
@@ -87,20 +87,21 @@ void Pricing::save_at_times() {
   saved_ = now;
 }
 
-std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& sizes) {
+std::size_t Pricing::measure_kernels(const Graph& graph, const cost::DimensionSizes& sizes) {
   if (!gpu_ || !measures_) return 0;
   std::size_t done = 0;
-  std::optional<Cost> best;
+  std::optional<cost::Cost> best;
   // The more promising layout first: of the other one no more is measured than it takes to see that it is the slower one.
-  const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
-  std::array<const WholeGraph*, 2> views{&last, &first};
-  if (plan(first, *times_).cost < plan(last, *times_).cost) std::swap(views[0], views[1]);
-  for (const WholeGraph* const view : views) {
+  const cost::WholeGraph last(graph, sizes, cost::Layout::channels_last),
+      first(graph, sizes, cost::Layout::channels_first);
+  std::array<const cost::WholeGraph*, 2> views{&last, &first};
+  if (cost::plan(first, *times_).cost < cost::plan(last, *times_).cost) std::swap(views[0], views[1]);
+  for (const cost::WholeGraph* const view : views) {
     for (std::size_t left = std::numeric_limits<std::size_t>::max(); goes_on();) {
-      const Plan laid = plan(*view, *times_);
+      const cost::Plan laid = cost::plan(*view, *times_);
       MissingCalls found;
       add_missing(*view, laid, found);
-      const std::vector<Call> missing = in_order(found);
+      const std::vector<cost::Call> missing = in_order(found);
       if (missing.empty()) {
         best = std::min(best.value_or(laid.cost), laid.cost);
         break;
@@ -114,18 +115,19 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const DimensionSizes& s
   return done;
 }
 
-void Pricing::add_missing(const GraphView& view, const Plan& laid, MissingCalls& missing) const {
-  for (const Plan::Step& step : laid.steps) {
-    if (!can_be_called(view, step.kernel) || !times_->is_incomplete(view, step.kernel)) continue;
-    Call call = call_of(view, step.kernel, times_->precision()).call;
-    const std::string text = text_of(call);
+void Pricing::add_missing(const cost::GraphView& view, const cost::Plan& laid, MissingCalls& missing) const {
+  for (const cost::Plan::Step& step : laid.steps) {
+    if (!cost::can_be_called(view, step.kernel) || !times_->is_incomplete(view, step.kernel)) continue;
+    cost::Call call = cost::call_of(view, step.kernel, times_->precision()).call;
+    const std::string text = cost::text_of(call);
     missing.try_emplace(text, MissingCall{std::move(call), 0}).first->second.predicted += step.price;
   }
 }
 
-Cost Pricing::find_missing(const Graph& graph, const DimensionSizes& sizes, MissingCalls& missing) const {
-  const WholeGraph last(graph, sizes, Layout::channels_last), first(graph, sizes, Layout::channels_first);
-  const Plan laid_last = plan(last, *times_), laid_first = plan(first, *times_);
+cost::Cost Pricing::find_missing(const Graph& graph, const cost::DimensionSizes& sizes, MissingCalls& missing) const {
+  const cost::WholeGraph last(graph, sizes, cost::Layout::channels_last),
+      first(graph, sizes, cost::Layout::channels_first);
+  const cost::Plan laid_last = cost::plan(last, *times_), laid_first = cost::plan(first, *times_);
   const bool is_first = laid_first.cost < laid_last.cost;
   add_missing(is_first ? first : last, is_first ? laid_first : laid_last, missing);
   return is_first ? laid_first.cost : laid_last.cost;
@@ -133,7 +135,7 @@ Cost Pricing::find_missing(const Graph& graph, const DimensionSizes& sizes, Miss
 
 std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measure_all(in_order(missing)) : 0; }
 
-std::size_t Pricing::measure_all(std::span<const Call> calls) {
+std::size_t Pricing::measure_all(std::span<const cost::Call> calls) {
   constexpr std::size_t ahead = 64, each = 32;  // prepared beside what is measured, without an end before the last
   const auto begin = std::chrono::steady_clock::now();
   ProgressLine progress(console_);
@@ -154,7 +156,7 @@ std::size_t Pricing::measure_all(std::span<const Call> calls) {
 
 bool Pricing::goes_on() const { return !interrupted() && !is_late(); }
 
-double Pricing::share_measured(const Graph& graph, const DimensionSizes& sizes) const {
+double Pricing::share_measured(const Graph& graph, const cost::DimensionSizes& sizes) const {
   try {
     const Figures figures = figures_of(graph, sizes, *this);
     const double kernels = figures.seconds - figures.copying;
@@ -164,14 +166,15 @@ double Pricing::share_measured(const Graph& graph, const DimensionSizes& sizes) 
   }
 }
 
-void Pricing::choose(const Graph& graph, const DimensionSizes& sizes) {
+void Pricing::choose(const Graph& graph, const cost::DimensionSizes& sizes) {
   suit(graph, sizes);
   if (machine_.empty() || gpu_) return;
-  const WholeGraph first(graph, sizes, Layout::channels_first), last(graph, sizes, Layout::channels_last);
-  const Plan laid_first = plan(first, *times_), laid_last = plan(last, *times_);
-  const auto is_known = [&](const GraphView& view, const Plan& laid) {
+  const cost::WholeGraph first(graph, sizes, cost::Layout::channels_first),
+      last(graph, sizes, cost::Layout::channels_last);
+  const cost::Plan laid_first = cost::plan(first, *times_), laid_last = cost::plan(last, *times_);
+  const auto is_known = [&](const cost::GraphView& view, const cost::Plan& laid) {
     return std::any_of(laid.steps.begin(), laid.steps.end(),
-                       [&](const Plan::Step& step) { return times_->measured(view, step.kernel).has_value(); });
+                       [&](const cost::Plan::Step& step) { return times_->measured(view, step.kernel).has_value(); });
   };
   const bool is_any_known = is_known(first, laid_first) || is_known(last, laid_last);
   const double share = is_any_known ? share_measured(graph, sizes) : 0;
@@ -181,8 +184,8 @@ void Pricing::choose(const Graph& graph, const DimensionSizes& sizes) {
   }
   // What is predicted is right on average. The model's own kernels are taken at that; a search finds where it is wrong, so that
   // new kernels are not, the less so the more of the others is known.
-  for (const Plan::Step& step : laid_first.steps) times_->trust(first, step.kernel);
-  for (const Plan::Step& step : laid_last.steps) times_->trust(last, step.kernel);
+  for (const cost::Plan::Step& step : laid_first.steps) times_->trust(first, step.kernel);
+  for (const cost::Plan::Step& step : laid_last.steps) times_->trust(last, step.kernel);
   times_->set_caution(1 + (caution_beside_measured - 1) * share / nearly_all);
   known_ = share;
 }
@@ -192,11 +195,11 @@ void Pricing::set_measuring(bool is_on) {
   times_->set_caution(is_on ? 1 : caution_beside_measured);
 }
 
-void Pricing::suit(const Graph& graph, const DimensionSizes& sizes) {
-  times_->set_warm(stay_in_cache(weight_bytes_of(graph, sizes, times_->precision())));
+void Pricing::suit(const Graph& graph, const cost::DimensionSizes& sizes) {
+  times_->set_warm(cost::stay_in_cache(cost::weight_bytes_of(graph, sizes, times_->precision())));
 }
 
-const KernelPrices& Pricing::of(Objective objective) const {
+const cost::KernelPrices& Pricing::of(Objective objective) const {
   switch (objective) {
     case Objective::time: return *times_;
     case Objective::memory: return *bytes_;
@@ -205,8 +208,8 @@ const KernelPrices& Pricing::of(Objective objective) const {
   return *launches_;
 }
 
-std::string Pricing::choice_of(const Call& call) const {
-  const RecordedPrice* const price = store_.all().find(machine_, text_of(call));
+std::string Pricing::choice_of(const cost::Call& call) const {
+  const cost::RecordedPrice* const price = store_.all().find(machine_, cost::text_of(call));
   return price == nullptr ? std::string() : price->choice;
 }
 
@@ -225,4 +228,4 @@ std::string Pricing::source() const {
 
 void Pricing::save() { store_.save(); }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -17,7 +17,7 @@
 #include "ops/core/error.h"
 #include "verifier/replay/replay_certificate.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using std::filesystem::path;
@@ -27,17 +27,17 @@ struct Rejection {
   std::string reason;
 };
 
-RewriteCertificate read_certificate(const path& file) {
+rules::RewriteCertificate read_certificate(const path& file) {
   const Source source = read_source(file);
   try {
-    return parse_certificate(std::string(source.text()));
+    return rules::parse_certificate(std::string(source.text()));
   } catch (const InputError& trouble) {
     throw InputError(fmt::format("{}: {}", file.string(), trouble.what()));
   }
 }
 
 /// What validation could put right: nodes out of order, and nodes that others override.
-std::string nodes_of(const Model& model) {
+std::string nodes_of(const onnx::Model& model) {
   std::string all;
   const auto add = [&](const auto& messages) {
     for (const auto& message : messages) {
@@ -50,19 +50,19 @@ std::string nodes_of(const Model& model) {
   return all;
 }
 
-Model load(const path& file, const std::string& hash, std::string_view which) {
-  Model model = Model::load(file);
+onnx::Model load(const path& file, const std::string& hash, std::string_view which) {
+  onnx::Model model = onnx::Model::load(file);
   const std::string nodes = nodes_of(model);
   model.validate();
   if (which == "output" && nodes_of(model) != nodes)
     throw Rejection{
         fmt::format("{} has nodes out of order, or two of one name, as no rewriting writes them", file.string())};
-  if (hash_of_model(file, model) != hash)
+  if (onnx::hash_of_model(file, model) != hash)
     throw Rejection{fmt::format("{} is not the {} that it is about", file.string(), which)};
   return model;
 }
 
-void overwrite_shapes(const RewriteCertificate& certificate, Model& model) {
+void overwrite_shapes(const rules::RewriteCertificate& certificate, onnx::Model& model) {
   std::vector<InputShape> shapes;
   for (const auto& shape : certificate.input_shapes)
     shapes.push_back({shape.input.empty() ? std::nullopt : std::optional(shape.input), shape.extents});
@@ -74,7 +74,7 @@ void overwrite_shapes(const RewriteCertificate& certificate, Model& model) {
 }
 
 /// ", with inputs x:3,4,": the models are the same for these shapes only.
-std::string new_shapes(const RewriteCertificate& certificate) {
+std::string new_shapes(const rules::RewriteCertificate& certificate) {
   std::string text;
   for (const auto& [input, extents] : certificate.input_shapes)
     text += fmt::format(" {}{}{},", on_one_line(input), input.empty() ? "" : ":", fmt::join(extents, ","));
@@ -82,8 +82,8 @@ std::string new_shapes(const RewriteCertificate& certificate) {
 }
 
 /// The rules that the steps use, each of them proved.
-std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const VerifySettings& settings,
-                               Console& console) {
+std::vector<rules::Rule> proved_rules(const rules::RewriteCertificate& certificate, const VerifySettings& settings,
+                                      Console& console) {
   if (certificate.steps.empty()) return {};
   RuleSet set = read_rule_set(settings.rules, {}, settings.extra_rules);
   if (set.hash != certificate.rules)
@@ -91,7 +91,7 @@ std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const Veri
         fmt::format("it was made with other rules ({}, and these are {}); --rules or --extra-rules names the files",
                     certificate.rules, set.hash)};
   std::set<std::string> used;
-  for (const RewriteStep& step : certificate.steps) used.insert(step.rule);
+  for (const rules::RewriteStep& step : certificate.steps) used.insert(step.rule);
   std::erase_if(set.rules, [&](const GivenRule& one) { return !used.contains(one.rule.name); });
   SearchRules proved = prove(set, settings.jobs, console, !settings.use_cache);
   if (!proved.failures.empty()) throw Rejection{proved.failures.front()};
@@ -102,11 +102,11 @@ std::vector<Rule> proved_rules(const RewriteCertificate& certificate, const Veri
 
 namespace {
 
-std::string report_of(const VerifySettings& settings, const RewriteCertificate& certificate, std::string_view verdict,
-                      const std::string& reason) {
+std::string report_of(const VerifySettings& settings, const rules::RewriteCertificate& certificate,
+                      std::string_view verdict, const std::string& reason) {
   using Json = nlohmann::ordered_json;
   Json rules = Json::object();
-  for (const RewriteStep& step : certificate.steps) rules[step.rule] = rules.value(step.rule, 0) + 1;
+  for (const rules::RewriteStep& step : certificate.steps) rules[step.rule] = rules.value(step.rule, 0) + 1;
   const Json report = {
       {"schema_version", 1},
       {"program", {{"name", "taso-verify"}, {"version", program_version()}}},
@@ -127,20 +127,20 @@ std::string report_of(const VerifySettings& settings, const RewriteCertificate& 
 
 Ending check_certificate(const VerifySettings& settings, Console& console) {
   if (settings.report) check_writable(*settings.report);
-  const RewriteCertificate certificate = read_certificate(*settings.certificate);
+  const rules::RewriteCertificate certificate = read_certificate(*settings.certificate);
   console.begin_log();
   std::string reason;
   try {
-    Model before = load(settings.files[0], certificate.input, "input");
-    const Model after = load(settings.files[1], certificate.output, "output");
+    onnx::Model before = load(settings.files[0], certificate.input, "input");
+    const onnx::Model after = load(settings.files[1], certificate.output, "output");
     overwrite_shapes(certificate, before);
-    const std::vector<Rule> rules = proved_rules(certificate, settings, console);
+    const std::vector<rules::Rule> rules = proved_rules(certificate, settings, console);
     if (interrupted()) {
       if (settings.report) write_output(*settings.report, report_of(settings, certificate, "INTERRUPTED", ""));
       console.error(fmt::format("{}: interrupted before it was followed", on_one_line(settings.certificate->string())));
       return Ending::interrupted;
     }
-    const CertificateVerdict verdict = replay_certificate(certificate, before, after, rules);
+    const verifier::CertificateVerdict verdict = verifier::replay_certificate(certificate, before, after, rules);
     if (!verdict.accepted) {
       reason = verdict.reason;
       if (verdict.step)
@@ -166,4 +166,4 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
   return Ending::done;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -5,9 +5,9 @@
 #include "cli/console/ending.h"
 #include "cli/verify/settings.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// Says in one line why a certificate is rejected. Throws InputError for files that cannot be read.
 Ending check_certificate(const VerifySettings& settings, Console& console);
 
-}  // namespace taso
+}  // namespace taso::cli

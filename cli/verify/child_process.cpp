@@ -19,7 +19,7 @@
 
 extern char** environ;
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -129,4 +129,4 @@ ChildResult run_child(const std::vector<std::string>& command, std::string_view 
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

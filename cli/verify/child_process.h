@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace taso {
+namespace taso::cli {
 
 struct ChildResult {
   std::string output;      ///< what it wrote to its standard output and error
@@ -19,4 +19,4 @@ struct ChildResult {
 ChildResult run_child(const std::vector<std::string>& command, std::string_view input, double seconds,
                       const std::stop_token& stop = {});
 
-}  // namespace taso
+}  // namespace taso::cli

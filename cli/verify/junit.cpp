@@ -6,7 +6,7 @@
 #include "cli/console/ending.h"
 #include "cli/verify/results.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Outcome = RuleResult::Outcome;
@@ -20,7 +20,7 @@ std::string message_of(const RuleResult& result) {
     case Outcome::conditional: {
       std::string text = "true only where ";
       for (std::size_t i = 0; i < result.verdict.condition.size(); ++i)
-        text += (i > 0 ? ", " : "") + text_of(result.verdict.condition[i]);
+        text += (i > 0 ? ", " : "") + rules::text_of(result.verdict.condition[i]);
       return text;
     }
     case Outcome::refuted: return result.property ? "false" : result.verdict.reason;
@@ -107,4 +107,4 @@ std::string junit_of(const VerifyResults& results) {
   return text + "</testsuites>\n";
 }
 
-}  // namespace taso
+}  // namespace taso::cli

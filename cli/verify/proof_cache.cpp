@@ -18,7 +18,7 @@
 #include "rules/language/rule_text.h"
 #include "verifier/version.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -29,14 +29,17 @@ constexpr std::size_t most_entries = 200'000;
 constexpr std::uintmax_t largest_file = std::uintmax_t{512} << 20;
 
 /// The rule by its hash, and by its own words: a witness names its inputs.
-std::string key_of(const Rule& rule, const std::string& hash) {
+std::string key_of(const rules::Rule& rule, const std::string& hash) {
   std::vector<std::string> conditions;
-  for (const Condition& condition : rule.conditions) conditions.push_back(text_of(condition));
-  return Json{{"hash", hash}, {"source", text_of(rule.source)}, {"target", text_of(rule.target)}, {"where", conditions}}
+  for (const rules::Condition& condition : rule.conditions) conditions.push_back(rules::text_of(condition));
+  return Json{{"hash", hash},
+              {"source", rules::text_of(rule.source)},
+              {"target", rules::text_of(rule.target)},
+              {"where", conditions}}
       .dump();
 }
 
-std::string facts_of(const RuleVerdict& verdict) {
+std::string facts_of(const verifier::RuleVerdict& verdict) {
   return Json{{"properties", verdict.properties},
               {"instances", verdict.instances},
               {"by_properties", verdict.by_properties},
@@ -45,12 +48,12 @@ std::string facts_of(const RuleVerdict& verdict) {
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::optional<RuleVerdict> verdict_of(const std::string& facts) {
+std::optional<verifier::RuleVerdict> verdict_of(const std::string& facts) {
   const Json json = Json::parse(facts, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   try {
-    RuleVerdict verdict;
-    verdict.kind = RuleVerdict::Kind::proved;
+    verifier::RuleVerdict verdict;
+    verdict.kind = verifier::RuleVerdict::Kind::proved;
     verdict.properties = json.at("properties").get<std::vector<std::string>>();
     verdict.instances = json.at("instances").get<std::size_t>();
     verdict.by_properties = json.at("by_properties").get<std::size_t>();
@@ -89,16 +92,17 @@ std::optional<std::filesystem::path> default_cache_folder() {
   return cache ? std::optional(*cache / "proofs") : std::nullopt;
 }
 
-ProofCache::ProofCache(const std::filesystem::path& folder, const std::string& properties, const VerifyOptions& options)
+ProofCache::ProofCache(const std::filesystem::path& folder, const std::string& properties,
+                       const verifier::VerifyOptions& options)
     : context_(Json{{"properties", properties},
-                    {"verifier", verifier_revision},
+                    {"verifier", verifier::verifier_revision},
                     {"program", program_version()},
-                    {"z3", z3_version()},
+                    {"z3", verifier::z3_version()},
                     {"effort", options.effort},
                     {"seed", options.seed},
                     {"second_opinion", options.second_opinion}}
                    .dump()),
-      file_(folder / (hash_of_text(context_).substr(0, 32) + ".proofs")),
+      file_(folder / (rules::hash_of_text(context_).substr(0, 32) + ".proofs")),
       known_(read()) {}
 
 ProofCache::Entries ProofCache::read() const {
@@ -113,21 +117,21 @@ ProofCache::Entries ProofCache::read() const {
   // A line is a checksum of the rest, the key and what is known. Whatever does not fit is passed over.
   while (std::getline(stream, line)) {
     const std::size_t sum = line.find('\t');
-    if (sum == std::string::npos || line.substr(0, sum) != hash_of_text(line.substr(sum + 1))) continue;
+    if (sum == std::string::npos || line.substr(0, sum) != rules::hash_of_text(line.substr(sum + 1))) continue;
     const std::size_t key = line.find('\t', sum + 1);
     if (key != std::string::npos) entries.emplace(line.substr(sum + 1, key - sum - 1), line.substr(key + 1));
   }
   return entries;
 }
 
-std::optional<RuleVerdict> ProofCache::find(const Rule& rule, const std::string& hash) const {
+std::optional<verifier::RuleVerdict> ProofCache::find(const rules::Rule& rule, const std::string& hash) const {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(key_of(rule, hash));
   return found == known_.end() ? std::nullopt : verdict_of(found->second);
 }
 
-void ProofCache::add(const Rule& rule, const std::string& hash, const RuleVerdict& verdict) {
-  if (verdict.kind != RuleVerdict::Kind::proved || !verdict.disagreement.empty()) return;
+void ProofCache::add(const rules::Rule& rule, const std::string& hash, const verifier::RuleVerdict& verdict) {
+  if (verdict.kind != verifier::RuleVerdict::Kind::proved || !verdict.disagreement.empty()) return;
   const std::lock_guard lock(mutex_);
   fresh_.emplace(key_of(rule, hash), facts_of(verdict));
 }
@@ -146,7 +150,7 @@ void ProofCache::save() {
   std::string text = fmt::format("{}\n{}\n", first_line, context_);
   for (const auto& [key, facts] : all) {
     const std::string entry = fmt::format("{}\t{}", key, facts);  // JSON has no tabs of its own
-    text += fmt::format("{}\t{}\n", hash_of_text(entry), entry);
+    text += fmt::format("{}\t{}\n", rules::hash_of_text(entry), entry);
   }
   AtomicFile file(file_);
   file.write(text.data(), text.size());
@@ -155,4 +159,4 @@ void ProofCache::save() {
   fresh_.clear();
 }
 
-}  // namespace taso
+}  // namespace taso::cli

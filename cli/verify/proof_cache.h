@@ -11,7 +11,7 @@
 #include "rules/language/rule.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::cli {
 
 /// $XDG_CACHE_HOME/taso/proofs, or below ~/.cache; nothing where the user has no home.
 std::optional<std::filesystem::path> default_cache_folder();
@@ -19,12 +19,13 @@ std::optional<std::filesystem::path> default_cache_folder();
 class ProofCache {
  public:
   /// Reads what is there. `properties` is their hash. Nothing is an error: a folder that cannot be read is empty.
-  ProofCache(const std::filesystem::path& folder, const std::string& properties, const VerifyOptions& options);
+  ProofCache(const std::filesystem::path& folder, const std::string& properties,
+             const verifier::VerifyOptions& options);
 
   /// The verdict, if it is known. Safe for several threads.
-  std::optional<RuleVerdict> find(const Rule& rule, const std::string& hash) const;
+  std::optional<verifier::RuleVerdict> find(const rules::Rule& rule, const std::string& hash) const;
   /// Kept if it is proved.
-  void add(const Rule& rule, const std::string& hash, const RuleVerdict& verdict);
+  void add(const rules::Rule& rule, const std::string& hash, const verifier::RuleVerdict& verdict);
   /// Writes what is new beside what other processes wrote meanwhile, all or nothing. Throws EnvironmentError.
   void save();
 
@@ -40,4 +41,4 @@ class ProofCache {
   Entries known_, fresh_;
 };
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -15,7 +15,7 @@
 #include "rules/language/canonical.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::cli {
 
 namespace {
 
@@ -38,24 +38,24 @@ class ProofProgress {
 
 Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
                    Console& console, bool anew) {
-  const std::vector<Rule> axioms = read_properties(properties_path({})).rules.rules();
-  const Properties properties(axioms);
-  const VerifyOptions options;
+  const std::vector<rules::Rule> axioms = read_properties(properties_path({})).rules.rules();
+  const rules::Properties properties(axioms);
+  const verifier::VerifyOptions options;
   std::optional<ProofCache> cache;
   if (const auto folder = default_cache_folder(); folder && !anew)
     cache.emplace(*folder, hash_of_properties(axioms), options);
 
   ProofProgress progress(console, rules.size());
-  std::vector<std::optional<RuleVerdict>> verdicts(rules.size());
+  std::vector<std::optional<verifier::RuleVerdict>> verdicts(rules.size());
   Spread work;
   work.tasks = rules.size();
   work.jobs = jobs;
   work.work = [&](std::size_t index, const std::stop_token& stop) {
-    const Rule& rule = rules[index].rule;
-    const std::string hash = content_hash(rule);
-    std::optional<RuleVerdict> verdict = cache ? cache->find(rule, hash) : std::nullopt;
+    const rules::Rule& rule = rules[index].rule;
+    const std::string hash = rules::content_hash(rule);
+    std::optional<verifier::RuleVerdict> verdict = cache ? cache->find(rule, hash) : std::nullopt;
     if (!verdict) {
-      verdict = verify(rule, properties, options, stop);
+      verdict = verifier::verify(rule, properties, options, stop);
       if (stop.stop_requested()) return true;  // what was cut short is no verdict
       if (cache) cache->add(rule, hash, *verdict);
     }
@@ -79,11 +79,11 @@ Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenF
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (!verdicts[i])
       result.interrupted = true;
-    else if (verdicts[i]->kind != RuleVerdict::Kind::proved || !verdicts[i]->disagreement.empty())
+    else if (verdicts[i]->kind != verifier::RuleVerdict::Kind::proved || !verdicts[i]->disagreement.empty())
       result.failures.push_back(fmt::format("{}: rule '{}' is {}", on_one_line(place_of(rules[i], files)),
-                                            rules[i].rule.name, text_of(verdicts[i]->kind)));
+                                            rules[i].rule.name, verifier::text_of(verdicts[i]->kind)));
   }
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

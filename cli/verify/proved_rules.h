@@ -7,7 +7,7 @@
 #include "cli/console/console.h"
 #include "cli/files/rule_input.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct Proofs {
   std::vector<std::string> failures;  ///< a line for each rule that is not proved
@@ -19,4 +19,4 @@ struct Proofs {
 Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
                    Console& console, bool anew = false);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -8,7 +8,7 @@
 #include "cli/console/ending.h"
 #include "cli/console/table.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Outcome = RuleResult::Outcome;
@@ -39,10 +39,10 @@ std::string list_of(const std::vector<std::string>& names, bool everything) {
   return text;
 }
 
-std::string text_of(const std::vector<Condition>& conditions) {
+std::string text_of(const std::vector<rules::Condition>& conditions) {
   std::vector<std::string> texts;
   texts.reserve(conditions.size());
-  for (const Condition& condition : conditions) texts.push_back(text_of(condition));
+  for (const rules::Condition& condition : conditions) texts.push_back(rules::text_of(condition));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -56,14 +56,14 @@ std::string facts_of(const RuleResult& result, bool everything) {
                          result.property->obstacle);
     return "";
   }
-  const RuleVerdict& verdict = result.verdict;
+  const verifier::RuleVerdict& verdict = result.verdict;
   switch (verdict.kind) {
-    case RuleVerdict::Kind::proved:
+    case verifier::RuleVerdict::Kind::proved:
       return verdict.properties.empty() ? std::string(verdict.by_normal_form > 0 ? "normal form" : "")
                                         : list_of(verdict.properties, everything);
-    case RuleVerdict::Kind::conditional: return "where " + text_of(verdict.condition);
-    case RuleVerdict::Kind::refuted:
-    case RuleVerdict::Kind::unknown: return on_one_line(verdict.reason);
+    case verifier::RuleVerdict::Kind::conditional: return "where " + text_of(verdict.condition);
+    case verifier::RuleVerdict::Kind::refuted:
+    case verifier::RuleVerdict::Kind::unknown: return on_one_line(verdict.reason);
   }
   return "";
 }
@@ -141,10 +141,10 @@ Outcome RuleResult::outcome() const {
     return property->is_valid() ? Outcome::valid : Outcome::unknown;
   }
   switch (verdict.kind) {
-    case RuleVerdict::Kind::proved: return Outcome::proved;
-    case RuleVerdict::Kind::conditional: return Outcome::conditional;
-    case RuleVerdict::Kind::refuted: return Outcome::refuted;
-    case RuleVerdict::Kind::unknown: return Outcome::unknown;
+    case verifier::RuleVerdict::Kind::proved: return Outcome::proved;
+    case verifier::RuleVerdict::Kind::conditional: return Outcome::conditional;
+    case verifier::RuleVerdict::Kind::refuted: return Outcome::refuted;
+    case verifier::RuleVerdict::Kind::unknown: return Outcome::unknown;
   }
   return Outcome::unknown;
 }
@@ -247,7 +247,7 @@ std::string property_table_of(const VerifyResults& results, bool everything) {
       table.rows.push_back({name, "", "", "", "undecided"});
       continue;
     }
-    const PropertyVerdict& verdict = *result.property;
+    const verifier::PropertyVerdict& verdict = *result.property;
     const std::string proved = !verdict.counterexample.empty()  ? "FALSE"
                                : verdict.holds_for_all_shapes() ? "yes"
                                : verdict.proved == 0            ? "no"
@@ -272,9 +272,9 @@ std::string disagreements_of(const VerifyResults& results) {
     const std::string both = results.results[i].disagreement();
     if (both.empty()) continue;
     text += fmt::format("{}: two provers disagree on {}\n{}{}", place_of(results.rules[i], results.files),
-                        results.rules[i].rule.name, indented(both), indented(print(results.rules[i].rule)));
+                        results.rules[i].rule.name, indented(both), indented(rules::print(results.rules[i].rule)));
   }
   return on_lines(text);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -11,7 +11,7 @@
 #include "cli/verify/second_prover.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct RuleResult {
   enum class Outcome {
@@ -26,11 +26,11 @@ struct RuleResult {
 
   bool decided = false;
   bool from_cache = false;
-  bool unstated = false;                    ///< verdict.reason says why
-  RuleVerdict verdict;                      ///< of a candidate or a rule
-  std::optional<PropertyVerdict> property;  ///< of an axiom
-  std::vector<std::string> unknown_names;   ///< what `by` names that is no property
-  std::optional<SecondOpinion> second;      ///< of the second prover, if one was asked for a proof
+  bool unstated = false;                              ///< verdict.reason says why
+  verifier::RuleVerdict verdict;                      ///< of a candidate or a rule
+  std::optional<verifier::PropertyVerdict> property;  ///< of an axiom
+  std::vector<std::string> unknown_names;             ///< what `by` names that is no property
+  std::optional<SecondOpinion> second;                ///< of the second prover, if one was asked for a proof
   double seconds = 0;
 
   Outcome outcome() const;
@@ -78,4 +78,4 @@ std::string junit_of(const VerifyResults& results);
 /// `text` as it may stand in XML, in attributes too: what XML cannot hold is left out.
 std::string xml_text(std::string_view text);
 
-}  // namespace taso
+}  // namespace taso::cli

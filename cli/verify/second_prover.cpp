@@ -9,7 +9,7 @@
 #include "cli/verify/child_process.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -80,4 +80,4 @@ std::size_t questions_in(std::string_view text) {
   return count;
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace taso {
+namespace taso::cli {
 
 struct SecondOpinion {
   std::size_t agreed = 0;    ///< questions answered "unsat", as they should be
@@ -30,4 +30,4 @@ class SecondProver {
 /// How often SMT-LIB text asks "check-sat", outside of comments, strings and quoted symbols.
 std::size_t questions_in(std::string_view text);
 
-}  // namespace taso
+}  // namespace taso::cli

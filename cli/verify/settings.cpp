@@ -12,7 +12,7 @@
 #include "cli/console/option_values.h"
 #include "cli/files/places.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
@@ -182,4 +182,4 @@ void check_places(const VerifySettings& settings) {
   check_apart(read, written);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

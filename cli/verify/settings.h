@@ -9,7 +9,7 @@
 #include "cli/console/console.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::cli {
 
 struct VerifySettings {
   std::vector<std::filesystem::path> files;          ///< "-" is the standard input; with a certificate, the two models
@@ -19,7 +19,7 @@ struct VerifySettings {
   std::optional<std::filesystem::path> properties;   ///< nothing: those that the program ships with
   bool properties_only = false;
   bool redundant = false;  ///< also which properties follow from the others
-  VerifyOptions proving;
+  verifier::VerifyOptions proving;
   unsigned jobs = 0;  ///< 0: one for each processor
 
   std::optional<std::filesystem::path> report, junit, certificates;
@@ -45,4 +45,4 @@ VerifyCommand parse_verify_command(int argc, const char* const* argv);
 /// That nothing written replaces something read or something else written. Throws UsageError.
 void check_places(const VerifySettings& settings);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 class Run {
@@ -91,4 +91,4 @@ class Run {
 
 std::size_t spread(const Spread& spread) { return Run(spread).run(); }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -5,7 +5,7 @@
 #include <functional>
 #include <stop_token>
 
-namespace taso {
+namespace taso::cli {
 
 struct Spread {
   std::size_t tasks = 0;
@@ -20,4 +20,4 @@ struct Spread {
 /// An exception of the first task that threw one is thrown again, unless an earlier task said false.
 std::size_t spread(const Spread& spread);
 
-}  // namespace taso
+}  // namespace taso::cli

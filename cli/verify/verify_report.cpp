@@ -6,7 +6,7 @@
 #include "cli/verify/results.h"
 #include "verifier/version.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -17,7 +17,7 @@ constexpr Outcome all_outcomes[] = {Outcome::proved,  Outcome::valid,    Outcome
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-Json json_of(const PropertyVerdict& verdict) {
+Json json_of(const verifier::PropertyVerdict& verdict) {
   return {{"instances", verdict.instances},
           {"proved_for_all_shapes", verdict.proved},
           {"obstacle", text_or_null(verdict.obstacle)},
@@ -26,9 +26,9 @@ Json json_of(const PropertyVerdict& verdict) {
           {"random_shapes", verdict.random_shapes}};
 }
 
-Json json_of(const RuleVerdict& verdict) {
+Json json_of(const verifier::RuleVerdict& verdict) {
   std::vector<std::string> conditions;
-  for (const Condition& condition : verdict.condition) conditions.push_back(text_of(condition));
+  for (const rules::Condition& condition : verdict.condition) conditions.push_back(rules::text_of(condition));
   return {{"reason", text_or_null(verdict.reason)},
           {"properties", verdict.properties},
           {"condition", conditions.empty() ? Json(nullptr) : Json(fmt::format("{}", fmt::join(conditions, ", ")))},
@@ -46,7 +46,7 @@ Json json_of_rule(const VerifyResults& results, std::size_t index) {
   const GivenRule& given = results.rules[index];
   const RuleResult& result = results.results[index];
   Json json = {{"name", given.rule.name},
-               {"kind", text_of(given.rule.kind)},
+               {"kind", rules::text_of(given.rule.kind)},
                {"file", results.files[given.file].source.name()},
                {"line", given.line == 0 ? Json(nullptr) : Json(given.line)},
                {"hash", text_or_null(results.hashes[index])},
@@ -77,7 +77,8 @@ std::string report_of(const VerifyResults& results) {
   Json each = Json::array();
   for (const RuleResult& result : results.results) each.push_back(result.seconds);
   seconds["rules"] = each;
-  Json versions = {{"taso", program_version()}, {"verifier", verifier_revision}, {"z3", z3_version()}};
+  Json versions = {
+      {"taso", program_version()}, {"verifier", verifier::verifier_revision}, {"z3", verifier::z3_version()}};
   if (!results.second_prover.empty()) versions["second_prover"] = results.second_prover;
   const Json report = {
       {"schema_version", 1},
@@ -96,4 +97,4 @@ std::string report_of(const VerifyResults& results) {
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -24,7 +24,7 @@
 #include "rules/language/canonical.h"
 #include "verifier/version.h"
 
-namespace taso {
+namespace taso::cli {
 namespace {
 
 using std::filesystem::path;
@@ -37,7 +37,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// Trouble that would only show after the work: better now. Leaves nothing behind but the folder.
 void check_writable(const VerifySettings& settings) {
   for (const auto& file : {settings.report, settings.junit, settings.record})
-    if (file) taso::check_writable(*file);
+    if (file) cli::check_writable(*file);
   if (!settings.certificates) return;
   std::error_code error;
   std::filesystem::create_directories(*settings.certificates, error);
@@ -93,10 +93,10 @@ class Progress {
 /// Decides the rules of a run one by one; safe for several threads on different rules.
 class Verifier {
  public:
-  Verifier(const VerifySettings& settings, const std::vector<Rule>& properties, VerifyResults& results,
+  Verifier(const VerifySettings& settings, const std::vector<rules::Rule>& properties, VerifyResults& results,
            Console& console)
       : settings_(settings), axioms_(properties), properties_(properties), results_(results) {
-    for (const Rule& rule : properties) names_.insert(rule.name);
+    for (const rules::Rule& rule : properties) names_.insert(rule.name);
     names_.insert("normal-form");  // the other prover, which needs no properties
     if (settings.second_prover) {
       second_prover_.emplace(*settings.second_prover);
@@ -108,13 +108,13 @@ class Verifier {
   /// False if two provers disagree.
   bool decide(std::size_t index, const std::stop_token& stop) {
     const auto start = Clock::now();
-    const Rule& rule = results_.rules[index].rule;
+    const rules::Rule& rule = results_.rules[index].rule;
     RuleResult result;
     try {
       if (!results_.rules[index].unstated.empty()) {
         result.unstated = true;
         result.verdict.reason = results_.rules[index].unstated;
-      } else if (rule.kind == Rule::Kind::axiom) {
+      } else if (rule.kind == rules::Rule::Kind::axiom) {
         validate_axiom(index, result, stop);
       } else {
         prove_rule(index, result, stop);
@@ -149,16 +149,16 @@ class Verifier {
   }
 
   void validate_axiom(std::size_t index, RuleResult& result, const std::stop_token& stop) {
-    ValidateOptions options;
+    verifier::ValidateOptions options;
     options.effort = settings_.proving.effort;
     options.seed = settings_.proving.seed;
-    result.property = validate(results_.rules[index].rule, options, stop);
+    result.property = verifier::validate(results_.rules[index].rule, options, stop);
     if (settings_.redundant && result.property->is_valid())
-      result.property->follows_from_others = follows_from_others(index, axioms_, settings_.proving, stop);
+      result.property->follows_from_others = verifier::follows_from_others(index, axioms_, settings_.proving, stop);
   }
 
   void prove_rule(std::size_t index, RuleResult& result, const std::stop_token& stop) {
-    const Rule& rule = results_.rules[index].rule;
+    const rules::Rule& rule = results_.rules[index].rule;
     const std::string& hash = results_.hashes[index];
     for (const std::string& name : rule.by)
       if (names_.count(name) == 0) result.unknown_names.push_back(name);
@@ -169,7 +169,7 @@ class Verifier {
         result.from_cache = true;
         return;
       }
-    result.verdict = verify(rule, properties_, settings_.proving, stop);
+    result.verdict = verifier::verify(rule, properties_, settings_.proving, stop);
     if (cache_ && !stop.stop_requested()) cache_->add(rule, hash, result.verdict);
     if (second_prover_ && !result.verdict.certificates.empty())
       result.second = second_prover_->check(result.verdict.certificates, settings_.proving.time_limit, stop);
@@ -177,14 +177,14 @@ class Verifier {
 
   [[noreturn]] void refuse(const GivenRule& given, const std::string& reason) const {
     const GivenFile& file = results_.files[given.file];
-    const std::string message = fmt::format("{} '{}': {}", text_of(given.rule.kind), given.rule.name, reason);
+    const std::string message = fmt::format("{} '{}': {}", rules::text_of(given.rule.kind), given.rule.name, reason);
     throw PlacedError(file.is_taso ? fmt::format("{}: {}", place_of(given, results_.files), message)
                                    : file.source.point_at(given.rule.place, message));
   }
 
   const VerifySettings& settings_;
-  const std::vector<Rule>& axioms_;
-  const Properties properties_;
+  const std::vector<rules::Rule>& axioms_;
+  const rules::Properties properties_;
   VerifyResults& results_;
   std::set<std::string, std::less<>> names_;
   std::optional<SecondProver> second_prover_;
@@ -215,15 +215,16 @@ Ending ending_of(const VerifyResults& results) {
 
 /// What programs rely on who do not prove these files again.
 ProvedRecord record_of(const VerifyResults& results) {
-  ProvedRecord record{verifier_revision, results.properties_hash, {}};
+  ProvedRecord record{verifier::verifier_revision, results.properties_hash, {}};
   for (const GivenFile& file : results.files) {
-    const std::vector<Rule> rules = file.rules.rules();
+    const std::vector<rules::Rule> rules = file.rules.rules();
     record.files.push_back({path(file.source.name()).filename().string(),
                             rules.size(),
-                            hash_of_text(file.source.text()),
+                            rules::hash_of_text(file.source.text()),
                             hash_of_rules(rules),
                             {}});
-    for (const Rule& rule : rules) record.files.back().float_classes += digit_of(float_class(rule));
+    for (const rules::Rule& rule : rules)
+      record.files.back().float_classes += rules::digit_of(rules::float_class(rule));
   }
   return record;
 }
@@ -243,7 +244,7 @@ void conclude(const VerifySettings& settings, const VerifyResults& results, Cons
 }
 
 /// Everything but the results.
-VerifyResults read_everything(const VerifySettings& settings, std::vector<Rule>& properties) {
+VerifyResults read_everything(const VerifySettings& settings, std::vector<rules::Rule>& properties) {
   VerifyResults results;
   const path place = properties_path(settings.properties);
   GivenFile file = read_properties(place);
@@ -261,7 +262,7 @@ VerifyResults read_everything(const VerifySettings& settings, std::vector<Rule>&
   }
   results.rules = rules_of(results.files);
   for (const GivenRule& rule : results.rules)
-    results.hashes.push_back(rule.unstated.empty() ? content_hash(rule.rule) : std::string());
+    results.hashes.push_back(rule.unstated.empty() ? rules::content_hash(rule.rule) : std::string());
   results.results.resize(results.rules.size());
   return results;
 }
@@ -282,7 +283,7 @@ bool are_shipped(const VerifySettings& settings, const std::string& hash) {
 Ending verify_rules(const VerifySettings& settings, Console& console) {
   check_writable(settings);
   const auto start = Clock::now();
-  std::vector<Rule> properties;
+  std::vector<rules::Rule> properties;
   VerifyResults results = read_everything(settings, properties);
   results.properties_are_shipped = are_shipped(settings, results.properties_hash);
   console.begin_log();
@@ -316,17 +317,18 @@ Ending verify_rules(const VerifySettings& settings, Console& console) {
 std::string print_rules(const VerifySettings& settings) {
   std::vector<path> files = settings.files;
   if (settings.properties_only) files.push_back(properties_path(settings.properties));
-  RuleFile all;
+  rules::RuleFile all;
   std::set<std::string> names;
   for (const path& place : files) {
     GivenFile file = read_rules(place);
     for (auto& item : file.rules.items) {
-      if (const Rule* rule = std::get_if<Rule>(&item); rule != nullptr && !names.insert(rule->name).second)
+      if (const rules::Rule* rule = std::get_if<rules::Rule>(&item);
+          rule != nullptr && !names.insert(rule->name).second)
         throw UsageError(fmt::format("'{}' is in more than one of the files: print them one by one", rule->name));
       all.items.push_back(std::move(item));
     }
   }
-  return print(all);
+  return rules::print(all);
 }
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -7,10 +7,10 @@
 #include "cli/console/ending.h"
 #include "cli/verify/settings.h"
 
-namespace taso {
+namespace taso::cli {
 
 Ending verify_rules(const VerifySettings& settings, Console& console);
 /// The rules of all files as one rule file.
 std::string print_rules(const VerifySettings& settings);
 
-}  // namespace taso
+}  // namespace taso::cli

@@ -4,7 +4,7 @@
 
 #include "cost/plan/movement.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 /// Axes of 1 but for the channels, behind which lie all axes of space.
@@ -36,4 +36,4 @@ std::optional<AddedBias> added_bias(const GraphView& view, const Kernel& kernel)
   return AddedBias{add, vector, (*all)[1]};
 }
 
-}  // namespace taso
+}  // namespace taso::cost

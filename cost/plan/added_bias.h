@@ -6,7 +6,7 @@
 
 #include "cost/plan/kernel.h"
 
-namespace taso {
+namespace taso::cost {
 
 struct AddedBias {
   PlanNode add{};
@@ -17,4 +17,4 @@ struct AddedBias {
 /// Of the kernel's main operator, from its main operator and nodes.
 std::optional<AddedBias> added_bias(const GraphView& view, const Kernel& kernel);
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -2,7 +2,7 @@
 
 #include "cost/plan/movement.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
@@ -100,4 +100,4 @@ std::vector<bool> find_cuts(const WholeGraph& graph) {
   return Cutter(graph).find();
 }
 
-}  // namespace taso
+}  // namespace taso::cost

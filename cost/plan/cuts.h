@@ -6,7 +6,7 @@
 
 #include "cost/plan/graph_view.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// A kernel of more operators is cut, into parts of about so many.
 inline constexpr std::size_t longest_uncut_kernel = 256, operators_of_part = 16;
@@ -14,4 +14,4 @@ inline constexpr std::size_t longest_uncut_kernel = 256, operators_of_part = 16;
 /// By value: those that no kernel takes together with what uses them, although it could. None in ordinary graphs.
 std::vector<bool> find_cuts(const WholeGraph& graph);
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -5,7 +5,7 @@
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 bool is_role(const GraphView& view, PlanNode node, Role role) { return role_of(view, node) == role; }
@@ -484,4 +484,4 @@ void Fusion::affected(PlanValue changed, Affected& nodes) const {
   add_moved(changed, nodes);
 }
 
-}  // namespace taso
+}  // namespace taso::cost

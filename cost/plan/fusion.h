@@ -23,7 +23,7 @@
 
 #include "cost/plan/kernel.h"
 
-namespace taso {
+namespace taso::cost {
 
 inline constexpr std::size_t longest_epilogue = 6, longest_branching_epilogue = 12;
 
@@ -135,4 +135,4 @@ class Fusion {
   std::uint32_t time_ = 1;
 };
 
-}  // namespace taso
+}  // namespace taso::cost

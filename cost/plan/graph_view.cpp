@@ -4,7 +4,7 @@
 
 #include "cost/plan/cuts.h"
 
-namespace taso {
+namespace taso::cost {
 
 std::int64_t ExtentsTable::size(const Dim& dim) const {
   if (dim.is_static()) return dim.value();
@@ -77,4 +77,4 @@ PlanValue WholeGraph::find(const Value& value) const {
   return found == places_.end() ? no_plan_value : result(found->second, value.output);
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -14,7 +14,7 @@
 
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// Numbers that a view gives to the nodes and values that it shows.
 enum class PlanNode : std::uint32_t {};
@@ -182,4 +182,4 @@ class WholeGraph : public GraphView {
   ExtentsTable extents_;
 };
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -7,7 +7,7 @@
 #include "cost/plan/added_bias.h"
 #include "cost/plan/movement.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 double elements(const GraphView& view, PlanValue value) {
@@ -144,4 +144,4 @@ Cost BytesWritten::price(const GraphView& view, const Kernel& kernel) const {
   return static_cast<Cost>(std::min(bytes, static_cast<double>(highest_kernel_price)));
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -7,7 +7,7 @@
 
 #include "cost/plan/graph_view.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// Whole numbers, so that sums do not depend on their order. Times are picoseconds.
 using Cost = std::int64_t;
@@ -72,4 +72,4 @@ class BytesWritten : public KernelPrices {
 void measure_work(const GraphView& view, Kernel& kernel);
 double bytes_of(const GraphView& view, PlanValue value);
 
-}  // namespace taso
+}  // namespace taso::cost

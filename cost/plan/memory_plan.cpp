@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 std::int64_t aligned(std::int64_t size) { return (size + buffer_alignment - 1) / buffer_alignment * buffer_alignment; }
@@ -109,4 +109,4 @@ std::int64_t lay_out(std::vector<Buffer>& buffers,
   return total;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

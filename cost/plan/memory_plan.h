@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-namespace taso {
+namespace taso::cost {
 
 struct Buffer {
   std::int64_t size = 0;
@@ -23,4 +23,4 @@ std::int64_t lay_out(std::vector<Buffer>& buffers);
 std::int64_t lay_out(std::vector<Buffer>& buffers,
                      const std::function<bool(std::size_t, std::size_t)>& are_needed_together);
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -4,7 +4,7 @@
 
 #include "cost/plan/plain_functions.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 template <class T>
@@ -514,4 +514,4 @@ std::vector<PlanNode> splits_below(const GraphView& view, PlanNode root) {
   return nodes;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -8,7 +8,7 @@
 #include "cost/plan/graph_view.h"
 #include "cost/plan/role.h"
 
-namespace taso {
+namespace taso::cost {
 
 struct Use {
   PlanNode node = no_plan_node;
@@ -84,4 +84,4 @@ PlanNode root_of_splits(const GraphView& view, PlanNode split);
 std::vector<PlanNode> concats_below(const GraphView& view, PlanNode root);
 std::vector<PlanNode> splits_below(const GraphView& view, PlanNode root);
 
-}  // namespace taso
+}  // namespace taso::cost

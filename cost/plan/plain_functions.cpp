@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 using Kind = PlainFunction::Kind;
 using enum ElementType;
 
-bool is_among(ElementType element, std::initializer_list<ElementType> types) {
+bool is_among(ops::ElementType element, std::initializer_list<ops::ElementType> types) {
   return std::find(types.begin(), types.end(), element) != types.end();
 }
 
 /// A node as far as it matters here: all of its operands but trailing ones that are left out.
 struct Operands {
-  std::vector<ElementType> elements;
+  std::vector<ops::ElementType> elements;
   std::vector<const Extents*> extents;
-  ElementType result{};
+  ops::ElementType result{};
   const Extents* result_extents = nullptr;
   std::size_t size() const { return elements.size(); }
 };
@@ -74,7 +74,7 @@ std::optional<std::int64_t> axis_of_scales(const Operands& operands, std::int64_
 
 bool has_types(Kind kind, const Operands& operands) {
   const auto& elements = operands.elements;
-  const auto is_float = [](ElementType element) { return is_among(element, {float32, float16, bfloat16}); };
+  const auto is_float = [](ops::ElementType element) { return is_among(element, {float32, float16, bfloat16}); };
   switch (kind) {
     case Kind::equal:
     case Kind::less:
@@ -123,4 +123,4 @@ std::optional<PlainFunction> function_of(const GraphView& view, PlanNode node) {
   return function;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -10,7 +10,7 @@
 #include "cost/plan/movement.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 /// Bytes of a value as a whole number. What no machine could hold is cut, so that sums stay numbers.
@@ -238,10 +238,10 @@ std::string text_of(const Plan& plan, const WholeGraph& view) {
     if (step.kernel.nodes.empty()) text += " conversion";
     for (const PlanNode node : step.kernel.nodes)
       text += fmt::format(
-          " {}", view.op(node) ? name_of(*view.op(node)) : std::string_view(view.node(node).as_opaque()->kind));
+          " {}", view.op(node) ? ops::name_of(*view.op(node)) : std::string_view(view.node(node).as_opaque()->kind));
     text += '\n';
   }
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -8,7 +8,7 @@
 #include "cost/plan/memory_plan.h"
 #include "cost/plan/movement.h"
 
-namespace taso {
+namespace taso::cost {
 
 struct Plan {
   struct Step {
@@ -50,4 +50,4 @@ Plan best_plan(const Graph& graph, const KernelPrices& prices, const DimensionSi
 /// One line a kernel, for people and tests: price, kind, operators.
 std::string text_of(const Plan& plan, const WholeGraph& view);
 
-}  // namespace taso
+}  // namespace taso::cost

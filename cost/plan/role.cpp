@@ -1,6 +1,6 @@
 #include "cost/plan/role.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 template <class T, class... Choices>
@@ -63,4 +63,4 @@ double operations_per_element(const Operator& op) {
   return std::visit([]<class T>(const T&) { return operations<T>(); }, op);
 }
 
-}  // namespace taso
+}  // namespace taso::cost

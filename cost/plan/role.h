@@ -5,7 +5,7 @@
 
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::cost {
 
 enum class Role : std::uint8_t {
   element_wise,  ///< one thing to each element; broadcasts
@@ -27,4 +27,4 @@ Role role_of(const Operator& op);
 /// Operations on CUDA cores for each element of the result; for `rows` and `pooling` for each element that is read.
 double operations_per_element(const Operator& op);
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -12,7 +12,7 @@
 #include "ops/core/error.h"
 #include "ops/text/operator_text.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 bool has_products(Kernel::Kind kind) { return kind == Kernel::Kind::convolution || kind == Kernel::Kind::matmul; }
@@ -349,8 +349,8 @@ class CallMaker {
 };
 
 std::string text_of(const Call::Operand& operand) {
-  std::string text =
-      fmt::format("{}{}[{}]", operand.is_weight ? "*" : "", name_of(operand.element), fmt::join(operand.extents, ","));
+  std::string text = fmt::format("{}{}[{}]", operand.is_weight ? "*" : "", ops::name_of(operand.element),
+                                 fmt::join(operand.extents, ","));
   if (operand.strides == packed(operand.extents, Layout::channels_first)) return text;
   if (operand.strides == packed(operand.extents, Layout::channels_last)) return text + "last";
   return text + fmt::format("by[{}]", fmt::join(operand.strides, ","));
@@ -412,14 +412,14 @@ std::string text_of(const Call& call) {
   for (const Call::Operand& operand : call.written) text += " " + text_of(operand);
   text += ":";
   for (const Call::Step& step : call.steps)
-    text += fmt::format(" {}({})", text_of(step.op), fmt::join(step.operands, ","));
+    text += fmt::format(" {}({})", ops::text_of(step.op), fmt::join(step.operands, ","));
   for (const Call::Piece& piece : call.pieces) text += " " + text_of(piece);
   if (call.gather_axis) text += fmt::format(" gather {}", *call.gather_axis);
   if (call.function)
-    text += fmt::format(" {}[axis={}]({})", name_of(call.function->what.kind), call.function->what.axis,
+    text += fmt::format(" {}[axis={}]({})", ops::name_of(call.function->what.kind), call.function->what.axis,
                         fmt::join(call.function->operands, ","));
   if (call.results.size() > 1) text += fmt::format(" = {}", fmt::join(call.results, ","));
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

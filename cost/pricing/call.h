@@ -12,7 +12,7 @@
 #include "cost/pricing/precision.h"
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::cost {
 
 struct Call {
   /// A tensor in memory, as the call sees it.
@@ -88,4 +88,4 @@ std::int64_t elements_written(const Call& call, std::size_t result);
 /// One line that says all of it: the same text, the same call.
 std::string text_of(const Call& call);
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -5,7 +5,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 /// How far a constant may be off, as a part of it: what rounding to the type of the results does, and a few digits left out.
@@ -172,4 +172,4 @@ std::vector<std::uint32_t> join_gelu(Call& call, const std::vector<std::optional
   return kept;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -1,7 +1,7 @@
 // What an NVIDIA H200 does, for prices that are the same on every machine. All constants of the roofline are here.
 #pragma once
 
-namespace taso::h200 {
+namespace taso::cost::h200 {
 
 // --- What is known of the device ---
 
@@ -102,4 +102,4 @@ inline constexpr double activation_rate = 6705;
 inline constexpr double operations = 31583;
 inline constexpr double chain_wait = 4.58;
 
-}  // namespace taso::h200
+}  // namespace taso::cost::h200

@@ -7,7 +7,7 @@
 
 #include "cost/pricing/h200.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 /// Operators that move elements or do one simple thing to each.
@@ -127,4 +127,4 @@ double nanoseconds_on_host(const GraphView& view, const Kernel& kernel) {
          products_of(view, kernel.main, kind) * h200::host_product;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -7,9 +7,9 @@
 
 #include "cost/plan/kernel.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// Nanoseconds. Sizes that are not known count as nothing.
 double nanoseconds_on_host(const GraphView& view, const Kernel& kernel);
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -1,6 +1,6 @@
 #include "cost/pricing/precision.h"
 
-namespace taso {
+namespace taso::cost {
 
 std::string_view name_of(Precision precision) {
   switch (precision) {
@@ -24,4 +24,4 @@ ElementType stored(ElementType element, Precision precision) {
   return precision == Precision::bf16 ? ElementType::bfloat16 : element;
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -7,7 +7,7 @@
 
 #include "ops/core/element_type.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// What products of float32 are computed in, and what float32 is stored as. TF32 keeps 10 bits of each factor; in the two
 /// small types activations and weights are rounded, sums are not.
@@ -18,4 +18,4 @@ std::optional<Precision> precision_named(std::string_view name);
 /// The element type in which a value is stored.
 ElementType stored(ElementType element, Precision precision);
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -11,7 +11,7 @@
 #include "cost/plan/kernel.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 constexpr std::string_view first_words = "taso prices ";
@@ -190,4 +190,4 @@ std::size_t PriceDatabase::size(const std::string& machine) const {
   return prices == prices_.end() ? 0 : prices->second.size();
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace taso {
+namespace taso::cost {
 
 struct RecordedPrice {
   double nanoseconds = 0;  ///< median, behind a writer
@@ -53,4 +53,4 @@ class PriceDatabase {
   std::map<std::string, std::map<std::string, RecordedPrice>> prices_;  // by machine and call
 };
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <mutex>
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 class Hash {
@@ -44,7 +44,7 @@ std::size_t hash_of(const Call& call) {
       hash.add_all(operand.strides);
     }
   for (const Call::Step& step : call.steps) {
-    hash.add(taso::hash_of(step.op));
+    hash.add(ops::hash_of(step.op));
     hash.add_all(step.operands);
   }
   for (const Call::Piece& piece : call.pieces) {
@@ -228,4 +228,4 @@ PriceTwice RecordedPrices::price_twice(const GraphView& view, const Kernel& kern
   return {cost, cost};
 }
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -9,7 +9,7 @@
 #include "cost/pricing/price_database.h"
 #include "cost/pricing/roofline.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// What a recorded kernel takes in a network. `is_warm`: with weights from the cache, if that was measured.
 Cost cost_of(const RecordedPrice& price, bool is_warm = false);
@@ -80,4 +80,4 @@ class RecordedPrices : public KernelPrices {
   mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call: text is slow to make
 };
 
-}  // namespace taso
+}  // namespace taso::cost

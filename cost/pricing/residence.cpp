@@ -5,7 +5,7 @@
 #include "cost/plan/plan.h"
 #include "cost/pricing/h200.h"
 
-namespace taso {
+namespace taso::cost {
 
 double weight_bytes_of(const Graph& graph, const DimensionSizes& sizes, Precision precision) {
   const WholeGraph view(graph, sizes, Layout::channels_first);
@@ -24,4 +24,4 @@ double weight_bytes_of(const Graph& graph, const DimensionSizes& sizes, Precisio
 
 bool stay_in_cache(double weight_bytes) { return weight_bytes <= h200::resident_share * h200::cache_bytes; }
 
-}  // namespace taso
+}  // namespace taso::cost

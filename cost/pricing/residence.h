@@ -6,7 +6,7 @@
 #include "cost/plan/kernel.h"
 #include "cost/pricing/precision.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// Of all that its kernels read and that depends on constants only, each once.
 double weight_bytes_of(const Graph& graph, const DimensionSizes& sizes, Precision precision);
@@ -15,4 +15,4 @@ double weight_bytes_of(const Graph& graph, const DimensionSizes& sizes, Precisio
 /// priced alike.
 bool stay_in_cache(double weight_bytes);
 
-}  // namespace taso
+}  // namespace taso::cost

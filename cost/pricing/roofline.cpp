@@ -8,7 +8,7 @@
 #include "cost/pricing/call.h"
 #include "cost/pricing/host_work.h"
 
-namespace taso {
+namespace taso::cost {
 namespace {
 
 /// Convolutions on tensor cores want the channels of a place side by side. Those of single channels are done elsewhere.
@@ -108,4 +108,4 @@ Cost Roofline::price(const Kernel& kernel, Kernel::Kind kind) const {
   return static_cast<Cost>(std::min(nanoseconds * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));
 }
 
-}  // namespace taso
+}  // namespace taso::cost

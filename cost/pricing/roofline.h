@@ -1,6 +1,6 @@
 // Prices of kernels that nobody has measured, from what a kernel has to do and constants that were fitted to others that were
-// (cost/pricing/h200.h). Only additions, multiplications, divisions and rounding up of doubles, without contraction: the same number on
-// every machine.
+// (cost/pricing/h200.h). Only additions, multiplications, divisions and rounding up of doubles, without contraction:
+// the same number on every machine.
 //
 // A kernel takes the least time of its kind; the longest of its product, its other arithmetic and moving its activations; the
 // time for what is done to an element one thing after the other; and what it waits for its weights. A product is cut into tiles,
@@ -13,7 +13,7 @@
 #include "cost/pricing/h200.h"
 #include "cost/pricing/precision.h"
 
-namespace taso {
+namespace taso::cost {
 
 /// 20 ns: the model is not as good as that, and no measurement is.
 inline constexpr Cost h200_noise = 20'000;
@@ -66,4 +66,4 @@ class Roofline : public KernelPrices {
   bool is_warm_ = false;
 };
 
-}  // namespace taso
+}  // namespace taso::cost

@@ -9,7 +9,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr double epsilon = 1e-12;
@@ -84,4 +84,4 @@ void build_bert_base(Builder& net, const Variant& variant) { build_bert(net, var
 
 void build_bert_large(Builder& net, const Variant& variant) { build_bert(net, variant, 24, 1024); }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -14,7 +14,7 @@
 #include "onnx/model/tensor_data.h"
 #include "ops/core/error.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 /// The batch as a number; open_batch if it is a name.
@@ -25,9 +25,9 @@ std::int64_t batch_number(const std::string& text) {
   return error == std::errc{} && stop == end ? number : Builder::open_batch;
 }
 
-onnx::TensorProto integer_tensor(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& shape) {
-  onnx::TensorProto tensor;
-  tensor.set_data_type(onnx::TensorProto::INT64);
+proto::TensorProto integer_tensor(const std::vector<std::int64_t>& values, const std::vector<std::int64_t>& shape) {
+  proto::TensorProto tensor;
+  tensor.set_data_type(proto::TensorProto::INT64);
   for (const std::int64_t extent : shape) tensor.add_dims(extent);
   std::string& bytes = *tensor.mutable_raw_data();
   bytes.resize(values.size() * sizeof(std::int64_t));
@@ -35,16 +35,16 @@ onnx::TensorProto integer_tensor(const std::vector<std::int64_t>& values, const 
   return tensor;
 }
 
-void set_attribute(onnx::AttributeProto& target, const Attribute& attribute) {
+void set_attribute(proto::AttributeProto& target, const Attribute& attribute) {
   target.set_name(std::string(attribute.name));
   if (const auto* number = std::get_if<std::int64_t>(&attribute.value)) {
-    target.set_type(onnx::AttributeProto::INT);
+    target.set_type(proto::AttributeProto::INT);
     target.set_i(*number);
   } else if (const auto* real = std::get_if<double>(&attribute.value)) {
-    target.set_type(onnx::AttributeProto::FLOAT);
+    target.set_type(proto::AttributeProto::FLOAT);
     target.set_f(static_cast<float>(*real));
   } else {
-    target.set_type(onnx::AttributeProto::INTS);
+    target.set_type(proto::AttributeProto::INTS);
     for (const std::int64_t value : std::get<std::vector<std::int64_t>>(attribute.value)) target.add_ints(value);
   }
 }
@@ -52,7 +52,7 @@ void set_attribute(onnx::AttributeProto& target, const Attribute& attribute) {
 }  // namespace
 
 Builder::Builder(std::string_view network, const BuilderOptions& options)
-    : options_(options), batch_(batch_number(options.batch)), model_(std::make_unique<onnx::ModelProto>()) {
+    : options_(options), batch_(batch_number(options.batch)), model_(std::make_unique<proto::ModelProto>()) {
   // Convolutions and poolings of bfloat16 came with opset 22.
   const bool late = options.type == ElementType::bfloat16;
   model_->set_ir_version(late ? 10 : 8);
@@ -74,13 +74,13 @@ std::string Builder::path(std::string_view name) const { return prefix_ + std::s
 
 std::size_t Builder::nodes() const { return static_cast<std::size_t>(model_->graph().node_size()); }
 
-Model Builder::finish() { return {std::move(*model_), {}}; }
+onnx::Model Builder::finish() { return {std::move(*model_), {}}; }
 
 Value Builder::graph_input(std::string_view name, ElementType type, const std::vector<std::int64_t>& rest) {
-  onnx::ValueInfoProto& info = *model_->mutable_graph()->add_input();
+  proto::ValueInfoProto& info = *model_->mutable_graph()->add_input();
   info.set_name(std::string(name));
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(onnx_data_type(type));
+  tensor.set_elem_type(onnx::onnx_data_type(type));
   Value value{std::string(name), {batch_}, {}};
   value.shape.insert(value.shape.end(), rest.begin(), rest.end());
   for (const std::int64_t extent : value.shape) {
@@ -102,17 +102,17 @@ Value Builder::integer_input(std::string_view name, const std::vector<std::int64
 }
 
 void Builder::output(const Value& value, std::string_view name) {
-  onnx::GraphProto& graph = *model_->mutable_graph();
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
+  proto::GraphProto& graph = *model_->mutable_graph();
+  for (proto::NodeProto& node : *graph.mutable_node()) {
     for (std::string& operand : *node.mutable_input())
       if (operand == value.name) operand = name;
     for (std::string& result : *node.mutable_output())
       if (result == value.name) result = name;
   }
-  onnx::ValueInfoProto& info = *graph.add_output();
+  proto::ValueInfoProto& info = *graph.add_output();
   info.set_name(std::string(name));
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
-  tensor.set_elem_type(onnx_data_type(options_.type));
+  tensor.set_elem_type(onnx::onnx_data_type(options_.type));
   for (const std::int64_t extent : value.shape) {
     auto& dim = *tensor.mutable_shape()->add_dim();
     if (extent == open_batch)
@@ -122,14 +122,15 @@ void Builder::output(const Value& value, std::string_view name) {
   }
 }
 
-onnx::NodeProto& Builder::add_node(std::string_view type, std::string_view place,
-                                   const std::vector<std::string>& operands, const std::vector<Attribute>& attributes) {
+proto::NodeProto& Builder::add_node(std::string_view type, std::string_view place,
+                                    const std::vector<std::string>& operands,
+                                    const std::vector<Attribute>& attributes) {
   std::string where = path(place);
   while (!where.empty() && where.back() == '.') where.pop_back();
   std::string name = where.empty() ? std::string(type) : fmt::format("{}/{}", where, type);
   const std::size_t before = names_[name]++;
   if (before > 0) name += fmt::format("_{}", before);
-  onnx::NodeProto& node = *model_->mutable_graph()->add_node();
+  proto::NodeProto& node = *model_->mutable_graph()->add_node();
   node.set_name(name);
   node.set_op_type(std::string(type));
   for (const std::string& operand : operands) node.add_input(operand);
@@ -139,7 +140,7 @@ onnx::NodeProto& Builder::add_node(std::string_view type, std::string_view place
 
 Value Builder::node(std::string_view type, std::string_view place, const std::vector<std::string>& operands,
                     std::vector<std::int64_t> shape, const Power& power, const std::vector<Attribute>& attributes) {
-  onnx::NodeProto& node = add_node(type, place, operands, attributes);
+  proto::NodeProto& node = add_node(type, place, operands, attributes);
   node.add_output(node.name() + "_output");
   return {node.output(0), std::move(shape), power};
 }
@@ -148,19 +149,19 @@ Value Builder::like(std::string_view type, const Value& x, const Power& power) {
   return node(type, "", {x.name}, x.shape, power);
 }
 
-std::string Builder::constant(onnx::TensorProto tensor) {
-  onnx::NodeProto& node = add_node("Constant", "", {}, {});
-  onnx::AttributeProto& attribute = *node.add_attribute();
+std::string Builder::constant(proto::TensorProto tensor) {
+  proto::NodeProto& node = add_node("Constant", "", {}, {});
+  proto::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name("value");
-  attribute.set_type(onnx::AttributeProto::TENSOR);
+  attribute.set_type(proto::AttributeProto::TENSOR);
   *attribute.mutable_t() = std::move(tensor);
   node.add_output(node.name() + "_output");
   return node.output(0);
 }
 
 std::string Builder::scalar(double number) {
-  onnx::TensorProto tensor;
-  tensor.set_data_type(onnx_data_type(options_.type));
+  proto::TensorProto tensor;
+  tensor.set_data_type(onnx::onnx_data_type(options_.type));
   // Without deviation the mean is all there is.
   tensor.set_raw_data(seeded_bytes(options_.type, 1, {number, 0}, 0, ""));
   return constant(std::move(tensor));
@@ -175,9 +176,9 @@ Value Builder::integers(const std::vector<std::int64_t>& numbers, const std::vec
 }
 
 std::string Builder::weights(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread) {
-  onnx::TensorProto& tensor = *model_->mutable_graph()->add_initializer();
+  proto::TensorProto& tensor = *model_->mutable_graph()->add_initializer();
   tensor.set_name(path(name));
-  tensor.set_data_type(onnx_data_type(options_.type));
+  tensor.set_data_type(onnx::onnx_data_type(options_.type));
   std::size_t count = 1;
   for (const std::int64_t extent : shape) {
     tensor.add_dims(extent);
@@ -196,4 +197,4 @@ Value Builder::parameter(std::string_view name, const std::vector<std::int64_t>&
   return {weights(name, shape, spread), shape, {square, 0}};
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

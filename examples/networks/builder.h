@@ -16,14 +16,10 @@
 #include <vector>
 
 #include "examples/networks/weights.h"
+#include "onnx/model/messages.h"
 #include "onnx/model/model.h"
 
-namespace onnx {
-class NodeProto;
-class TensorProto;
-}  // namespace onnx
-
-namespace taso::networks {
+namespace taso::examples {
 
 /// The mean square of a value's elements, in two parts: what is centred on zero and what is never negative. A ReLU halves
 /// the first and leaves the second.
@@ -149,16 +145,16 @@ class Builder {
   std::uint64_t parameters() const { return parameters_; }
   std::size_t nodes() const;
   /// The finished model; the builder is used up.
-  Model finish();
+  onnx::Model finish();
 
  private:
   std::string path(std::string_view name) const;
-  onnx::NodeProto& add_node(std::string_view type, std::string_view place, const std::vector<std::string>& operands,
-                            const std::vector<Attribute>& attributes);
+  proto::NodeProto& add_node(std::string_view type, std::string_view place, const std::vector<std::string>& operands,
+                             const std::vector<Attribute>& attributes);
   Value node(std::string_view type, std::string_view place, const std::vector<std::string>& operands,
              std::vector<std::int64_t> shape, const Power& power, const std::vector<Attribute>& attributes = {});
   Value like(std::string_view type, const Value& x, const Power& power);
-  std::string constant(onnx::TensorProto tensor);
+  std::string constant(proto::TensorProto tensor);
   std::string scalar(double number);
   std::string numbers(const std::vector<std::int64_t>& values);
   std::string weights(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread);
@@ -168,7 +164,7 @@ class Builder {
 
   BuilderOptions options_;
   std::int64_t batch_;
-  std::unique_ptr<onnx::ModelProto> model_;
+  std::unique_ptr<proto::ModelProto> model_;
   std::string prefix_;
   std::map<std::string, std::size_t, std::less<>> names_;  // how often a node's name was asked for
   std::uint64_t parameters_ = 0;
@@ -186,4 +182,4 @@ class Builder::Scope {
   std::size_t length_;
 };
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -3,7 +3,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr std::int64_t growth = 32;
@@ -53,4 +53,4 @@ void build_densenet121(Builder& net, const Variant& variant) {
   net.output(net.linear(net.pooled_features(x), "classifier", 1000), "logits");
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

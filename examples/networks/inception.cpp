@@ -4,7 +4,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 /// A convolution without bias, its batch norm and a ReLU.
@@ -121,4 +121,4 @@ void build_inception_v3(Builder& net, const Variant& variant) {
   net.output(net.linear(net.pooled_features(x), "fc", 1000), "logits");
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

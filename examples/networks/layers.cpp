@@ -6,7 +6,7 @@
 #include "onnx/model/tensor_data.h"
 #include "ops/core/error.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 /// So that what comes out has a power of 1.
@@ -193,7 +193,7 @@ Value Builder::matmul(const Value& x, const Value& y) {
 }
 
 Value Builder::cast(const Value& x) {
-  return node("Cast", "", {x.name}, x.shape, x.power, {{"to", std::int64_t{onnx_data_type(options_.type)}}});
+  return node("Cast", "", {x.name}, x.shape, x.power, {{"to", std::int64_t{onnx::onnx_data_type(options_.type)}}});
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

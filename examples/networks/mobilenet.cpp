@@ -5,7 +5,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 /// A convolution without bias, its batch norm and a ReLU that ends at 6.
@@ -59,4 +59,4 @@ void build_mobilenet_v2(Builder& net, const Variant& variant) {
   net.output(net.linear(net.pooled_features(x), "classifier.1", 1000), "logits");
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

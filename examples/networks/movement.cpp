@@ -8,7 +8,7 @@
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 
-namespace taso::networks {
+namespace taso::examples {
 
 Value Builder::concat(const std::vector<Value>& parts, std::size_t axis) {
   std::vector<std::string> operands;
@@ -64,7 +64,7 @@ Value Builder::unsqueeze(const Value& x, std::size_t axis) {
 std::vector<Value> Builder::unstack(const Value& x) {
   const auto count = static_cast<std::size_t>(x.shape[0]);
   const std::string lengths = numbers(std::vector<std::int64_t>(count, 1));
-  onnx::NodeProto& split = add_node("Split", "", {x.name, lengths}, {{"axis", std::int64_t{0}}});
+  proto::NodeProto& split = add_node("Split", "", {x.name, lengths}, {{"axis", std::int64_t{0}}});
   std::vector<std::string> slices;
   for (std::size_t i = 0; i < count; ++i) {
     slices.push_back(fmt::format("{}_output_{}", split.name(), i));
@@ -110,4 +110,4 @@ Value Builder::for_each_of_batch(const Value& x, const Value& like) {
   return node("Expand", "", {x.name, wanted.name}, shape, x.power);
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -5,7 +5,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr double epsilon = 0.001;
@@ -144,4 +144,4 @@ void build_nasnet_mobile(Builder& net, const Variant& variant) { build_nasnet(ne
 
 void build_nasnet_large(Builder& net, const Variant& variant) { build_nasnet(net, variant, {96, 4032, 6, true}); }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

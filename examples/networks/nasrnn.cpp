@@ -12,7 +12,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr std::int64_t width = 512;
@@ -93,4 +93,4 @@ void build_nas_cell(Builder& net, const Variant& variant) {
   net.output(memory.cell, "last_cell");
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -10,7 +10,7 @@
 #include "ops/core/error.h"
 #include "ops/text/spelling.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr std::array<Network, 14> networks{{
@@ -84,4 +84,4 @@ void build(Builder& net, const Network& network, Variant variant) {
   network.build(net, variant);
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -8,7 +8,7 @@
 
 #include "examples/networks/builder.h"
 
-namespace taso::networks {
+namespace taso::examples {
 
 /// What may differ from the paper.
 struct Variant {
@@ -55,4 +55,4 @@ const Network& network_named(std::string_view name);
 /// and for those that it does not know.
 void build(Builder& net, const Network& network, Variant variant);
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -15,14 +15,14 @@
 #include "onnx/model/model.h"
 #include "ops/core/error.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 /// Data that was asked for, on stdout.
-Ending print(const std::string& text) {
+cli::Ending print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw EnvironmentError("cannot write to the standard output");
-  return Ending::done;
+  return cli::Ending::done;
 }
 
 /// The user asks for the network on the command line: what it cannot be is a matter of usage.
@@ -30,36 +30,37 @@ void build_as_asked(Builder& net, const Settings& settings, const Network& netwo
   try {
     build(net, network, variant_for(settings, network));
   } catch (const InputError& error) {
-    throw UsageError(error.what());
+    throw cli::UsageError(error.what());
   }
 }
 
-Ending list(const Settings& settings) {
-  Table table{.rows = {{"network", "parameters", "nodes", "--blocks"}}, .numbers_from = 1, .numbers_to = 3};
+cli::Ending list(const Settings& settings) {
+  cli::Table table{.rows = {{"network", "parameters", "nodes", "--blocks"}}, .numbers_from = 1, .numbers_to = 3};
   for (const Network* network : settings.networks) {
     BuilderOptions options = settings.building;
     options.with_weights = false;
     Builder net(network->name, options);
     build_as_asked(net, settings, *network);
-    table.rows.push_back({std::string(network->name), with_commas(net.parameters()), with_commas(net.nodes()),
+    table.rows.push_back({std::string(network->name), cli::with_commas(net.parameters()), cli::with_commas(net.nodes()),
                           std::string(network->blocks)});
   }
   return print(table.text());
 }
 
-void write(const Settings& settings, const Network& network, const std::filesystem::path& path, Console& console) {
+void write(const Settings& settings, const Network& network, const std::filesystem::path& path, cli::Console& console) {
   Builder net(network.name, settings.building);
   build_as_asked(net, settings, network);
   const std::uint64_t parameters = net.parameters();
   const std::size_t nodes = net.nodes();
-  SaveOptions saving;
+  onnx::SaveOptions saving;
   saving.sync = false;  // what is lost with the machine's power can be written again
   net.finish().save(path, saving);
-  console.say(Console::Level::result, fmt::format("{}: {} parameters, {} nodes; written: {}", network.name,
-                                                  with_commas(parameters), with_commas(nodes), path.string()));
+  console.say(cli::Console::Level::result,
+              fmt::format("{}: {} parameters, {} nodes; written: {}", network.name, cli::with_commas(parameters),
+                          cli::with_commas(nodes), path.string()));
 }
 
-Ending write_all(const Settings& settings, Console& console) {
+cli::Ending write_all(const Settings& settings, cli::Console& console) {
   if (!settings.folder.empty()) {
     std::error_code error;
     std::filesystem::create_directories(settings.folder, error);
@@ -69,51 +70,51 @@ Ending write_all(const Settings& settings, Console& console) {
     const auto path =
         settings.folder.empty() ? settings.output : settings.folder / fmt::format("{}.onnx", network->name);
     write(settings, *network, path, console);
-    if (interrupted()) return Ending::interrupted;
+    if (cli::interrupted()) return cli::Ending::interrupted;
   }
-  return Ending::done;
+  return cli::Ending::done;
 }
 
-Ending run(int argc, char** argv, std::optional<Console>& console) {
+cli::Ending run(int argc, char** argv, std::optional<cli::Console>& console) {
   const Command command = parse_command(argc, argv);
   switch (command.kind) {
     case Command::Kind::help: return print(command.help);
-    case Command::Kind::version: return print(describe_versions("taso-networks"));
+    case Command::Kind::version: return print(cli::describe_versions("taso-networks"));
     case Command::Kind::list: return list(command.settings);
     case Command::Kind::write: break;
   }
-  watch_for_interrupt();
+  cli::watch_for_interrupt();
   const Settings& settings = command.settings;
   if (settings.console.log_file && !settings.output.empty() &&
-      is_same_file(settings.output, *settings.console.log_file))
-    throw UsageError(fmt::format("the output and the log are both {}", settings.output.string()));
+      cli::is_same_file(settings.output, *settings.console.log_file))
+    throw cli::UsageError(fmt::format("the output and the log are both {}", settings.output.string()));
   console.emplace(settings.console);
   console->begin_log();
-  const Ending ending = write_all(settings, *console);
+  const cli::Ending ending = write_all(settings, *console);
   console->close();
   return ending;
 }
 
 int end(int argc, char** argv) {
-  std::optional<Console> console;
+  std::optional<cli::Console> console;
   try {
     return static_cast<int>(run(argc, argv, console));
   } catch (...) {
-    Trouble trouble = trouble_of(std::current_exception());
-    if (trouble.ending == Ending::usage) trouble.text += " (taso-networks --help lists the options)";
-    if (!console) console.emplace(Console::Options{"taso-networks", 0, Console::Color::automatic, {}});
+    cli::Trouble trouble = cli::trouble_of(std::current_exception());
+    if (trouble.ending == cli::Ending::usage) trouble.text += " (taso-networks --help lists the options)";
+    if (!console) console.emplace(cli::Console::Options{"taso-networks", 0, cli::Console::Color::automatic, {}});
     console->error(trouble.text);
     return static_cast<int>(trouble.ending);
   }
 }
 
 }  // namespace
-}  // namespace taso::networks
+}  // namespace taso::examples
 
 int main(int argc, char** argv) {
-  const int code = taso::networks::end(argc, argv);
+  const int code = taso::examples::end(argc, argv);
   std::fflush(nullptr);
   // Without the farewells of libraries: where memory ran out, they may wait for what never comes.
-  if (code == static_cast<int>(taso::Ending::environment)) std::_Exit(code);
+  if (code == static_cast<int>(taso::cli::Ending::environment)) std::_Exit(code);
   return code;
 }

@@ -7,7 +7,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr std::int64_t expansion = 4;
@@ -52,4 +52,4 @@ void build_resnext50(Builder& net, const Variant& variant) {
   classify_images(net, variant, {.blocks = blocks_by_stage(variant, {3, 4, 6, 3}), .groups = 32, .group_width = 4});
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

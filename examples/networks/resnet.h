@@ -6,7 +6,7 @@
 
 #include "examples/networks/builder.h"
 
-namespace taso::networks {
+namespace taso::examples {
 
 struct ResNet {
   std::vector<std::int64_t> blocks;  ///< bottlenecks, stage by stage; at most four stages
@@ -18,4 +18,4 @@ struct ResNet {
 /// From the images to the last stage's feature map.
 Value resnet_features(Builder& net, Value x, const ResNet& form);
 
-}  // namespace taso::networks
+}  // namespace taso::examples

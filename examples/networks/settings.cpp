@@ -11,7 +11,7 @@
 #include "cli/console/option_values.h"
 #include "ops/core/error.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr std::uint64_t largest_batch = 65536;
@@ -53,7 +53,7 @@ ElementType type_named(const std::string& text) {
   if (text == "double") return ElementType::float64;
   const auto type = element_type_named(text);
   if (!type || !is_floating(*type))
-    throw UsageError(fmt::format("--type takes float32, float16, bfloat16 or double, not '{}'", text));
+    throw cli::UsageError(fmt::format("--type takes float32, float16, bfloat16 or double, not '{}'", text));
   return *type;
 }
 
@@ -64,16 +64,16 @@ std::string batch_given(const std::string& text) {
   if (is_letter(text.front()) &&
       std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || is_digit(c); }))
     return text;
-  if (!is_digit(text.front())) throw UsageError(fmt::format("--batch takes a number or a name, not '{}'", text));
-  const std::uint64_t number = whole_number("--batch", text, largest_batch);
-  if (number == 0) throw UsageError("--batch takes at least 1");
+  if (!is_digit(text.front())) throw cli::UsageError(fmt::format("--batch takes a number or a name, not '{}'", text));
+  const std::uint64_t number = cli::whole_number("--batch", text, largest_batch);
+  if (number == 0) throw cli::UsageError("--batch takes at least 1");
   return std::to_string(number);
 }
 
 std::int64_t number_given(const std::string& flag, const std::string& text) {
   if (text.empty()) return 0;
-  const std::uint64_t number = whole_number(flag, text, largest_number);
-  if (number == 0) throw UsageError(fmt::format("{} takes at least 1", flag));
+  const std::uint64_t number = cli::whole_number(flag, text, largest_number);
+  if (number == 0) throw cli::UsageError(fmt::format("{} takes at least 1", flag));
   return static_cast<std::int64_t>(number);
 }
 
@@ -81,7 +81,7 @@ void resolve_form(const Raw& raw, Settings& settings) {
   if (!raw.batch.empty()) settings.building.batch = batch_given(raw.batch);
   if (!raw.type.empty()) settings.building.type = type_named(raw.type);
   if (!raw.seed.empty())
-    settings.building.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
+    settings.building.seed = cli::whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
   settings.variant.blocks = number_given("--blocks", raw.blocks);
   settings.variant.image_size = number_given("--image-size", raw.image_size);
   settings.variant.sequence = number_given("--sequence", raw.sequence);
@@ -93,21 +93,22 @@ void resolve_networks(const Raw& raw, Command& command) {
   if (every)
     for (const Network& network : all_networks()) settings.networks.push_back(&network);
   if (!raw.network.empty()) {
-    if (!raw.folder.empty()) throw UsageError("--all writes every network; none can be named beside it");
+    if (!raw.folder.empty()) throw cli::UsageError("--all writes every network; none can be named beside it");
     try {
       settings.networks.push_back(&network_named(raw.network));
     } catch (const InputError& error) {
-      throw UsageError(error.what());
+      throw cli::UsageError(error.what());
     }
   }
-  if (raw.list && (!raw.output.empty() || !raw.folder.empty())) throw UsageError("--list writes no file");
+  if (raw.list && (!raw.output.empty() || !raw.folder.empty())) throw cli::UsageError("--list writes no file");
   if (raw.list) {
     command.kind = Command::Kind::list;
     return;
   }
-  if (settings.networks.empty()) throw UsageError("no network is named; --list shows them");
-  if (!raw.folder.empty() && !raw.output.empty()) throw UsageError("-o and --all exclude one another");
-  if (raw.folder.empty() && raw.output.empty()) throw UsageError("no output is given: -o names the model to write");
+  if (settings.networks.empty()) throw cli::UsageError("no network is named; --list shows them");
+  if (!raw.folder.empty() && !raw.output.empty()) throw cli::UsageError("-o and --all exclude one another");
+  if (raw.folder.empty() && raw.output.empty())
+    throw cli::UsageError("no output is given: -o names the model to write");
   settings.output = raw.output;
   settings.folder = raw.folder;
 }
@@ -120,15 +121,15 @@ Command parse_command(int argc, const char* const* argv) {
   CLI::App app("Writes the benchmark networks of the field as ONNX models, with seeded parameters.", "taso-networks");
   app.set_help_flag("-h,--help", "Print this and end");
   declare(app, raw);
-  if (auto help = take_apart(app, argc, argv)) {
+  if (auto help = cli::take_apart(app, argc, argv)) {
     command.kind = Command::Kind::help;
     command.help = std::move(*help);
     return command;
   }
-  Console::Options& console = command.settings.console;
+  cli::Console::Options& console = command.settings.console;
   console.program = "taso-networks";
   console.verbosity = raw.verbose - raw.quiet;
-  console.color = color_named(raw.color);
+  console.color = cli::color_named(raw.color);
   if (!raw.log_file.empty()) console.log_file = raw.log_file;
   if (raw.version) {
     command.kind = Command::Kind::version;
@@ -146,4 +147,4 @@ Variant variant_for(const Settings& settings, const Network& network) {
   return variant;
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -9,7 +9,7 @@
 #include "cli/console/console.h"
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 
 struct Settings {
   std::vector<const Network*> networks;  ///< what to write, or to list
@@ -17,7 +17,7 @@ struct Settings {
   std::filesystem::path folder;          ///< of all of them, with --all
   BuilderOptions building;
   Variant variant;
-  Console::Options console;
+  cli::Console::Options console;
 };
 
 struct Command {
@@ -33,4 +33,4 @@ Command parse_command(int argc, const char* const* argv);
 /// What of the variant concerns a network; with --all, sizes are for those that have them.
 Variant variant_for(const Settings& settings, const Network& network);
 
-}  // namespace taso::networks
+}  // namespace taso::examples

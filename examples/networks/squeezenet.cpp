@@ -4,7 +4,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 Value biased(Builder& net, const Value& x, std::string_view name, std::int64_t channels, const Window& window = {}) {
@@ -39,4 +39,4 @@ void build_squeezenet(Builder& net, const Variant& variant) {
   net.output(net.pooled_features(biased(net, x, "classifier.1", 1000)), "logits");
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

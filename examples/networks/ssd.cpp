@@ -8,7 +8,7 @@
 #include "examples/networks/networks.h"
 #include "examples/networks/resnet.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr std::int64_t classes = 81;  // COCO's 80 and the background
@@ -48,4 +48,4 @@ void build_ssd300(Builder& net, const Variant& variant) {
   net.output(net.concat(scores, 2), "scores");
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

@@ -6,7 +6,7 @@
 
 #include "examples/networks/networks.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 constexpr std::int64_t patch = 16, width = 768, heads = 12, head_width = width / heads;
@@ -48,4 +48,4 @@ void build_vit(Builder& net, const Variant& variant) {
   net.output(net.linear(x, "head", 1000), "logits");
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

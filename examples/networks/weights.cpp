@@ -8,7 +8,7 @@
 #include "ops/core/error.h"
 #include "ops/core/random.h"
 
-namespace taso::networks {
+namespace taso::examples {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "ONNX stores raw data with the lowest byte first");
@@ -75,4 +75,4 @@ std::string seeded_bytes(ElementType type, std::size_t count, const Spread& spre
   return bytes;
 }
 
-}  // namespace taso::networks
+}  // namespace taso::examples

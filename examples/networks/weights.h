@@ -8,7 +8,7 @@
 
 #include "ops/core/element_type.h"
 
-namespace taso::networks {
+namespace taso::examples {
 
 /// How the elements of a parameter are distributed: bell-shaped, and never further than 3.5 deviations from the mean.
 struct Spread {
@@ -24,4 +24,4 @@ struct Spread {
 std::string seeded_bytes(ElementType type, std::size_t count, const Spread& spread, std::uint64_t seed,
                          std::string_view name);
 
-}  // namespace taso::networks
+}  // namespace taso::examples

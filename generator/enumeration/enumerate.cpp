@@ -11,7 +11,7 @@
 #include "generator/enumeration/workers.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 /// From this level on, of terms that differ by the names of inputs only one is enumerated: nothing is built on the last
@@ -577,4 +577,4 @@ Enumeration enumerate(const Family& family, const EnumerateOptions& options, Wor
   return Enumerator(family, options, workers).run();
 }
 
-}  // namespace taso
+}  // namespace taso::generator

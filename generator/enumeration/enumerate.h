@@ -11,7 +11,7 @@
 #include "generator/enumeration/world.h"
 #include "generator/selection/small_term.h"
 
-namespace taso {
+namespace taso::generator {
 
 struct EnumerateOptions {
   std::size_t max_operators = 3;
@@ -57,4 +57,4 @@ Enumeration enumerate(const Family& family, const EnumerateOptions& options, Wor
 
 /// What was found as terms that stand by themselves, inputs renamed in the order of first use.
 Equality equality_of(const Found& found, const Values& values);
-}  // namespace taso
+}  // namespace taso::generator

@@ -9,7 +9,7 @@
 #include "ops/core/error.h"
 #include "ops/text/spelling.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 /// A family as it is when everything is chosen.
@@ -367,4 +367,4 @@ std::vector<Family> families(const std::vector<std::string>& names) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

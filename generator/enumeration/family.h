@@ -9,7 +9,7 @@
 #include "ops/graph/operator.h"
 #include "rules/language/term.h"
 
-namespace taso {
+namespace taso::generator {
 
 /// Inputs that may stand for one another. What an input is for shows in its shape: none is a scalar, one axis a bias,
 /// [1, C, 1, 1] one number for each channel.
@@ -52,7 +52,7 @@ struct Schema {
   std::size_t operands = 1;
   bool commutes = false;
   /// The attributes that a rule states, as terms: those that are not given by the place.
-  std::vector<std::pair<std::string, TermPtr>> attributes;
+  std::vector<std::pair<std::string, rules::TermPtr>> attributes;
   /// For convolutions: the window that the kernel must have, and whether groups follow from the channels.
   std::vector<std::int64_t> window;
   bool grouped = false;
@@ -75,4 +75,4 @@ std::vector<std::string> schema_names();
 /// What TASO's generator had.
 std::vector<std::string> taso_schemas();
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -6,9 +6,13 @@
 #include "ops/core/error.h"
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::ops {
 
-extern template std::vector<Tensor<Recorded>> evaluate(const Operator&, Tensors<Recorded>);
+extern template std::vector<Tensor<generator::Recorded>> evaluate(const Operator&, Tensors<generator::Recorded>);
+
+}  // namespace taso::ops
+
+namespace taso::generator {
 
 namespace {
 
@@ -206,4 +210,4 @@ const Program* Programs::find(std::size_t schema, std::span<const LayoutId> oper
   return slot->second.get();
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -10,7 +10,7 @@
 #include "generator/enumeration/recorded.h"
 #include "generator/enumeration/world.h"
 
-namespace taso {
+namespace taso::generator {
 
 using LayoutId = std::uint32_t;
 
@@ -70,4 +70,4 @@ Field seed_of(const Layout& layout);
 /// Two independent projections of contents: see Fingerprint.
 Fingerprint fingerprint(Field seed, std::span<const Field> contents);
 
-}  // namespace taso
+}  // namespace taso::generator

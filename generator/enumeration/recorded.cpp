@@ -3,14 +3,12 @@
 #include "ops/core/error.h"
 #include "ops/graph/evaluate.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 thread_local Recording* recording_of_this_thread = nullptr;
 
 }  // namespace
-
-template std::vector<Tensor<Recorded>> evaluate(const Operator&, Tensors<Recorded>);
 
 Recorded operator+(const Recorded& a, const Recorded& b) { return Recording::current().sum(a, b); }
 Recorded operator-(const Recorded& a, const Recorded& b) { return Recording::current().difference(a, b); }
@@ -98,4 +96,10 @@ Recorded Recording::call(Function function, const Recorded& a, const Recorded& b
   return push(std::move(step));
 }
 
-}  // namespace taso
+}  // namespace taso::generator
+
+namespace taso::ops {
+
+template std::vector<Tensor<generator::Recorded>> evaluate(const Operator&, Tensors<generator::Recorded>);
+
+}  // namespace taso::ops

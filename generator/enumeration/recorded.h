@@ -9,7 +9,7 @@
 
 #include "ops/core/field.h"
 
-namespace taso {
+namespace taso::generator {
 
 /// A place in the recording of this thread.
 class Recorded {
@@ -62,36 +62,35 @@ class Recording {
   std::map<std::uint64_t, std::uint32_t> constants_;
 };
 
-template <>
-struct Math<Recorded> {
+struct RecordedMath {
   using S = Recorded;
-  static S constant(double value) { return Recording::current().constant(Math<Field>::constant(value)); }
+  static S constant(double value) { return Recording::current().constant(ops::Math<Field>::constant(value)); }
   static S divide(const S& a, const S& b) {
-    return call([](Field x, Field y) { return Math<Field>::divide(x, y); }, a, b);
+    return call([](Field x, Field y) { return ops::Math<Field>::divide(x, y); }, a, b);
   }
   static S maximum(const S& a, const S& b) {
-    return call([](Field x, Field y) { return Math<Field>::maximum(x, y); }, a, b);
+    return call([](Field x, Field y) { return ops::Math<Field>::maximum(x, y); }, a, b);
   }
   static S minimum(const S& a, const S& b) {
-    return call([](Field x, Field y) { return Math<Field>::minimum(x, y); }, a, b);
+    return call([](Field x, Field y) { return ops::Math<Field>::minimum(x, y); }, a, b);
   }
-  static S lowest() { return Recording::current().constant(Math<Field>::lowest()); }
+  static S lowest() { return Recording::current().constant(ops::Math<Field>::lowest()); }
   static S exp(const S& a) {
-    return call([](Field x, Field) { return Math<Field>::exp(x); }, a, a);
+    return call([](Field x, Field) { return ops::Math<Field>::exp(x); }, a, a);
   }
   static S erf(const S& a) {
-    return call([](Field x, Field) { return Math<Field>::erf(x); }, a, a);
+    return call([](Field x, Field) { return ops::Math<Field>::erf(x); }, a, a);
   }
   static S tanh(const S& a) {
-    return call([](Field x, Field) { return Math<Field>::tanh(x); }, a, a);
+    return call([](Field x, Field) { return ops::Math<Field>::tanh(x); }, a, a);
   }
   static S sqrt(const S& a) {
-    return call([](Field x, Field) { return Math<Field>::sqrt(x); }, a, a);
+    return call([](Field x, Field) { return ops::Math<Field>::sqrt(x); }, a, a);
   }
   static S pow(const S& a, const S& b) {
-    return call([](Field x, Field y) { return Math<Field>::pow(x, y); }, a, b);
+    return call([](Field x, Field y) { return ops::Math<Field>::pow(x, y); }, a, b);
   }
-  static S sqrt_two() { return Recording::current().constant(Math<Field>::sqrt_two()); }
+  static S sqrt_two() { return Recording::current().constant(ops::Math<Field>::sqrt_two()); }
 
  private:
   static S call(Recording::Function function, const S& a, const S& b) {
@@ -99,4 +98,11 @@ struct Math<Recorded> {
   }
 };
 
-}  // namespace taso
+}  // namespace taso::generator
+
+namespace taso::ops {
+
+template <>
+struct Math<generator::Recorded> : generator::RecordedMath {};
+
+}  // namespace taso::ops

@@ -7,7 +7,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 [[noreturn]] void fail(const char* what) {
@@ -58,4 +58,4 @@ std::vector<Record> Records::take(std::size_t index) {
   return all;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -9,7 +9,7 @@
 
 #include "generator/enumeration/values.h"
 
-namespace taso {
+namespace taso::generator {
 
 struct Record {
   Fingerprint key;
@@ -50,4 +50,4 @@ class Records {
   std::uint64_t size_ = 0, spilled_ = 0;
 };
 
-}  // namespace taso
+}  // namespace taso::generator

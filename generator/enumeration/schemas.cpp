@@ -7,15 +7,15 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
 
-TermPtr list_of(const Numbers& numbers) {
-  std::vector<TermPtr> elements;
-  for (const std::int64_t number : numbers) elements.push_back(integer_term(number));
-  return list_term(std::move(elements));
+rules::TermPtr list_of(const Numbers& numbers) {
+  std::vector<rules::TermPtr> elements;
+  for (const std::int64_t number : numbers) elements.push_back(rules::integer_term(number));
+  return rules::list_term(std::move(elements));
 }
 
 Schema plain(Operator op, std::size_t operands, bool commutes = false) {
@@ -29,7 +29,7 @@ Schema plain(Operator op, std::size_t operands, bool commutes = false) {
 Schema with_axis(Operator op, std::size_t operands, std::int64_t axis, Fit fit = Fit::given) {
   set_field(op, "axis", axis);
   Schema schema = plain(std::move(op), operands);
-  schema.attributes.emplace_back("axis", integer_term(axis));
+  schema.attributes.emplace_back("axis", rules::integer_term(axis));
   schema.fit = fit;
   return schema;
 }
@@ -69,9 +69,9 @@ Schema convolution(const Convolution& options) {
                         options.bias ? 3 : 2);
   schema.window = options.window;
   schema.grouped = options.grouped;
-  if (options.stride != 1) schema.attributes.emplace_back("strides", integer_term(options.stride));
+  if (options.stride != 1) schema.attributes.emplace_back("strides", rules::integer_term(options.stride));
   if (pads != Numbers{0, 0, 0, 0})
-    schema.attributes.emplace_back("pads", pads[0] == pads[1] ? integer_term(pads[0]) : list_of(pads));
+    schema.attributes.emplace_back("pads", pads[0] == pads[1] ? rules::integer_term(pads[0]) : list_of(pads));
   return schema;
 }
 
@@ -83,8 +83,8 @@ Schema pooling(Pool pool, std::int64_t stride = 1, std::int64_t pad = 1) {
   pool.pads = Numbers(4, pad);
   Schema schema = plain(std::move(pool), 1);
   schema.attributes.emplace_back("kernel", list_of({3, 3}));
-  if (stride != 1) schema.attributes.emplace_back("strides", integer_term(stride));
-  if (pad != 0) schema.attributes.emplace_back("pads", integer_term(pad));
+  if (stride != 1) schema.attributes.emplace_back("strides", rules::integer_term(stride));
+  if (pad != 0) schema.attributes.emplace_back("pads", rules::integer_term(pad));
   return schema;
 }
 
@@ -92,7 +92,7 @@ Schema average(std::int64_t stride = 1, std::int64_t pad = 1) {
   op::AveragePool pool;
   pool.count_padding = true;
   Schema schema = pooling(pool, stride, pad);
-  schema.attributes.emplace_back("count_padding", boolean_term(true));
+  schema.attributes.emplace_back("count_padding", rules::boolean_term(true));
   return schema;
 }
 
@@ -201,4 +201,4 @@ std::vector<Schema> schemas_named(std::string_view names) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

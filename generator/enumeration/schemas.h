@@ -6,7 +6,7 @@
 
 #include "generator/enumeration/family.h"
 
-namespace taso {
+namespace taso::generator {
 
 /// The schema of that name, for tensors as a family has them; constants have no shape yet.
 Schema schema_named(std::string_view name);
@@ -15,4 +15,4 @@ Schema constant_named(std::string_view name, Extents here, Extents larger);
 /// Several, their names with blanks between them.
 std::vector<Schema> schemas_named(std::string_view names);
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 /// Hashes values with the names of their inputs replaced by the order in which they come.
@@ -73,4 +73,4 @@ std::array<ValueId, Form::most_operands> Values::in_order_of_naming(const Form& 
   return order;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

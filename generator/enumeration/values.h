@@ -8,7 +8,7 @@
 
 #include "generator/enumeration/program.h"
 
-namespace taso {
+namespace taso::generator {
 
 using ValueId = std::uint32_t;
 
@@ -128,4 +128,4 @@ struct Values {
   }
 };
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace taso {
+namespace taso::generator {
 
 Workers::Workers(unsigned jobs) {
   for (unsigned i = 1; i < jobs; ++i) threads_.emplace_back([this](const std::stop_token& end) { wait_for_work(end); });
@@ -49,4 +49,4 @@ void Workers::for_each(std::size_t count, const std::stop_token& stop, const std
   if (const std::exception_ptr error = std::exchange(error_, nullptr)) std::rethrow_exception(error);
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace taso {
+namespace taso::generator {
 
 class Workers {
  public:
@@ -34,4 +34,4 @@ class Workers {
   std::vector<std::jthread> threads_;  // last: they end before what they use goes
 };
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -5,7 +5,7 @@
 #include "ops/core/error.h"
 #include "ops/core/random.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 std::string_view name(const Operator& op) { return name_of(op); }
@@ -275,4 +275,4 @@ std::optional<Operator> World::part(const Schema& schema, const Layout& whole) c
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

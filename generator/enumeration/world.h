@@ -13,7 +13,7 @@
 #include "ops/core/field.h"
 #include "ops/core/tensor.h"
 
-namespace taso {
+namespace taso::generator {
 
 /// Where a tensor was joined, for each axis: the size of the first part, 0 for "not joined". With `rows_bit`, the axis was
 /// made of two, of which the outer had this size.
@@ -113,7 +113,7 @@ std::optional<std::vector<ItemOf<S>>> World::apply(const Schema& schema,
   for (const ItemOf<S>* operand : operands) tensors.push_back(operand->tensor);
   std::vector<ItemOf<S>> items;
   try {
-    for (Tensor<S>& tensor : evaluate<S>(*op, tensors)) {
+    for (Tensor<S>& tensor : ops::evaluate<S>(*op, tensors)) {
       ItemOf<S>& item = items.emplace_back(ItemOf<S>{std::move(tensor), gives_kernel(schema, layouts), {}});
       item.cuts = cuts_of(schema, layouts, item.tensor.extents);
     }
@@ -123,4 +123,4 @@ std::optional<std::vector<ItemOf<S>>> World::apply(const Schema& schema,
   return items;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 constexpr std::size_t most_forms = 24;       // that a form is rewritten to on the way
@@ -260,4 +260,4 @@ void Closure::add(const SmallTerm& from, const SmallTerm& to) {
   rules_.push_back(std::move(rule));
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -9,7 +9,7 @@
 
 #include "generator/enumeration/enumerate.h"
 
-namespace taso {
+namespace taso::generator {
 
 class Closure {
  public:
@@ -91,4 +91,4 @@ class Closure {
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_root_;  ///< schema and those of two operands
 };
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -3,7 +3,7 @@
 
 #include "generator/enumeration/enumerate.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 /// Copies a term out of the table; an operator that is used twice is copied once.
@@ -56,4 +56,4 @@ Equality equality_of(const Found& found, const Values& values) {
   return with_canonical_inputs(equality, values);
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -5,35 +5,35 @@
 #include "generator/selection/rule_writer.h"
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
-PatternPtr rewrite(const PatternPtr& pattern, const std::function<void(Pattern&)>& change) {
+rules::PatternPtr rewrite(const rules::PatternPtr& pattern, const std::function<void(rules::Pattern&)>& change) {
   if (pattern->is_input()) return pattern;
-  auto result = std::make_shared<Pattern>(*pattern);
-  for (PatternPtr& operand : result->operands) operand = rewrite(operand, change);
+  auto result = std::make_shared<rules::Pattern>(*pattern);
+  for (rules::PatternPtr& operand : result->operands) operand = rewrite(operand, change);
   change(*result);
   return result;
 }
 
-Rule rewrite(const Rule& rule, const std::function<void(Pattern&)>& change) {
-  Rule result = rule;
-  for (PatternPtr& pattern : result.source) pattern = rewrite(pattern, change);
-  for (PatternPtr& pattern : result.target) pattern = rewrite(pattern, change);
+rules::Rule rewrite(const rules::Rule& rule, const std::function<void(rules::Pattern&)>& change) {
+  rules::Rule result = rule;
+  for (rules::PatternPtr& pattern : result.source) pattern = rewrite(pattern, change);
+  for (rules::PatternPtr& pattern : result.target) pattern = rewrite(pattern, change);
   return result;
 }
 
-void visit(const Rule& rule, const std::function<void(const Pattern&)>& look) {
-  rewrite(rule, [&](Pattern& pattern) { look(pattern); });
+void visit(const rules::Rule& rule, const std::function<void(const rules::Pattern&)>& look) {
+  rewrite(rule, [&](rules::Pattern& pattern) { look(pattern); });
 }
 
-std::string attribute_text(const Pattern& pattern, std::string_view name) {
+std::string attribute_text(const rules::Pattern& pattern, std::string_view name) {
   for (const auto& [field, term] : pattern.attributes)
-    if (field == name) return text_of(*term);
+    if (field == name) return rules::text_of(*term);
   return {};
 }
 
-void set_attribute(Pattern& pattern, const std::string& name, TermPtr term) {
+void set_attribute(rules::Pattern& pattern, const std::string& name, rules::TermPtr term) {
   for (auto& [field, old] : pattern.attributes)
     if (field == name) {
       old = std::move(term);
@@ -50,13 +50,13 @@ void set_attribute(Pattern& pattern, const std::string& name, TermPtr term) {
             [&](const auto& a, const auto& b) { return place(a.first) < place(b.first); });
 }
 
-bool is_window(const Pattern& pattern) { return pattern.op == "conv" || pattern.op.ends_with("_pool"); }
+bool is_window(const rules::Pattern& pattern) { return pattern.op == "conv" || pattern.op.ends_with("_pool"); }
 
 /// One stride, one padding for all windows: then they may be any.
-std::optional<Rule> with_any_windows(const Rule& rule, bool keep_pads) {
+std::optional<rules::Rule> with_any_windows(const rules::Rule& rule, bool keep_pads) {
   std::set<std::string> strides, pads, kernels;
   bool has_window = false, has_enlarge = false;
-  visit(rule, [&](const Pattern& pattern) {
+  visit(rule, [&](const rules::Pattern& pattern) {
     has_enlarge = has_enlarge || pattern.op == "enlarge" || pattern.op.ends_with("_kernel");
     if (!is_window(pattern)) return;
     has_window = true;
@@ -66,40 +66,41 @@ std::optional<Rule> with_any_windows(const Rule& rule, bool keep_pads) {
   });
   if (!has_window || strides.size() > 1 || kernels.size() > 1 || (!keep_pads && (pads.size() > 1 || has_enlarge)))
     return std::nullopt;
-  Rule result = rewrite(rule, [&](Pattern& pattern) {
+  rules::Rule result = rewrite(rule, [&](rules::Pattern& pattern) {
     if (!is_window(pattern)) return;
-    set_attribute(pattern, "strides", variable_term("s"));
+    set_attribute(pattern, "strides", rules::variable_term("s"));
     if (keep_pads) return;
-    set_attribute(pattern, "dilations", variable_term("d"));
-    set_attribute(pattern, "pads", variable_term("p"));
-    if (pattern.op != "conv") set_attribute(pattern, "kernel", variable_term("l"));
+    set_attribute(pattern, "dilations", rules::variable_term("d"));
+    set_attribute(pattern, "pads", rules::variable_term("p"));
+    if (pattern.op != "conv") set_attribute(pattern, "kernel", rules::variable_term("l"));
   });
   if (!keep_pads)
-    std::erase_if(result.conditions,
-                  [](const Condition& condition) { return condition.left && condition.left->name == "spatial"; });
+    std::erase_if(result.conditions, [](const rules::Condition& condition) {
+      return condition.left && condition.left->name == "spatial";
+    });
   return result;
 }
 
 /// As many groups in every convolution: then there may be any number of them.
-std::optional<Rule> with_any_groups(const Rule& rule) {
+std::optional<rules::Rule> with_any_groups(const rules::Rule& rule) {
   std::set<bool> grouped;
-  const auto has_groups = [](const Pattern& pattern) {
+  const auto has_groups = [](const rules::Pattern& pattern) {
     return pattern.op == "conv" || pattern.op.ends_with("_kernel");
   };
-  visit(rule, [&](const Pattern& pattern) {
+  visit(rule, [&](const rules::Pattern& pattern) {
     if (pattern.op == "conv") grouped.insert(!attribute_text(pattern, "groups").empty());
   });
   if (grouped.size() != 1) return std::nullopt;
-  return rewrite(rule, [&](Pattern& pattern) {
-    if (has_groups(pattern)) set_attribute(pattern, "groups", variable_term("g"));
+  return rewrite(rule, [&](rules::Pattern& pattern) {
+    if (has_groups(pattern)) set_attribute(pattern, "groups", rules::variable_term("g"));
   });
 }
 
 /// One permutation throughout, and nothing that knows axes by itself: then it may be any, at any rank.
-std::optional<Rule> with_any_permutation(const Rule& rule) {
+std::optional<rules::Rule> with_any_permutation(const rules::Rule& rule) {
   std::set<std::string> permutations;
   bool is_bound = false;
-  visit(rule, [&](const Pattern& pattern) {
+  visit(rule, [&](const rules::Pattern& pattern) {
     static const std::set<std::string_view> free{"add",  "sub",     "mul",  "scalar_mul", "transpose",
                                                  "relu", "sigmoid", "tanh", "ones"};
     is_bound = is_bound || !free.contains(pattern.op);
@@ -107,29 +108,30 @@ std::optional<Rule> with_any_permutation(const Rule& rule) {
     if (!permutation.empty()) permutations.insert(permutation);
   });
   if (permutations.size() != 1 || is_bound) return std::nullopt;
-  return rewrite(rule, [&](Pattern& pattern) {
-    if (pattern.op == "transpose") set_attribute(pattern, "permutation", variable_term("p"));
+  return rewrite(rule, [&](rules::Pattern& pattern) {
+    if (pattern.op == "transpose") set_attribute(pattern, "permutation", rules::variable_term("p"));
   });
 }
 
 /// Where no operator has a window, the kernels' windows do not matter.
-Rule without_idle_windows(const Rule& rule) {
+rules::Rule without_idle_windows(const rules::Rule& rule) {
   bool matters = false;
-  visit(rule, [&](const Pattern& pattern) {
+  visit(rule, [&](const rules::Pattern& pattern) {
     matters = matters || is_window(pattern) || pattern.op == "enlarge" || pattern.op.ends_with("_kernel");
   });
-  Rule result = rule;
+  rules::Rule result = rule;
   if (!matters)
-    std::erase_if(result.conditions,
-                  [](const Condition& condition) { return condition.left && condition.left->name == "spatial"; });
+    std::erase_if(result.conditions, [](const rules::Condition& condition) {
+      return condition.left && condition.left->name == "spatial";
+    });
   return result;
 }
 
 /// One axis for everything that has one: then it may be any, unless another operator knows its axes.
-std::optional<Rule> with_any_axis(const Rule& rule) {
+std::optional<rules::Rule> with_any_axis(const rules::Rule& rule) {
   std::set<std::string> axes;
   bool is_bound = false;
-  visit(rule, [&](const Pattern& pattern) {
+  visit(rule, [&](const rules::Pattern& pattern) {
     const std::string axis = attribute_text(pattern, "axis");
     if (!axis.empty()) axes.insert(axis);
     static const std::set<std::string_view> knows{
@@ -137,32 +139,33 @@ std::optional<Rule> with_any_axis(const Rule& rule) {
     is_bound = is_bound || knows.contains(pattern.op);
   });
   is_bound = is_bound || std::any_of(rule.conditions.begin(), rule.conditions.end(),
-                                     [](const Condition& one) { return one.left && one.left->name == "shape"; });
+                                     [](const rules::Condition& one) { return one.left && one.left->name == "shape"; });
   if (axes.size() != 1 || is_bound) return std::nullopt;
   const std::string axis = *axes.begin();
-  const std::function<TermPtr(const TermPtr&)> replaced = [&](const TermPtr& term) -> TermPtr {
-    if (term->kind == Term::Kind::call && term->name == "dim" && text_of(*term->operands[1]) == axis)
-      return call_term("dim", {term->operands[0], variable_term("a")});
+  const std::function<rules::TermPtr(const rules::TermPtr&)> replaced =
+      [&](const rules::TermPtr& term) -> rules::TermPtr {
+    if (term->kind == rules::Term::Kind::call && term->name == "dim" && rules::text_of(*term->operands[1]) == axis)
+      return rules::call_term("dim", {term->operands[0], rules::variable_term("a")});
     if (term->operands.empty()) return term;
-    auto copy = std::make_shared<Term>(*term);
-    for (TermPtr& operand : copy->operands) operand = replaced(operand);
+    auto copy = std::make_shared<rules::Term>(*term);
+    for (rules::TermPtr& operand : copy->operands) operand = replaced(operand);
     return copy;
   };
-  return rewrite(rule, [&](Pattern& pattern) {
-    for (auto& [name, term] : pattern.attributes) term = name == "axis" ? variable_term("a") : replaced(term);
+  return rewrite(rule, [&](rules::Pattern& pattern) {
+    for (auto& [name, term] : pattern.attributes) term = name == "axis" ? rules::variable_term("a") : replaced(term);
   });
 }
 
 }  // namespace
 
-std::vector<Rule> generalisations(const Rule& found) {
-  std::vector<Rule> result;
-  const Rule rule = without_idle_windows(found);
-  const auto add = [&](std::optional<Rule> more) {
+std::vector<rules::Rule> generalisations(const rules::Rule& found) {
+  std::vector<rules::Rule> result;
+  const rules::Rule rule = without_idle_windows(found);
+  const auto add = [&](std::optional<rules::Rule> more) {
     if (more) result.push_back(std::move(*more));
   };
   const auto axis = with_any_axis(rule);
-  const Rule& base = axis ? *axis : rule;
+  const rules::Rule& base = axis ? *axis : rule;
   for (const bool keep_pads : {false, true}) {
     const auto any = with_any_windows(base, keep_pads);
     if (!any) continue;
@@ -175,4 +178,4 @@ std::vector<Rule> generalisations(const Rule& found) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -9,7 +9,7 @@
 #include "rules/egraph/saturation.h"
 #include "rules/instance/assignment.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 bool same(const Item& a, const Item& b) {
@@ -51,40 +51,40 @@ std::optional<Item> evaluate_with(const SmallTerm& term, const World& world, con
 /// Of the convolutions of a rule, which have a bias.
 enum class BiasUse { none, some, all };
 
-BiasUse bias_use_of(const Rule& rule) {
+BiasUse bias_use_of(const rules::Rule& rule) {
   bool with = false, without = false;
-  const std::function<void(const Pattern&)> look = [&](const Pattern& pattern) {
+  const std::function<void(const rules::Pattern&)> look = [&](const rules::Pattern& pattern) {
     if (pattern.op == "conv") (pattern.operands.size() == 3 ? with : without) = true;
-    for (const PatternPtr& operand : pattern.operands) look(*operand);
+    for (const rules::PatternPtr& operand : pattern.operands) look(*operand);
   };
   for (const auto* side : {&rule.source, &rule.target})
-    for (const PatternPtr& pattern : *side) look(*pattern);
+    for (const rules::PatternPtr& pattern : *side) look(*pattern);
   return !with ? BiasUse::none : without ? BiasUse::some : BiasUse::all;
 }
 
 /// Whether both sides become equal at these ranks and axes.
-bool rewrites(const Instance& instance, const Properties& rules, const SaturationLimits& limits,
-              const std::function<bool(const Step&)>& is_forbidden) {
-  const auto assignments = AssignmentSampler(instance).samples(sample_count, 7, 19);
+bool rewrites(const rules::Instance& instance, const rules::Properties& rules, const rules::SaturationLimits& limits,
+              const std::function<bool(const rules::Step&)>& is_forbidden) {
+  const auto assignments = rules::AssignmentSampler(instance).samples(rules::sample_count, 7, 19);
   if (assignments.empty()) return false;
-  ModelValues models;
-  for (std::size_t k = 0; k < sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
-  EGraph graph;
-  const auto terms = seed(graph, instance, models);
+  rules::ModelValues models;
+  for (std::size_t k = 0; k < rules::sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
+  rules::EGraph graph;
+  const auto terms = rules::seed(graph, instance, models);
   if (!terms) return false;
-  std::vector<std::pair<TermId, TermId>> goals;
+  std::vector<std::pair<rules::TermId, rules::TermId>> goals;
   for (std::size_t i = 0; i < instance.source.size(); ++i)
     goals.emplace_back((*terms)[instance.source[i].first][instance.source[i].second],
                        (*terms)[instance.target[i].first][instance.target[i].second]);
-  return saturate(graph, rules, goals, limits, {}, is_forbidden).end == Saturation::End::goal;
+  return rules::saturate(graph, rules, goals, limits, {}, is_forbidden).end == rules::Saturation::End::goal;
 }
 
 /// Whether both sides become equal. The lowest rank, the highest and one between stand for all: a rule of one rank only
 /// must not make a rule of all of them follow.
-bool rewrites(const Rule& candidate, const Properties& rules, const SaturationLimits& limits,
-              const std::function<bool(const Step&)>& is_forbidden) {
+bool rewrites(const rules::Rule& candidate, const rules::Properties& rules, const rules::SaturationLimits& limits,
+              const std::function<bool(const rules::Step&)>& is_forbidden) {
   if (rules.size() == 0) return false;
-  const auto all = instances(candidate);
+  const auto all = rules::instances(candidate);
   if (all.empty()) return false;
   const std::set<std::size_t> places{0, all.size() / 2, all.size() - 1};
   return std::all_of(places.begin(), places.end(), [&](std::size_t place) {
@@ -123,23 +123,24 @@ bool has_common_subgraph(const Equality& equality, const World& world) {
   return false;
 }
 
-bool is_derivable(const Rule& candidate, const Properties& rules) {
-  SaturationLimits limits;
+bool is_derivable(const rules::Rule& candidate, const rules::Properties& rules) {
+  rules::SaturationLimits limits;
   limits.rounds = 4;
   limits.terms = 500;
   limits.matches = 4000;
   if (bias_use_of(candidate) != BiasUse::all) return rewrites(candidate, rules, limits, {});
   std::vector<bool> takes_out;
   for (const auto& rule : rules) takes_out.push_back(bias_use_of(rule->rule()) == BiasUse::some);
-  return rewrites(candidate, rules, limits, [&](const Step& step) { return takes_out[step.property]; });
+  return rewrites(candidate, rules, limits, [&](const rules::Step& step) { return takes_out[step.property]; });
 }
 
-bool is_instance(const Rule& candidate, const Properties& rules, const std::function<bool(std::size_t)>& may_use) {
-  SaturationLimits limits;
+bool is_instance(const rules::Rule& candidate, const rules::Properties& rules,
+                 const std::function<bool(std::size_t)>& may_use) {
+  rules::SaturationLimits limits;
   limits.rounds = 1;
   limits.terms = 200;
   limits.matches = 2000;
-  return rewrites(candidate, rules, limits, [&](const Step& step) { return !may_use(step.property); });
+  return rewrites(candidate, rules, limits, [&](const rules::Step& step) { return !may_use(step.property); });
 }
 
-}  // namespace taso
+}  // namespace taso::generator

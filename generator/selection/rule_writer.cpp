@@ -9,18 +9,22 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
-using Dims = std::vector<TermPtr>;
+using Dims = std::vector<rules::TermPtr>;
 
-TermPtr sum(TermPtr a, TermPtr b) { return call_term("+", {std::move(a), std::move(b)}); }
-TermPtr difference(TermPtr a, TermPtr b) { return call_term("-", {std::move(a), std::move(b)}); }
-TermPtr quotient(TermPtr a, TermPtr b) {
-  if (b->kind == Term::Kind::integer && b->integer == 1) return a;
-  return call_term("/", {std::move(a), std::move(b)});
+rules::TermPtr sum(rules::TermPtr a, rules::TermPtr b) { return rules::call_term("+", {std::move(a), std::move(b)}); }
+rules::TermPtr difference(rules::TermPtr a, rules::TermPtr b) {
+  return rules::call_term("-", {std::move(a), std::move(b)});
 }
-TermPtr product(TermPtr a, TermPtr b) { return call_term("*", {std::move(a), std::move(b)}); }
+rules::TermPtr quotient(rules::TermPtr a, rules::TermPtr b) {
+  if (b->kind == rules::Term::Kind::integer && b->integer == 1) return a;
+  return rules::call_term("/", {std::move(a), std::move(b)});
+}
+rules::TermPtr product(rules::TermPtr a, rules::TermPtr b) {
+  return rules::call_term("*", {std::move(a), std::move(b)});
+}
 
 /// Thrown where nothing says how large a constant is.
 struct NotKnown {};
@@ -34,7 +38,7 @@ class PatternWriter {
       for (std::size_t i = 0; i < family.inputs[kind].count; ++i) kinds_.push_back(kind);
   }
 
-  PatternPtr write() { return pattern(term_.nodes.size() - 1); }
+  rules::PatternPtr write() { return pattern(term_.nodes.size() - 1); }
   Dims root_dims() { return dims(term_.nodes.size() - 1); }
   /// Whether a constant is all there is to say about the result's shape.
   bool root_is_open() const { return is_open(term_.nodes.size() - 1); }
@@ -81,9 +85,10 @@ class PatternWriter {
     return result;
   }
 
-  TermPtr dim(std::size_t place, std::size_t at) {
+  rules::TermPtr dim(std::size_t place, std::size_t at) {
     if (is_input(place))
-      return call_term("dim", {variable_term(input_name(place)), integer_term(static_cast<std::int64_t>(at))});
+      return rules::call_term(
+          "dim", {rules::variable_term(input_name(place)), rules::integer_term(static_cast<std::int64_t>(at))});
     if (is_open(place)) return open_dims(place).at(at);
     const auto& operands = node(place).operands;
     const std::string_view name = op(place);
@@ -100,7 +105,8 @@ class PatternWriter {
     if (name == "matmul") return at == last ? dim(operands[1], rank(operands[1]) - 1) : dim(operands[0], at);
     if (name == "transpose")
       return dim(operands[0], static_cast<std::size_t>(std::get<op::Transpose>(schema(place).op).permutation[at]));
-    if (name == "enlarge" && at >= 2) return integer_term(std::get<op::Enlarge>(schema(place).op).kernel[at - 2]);
+    if (name == "enlarge" && at >= 2)
+      return rules::integer_term(std::get<op::Enlarge>(schema(place).op).kernel[at - 2]);
     if (name == "conv" || name.ends_with("_pool")) return window_dim(place, at);
     if (name == "scalar_mul") return dim(operands[0], at);
     if (operands.size() == 2 && is_spread(operands[0]) && !is_spread(operands[1])) return dim(operands[1], at);
@@ -108,7 +114,7 @@ class PatternWriter {
   }
 
   /// Of what windows are taken of.
-  TermPtr window_dim(std::size_t place, std::size_t at) {
+  rules::TermPtr window_dim(std::size_t place, std::size_t at) {
     const auto& operands = node(place).operands;
     if (at == 0) return dim(operands[0], 0);
     if (at == 1) return op(place) == "conv" ? dim(operands[1], 0) : dim(operands[0], 1);
@@ -119,29 +125,30 @@ class PatternWriter {
     };
     const std::int64_t room = numbers("kernel")[at - 2] - 2 * numbers("pads")[at - 2];
     const std::int64_t stride = numbers("strides")[at - 2];
-    TermPtr size = dim(operands[0], at);
+    rules::TermPtr size = dim(operands[0], at);
     if (stride != 1)
-      return quotient(room == stride ? size : sum(size, integer_term(stride - room)), integer_term(stride));
-    return room == 1 ? size : difference(size, integer_term(room - 1));
+      return quotient(room == stride ? size : sum(size, rules::integer_term(stride - room)),
+                      rules::integer_term(stride));
+    return room == 1 ? size : difference(size, rules::integer_term(room - 1));
   }
 
-  TermPtr pad_dim(std::size_t place, std::size_t at) {
+  rules::TermPtr pad_dim(std::size_t place, std::size_t at) {
     const auto& pad = std::get<op::Pad>(schema(place).op);
     const std::int64_t more = pad.before[at] + pad.after[at];
-    TermPtr size = dim(node(place).operands[0], at);
-    return more == 0 ? size : sum(size, integer_term(more));
+    rules::TermPtr size = dim(node(place).operands[0], at);
+    return more == 0 ? size : sum(size, rules::integer_term(more));
   }
 
-  TermPtr slice_size(std::size_t place) {
+  rules::TermPtr slice_size(std::size_t place) {
     const std::size_t operand = node(place).operands[0], at = axis(place);
     if (schema(place).fit == Fit::before_joint) return cut(operand, at);
     if (schema(place).fit == Fit::after_joint) return difference(dim(operand, at), cut(operand, at));
-    return difference(dim(operand, at), integer_term(2));
+    return difference(dim(operand, at), rules::integer_term(2));
   }
 
   Dims reshaped(std::size_t place) {
     const std::size_t operand = node(place).operands[0];
-    const TermPtr one = integer_term(1);
+    const rules::TermPtr one = rules::integer_term(1);
     switch (schema(place).fit) {
       case Fit::rows_joined: return {product(dim(operand, 0), dim(operand, 1)), dim(operand, 2)};
       case Fit::rows_parted: {
@@ -156,7 +163,7 @@ class PatternWriter {
   }
 
   /// The two axes that the first one was made of.
-  std::pair<TermPtr, TermPtr> rows(std::size_t place) {
+  std::pair<rules::TermPtr, rules::TermPtr> rows(std::size_t place) {
     if (is_input(place) || node(place).operands.empty()) throw NotKnown{};
     const auto& operands = node(place).operands;
     if (schema(place).fit == Fit::rows_joined) return {dim(operands[0], 0), dim(operands[0], 1)};
@@ -187,9 +194,9 @@ class PatternWriter {
   }
 
   /// Where the tensor was joined along an axis.
-  TermPtr cut(std::size_t place, std::size_t at) {
+  rules::TermPtr cut(std::size_t place, std::size_t at) {
     if (is_input(place) && family_.inputs[kinds_[node(place).place]].cut != 0)
-      return variable_term(fmt::format("n{}", at));
+      return rules::variable_term(fmt::format("n{}", at));
     if (is_input(place) || node(place).operands.empty()) throw NotKnown{};
     const auto& operands = node(place).operands;
     const std::string_view name = op(place);
@@ -207,7 +214,7 @@ class PatternWriter {
     }
   }
 
-  TermPtr cut_before_reshape(std::size_t place, std::size_t at) {
+  rules::TermPtr cut_before_reshape(std::size_t place, std::size_t at) {
     const std::size_t operand = node(place).operands[0];
     switch (schema(place).fit) {
       case Fit::rows_joined:
@@ -257,7 +264,7 @@ class PatternWriter {
     if (name == "matmul" && op(operands[position]) == "identity_matrix") {
       const std::size_t other = operands[1 - position];
       if (is_open(other)) throw NotKnown{};
-      const TermPtr side = position == 1 ? dim(other, size - 1) : dim(other, size - 2);
+      const rules::TermPtr side = position == 1 ? dim(other, size - 1) : dim(other, size - 2);
       return {side, side};
     }
     if (name == "transpose") {
@@ -268,10 +275,10 @@ class PatternWriter {
       return own;
     }
     if (name == "conv" && position == 1) {
-      const TermPtr channels = dim(operands[0], 1);
+      const rules::TermPtr channels = dim(operands[0], 1);
       const auto& window = schema(parent).window;
-      return {channels, schema(parent).grouped ? integer_term(1) : channels, integer_term(window[0]),
-              integer_term(window[1])};
+      return {channels, schema(parent).grouped ? rules::integer_term(1) : channels, rules::integer_term(window[0]),
+              rules::integer_term(window[1])};
     }
     if (name == "concat") {
       // How long it is along the axis, nothing says; but an identity is square.
@@ -287,22 +294,22 @@ class PatternWriter {
   Dims dims_of_result(std::size_t place) { return is_open(place) ? open_dims(place) : dims(place); }
 
   /// All dimensions of one input are its shape, at any rank.
-  TermPtr shape_term(const Dims& dims) const {
+  rules::TermPtr shape_term(const Dims& dims) const {
     for (std::size_t i = 0; i < dims.size(); ++i) {
-      const Term& dim = *dims[i];
-      const bool is_dimension = dim.kind == Term::Kind::call && dim.name == "dim";
+      const rules::Term& dim = *dims[i];
+      const bool is_dimension = dim.kind == rules::Term::Kind::call && dim.name == "dim";
       if (!is_dimension || dim.operands[0]->name != dims[0]->operands[0]->name ||
           dim.operands[1]->integer != static_cast<std::int64_t>(i))
-        return list_term(dims);
+        return rules::list_term(dims);
     }
     for (std::size_t place = 0; place < term_.nodes.size(); ++place)
       if (is_input(place) && input_name(place) == dims[0]->operands[0]->name && rank(place) == dims.size())
-        return call_term("shape", {dims[0]->operands[0]});
-    return list_term(dims);
+        return rules::call_term("shape", {dims[0]->operands[0]});
+    return rules::list_term(dims);
   }
 
-  PatternPtr pattern(std::size_t place) {
-    auto result = std::make_shared<Pattern>();
+  rules::PatternPtr pattern(std::size_t place) {
+    auto result = std::make_shared<rules::Pattern>();
     if (is_input(place)) {
       result->input = input_name(place);
       return result;
@@ -310,20 +317,20 @@ class PatternWriter {
     const std::string_view name = op(place);
     result->op = name;
     result->output = node(place).output;
-    std::map<std::string, TermPtr> given(schema(place).attributes.begin(), schema(place).attributes.end());
+    std::map<std::string, rules::TermPtr> given(schema(place).attributes.begin(), schema(place).attributes.end());
     const auto& operands = node(place).operands;
     if (name == "split") given["at"] = cut(operands[0], axis(place));
     if (name == "slice") {
-      const TermPtr size = dim(operands[0], axis(place));
+      const rules::TermPtr size = dim(operands[0], axis(place));
       const Fit fit = schema(place).fit;
-      given["begin"] = fit == Fit::inside         ? integer_term(1)
-                       : fit == Fit::before_joint ? integer_term(0)
+      given["begin"] = fit == Fit::inside         ? rules::integer_term(1)
+                       : fit == Fit::before_joint ? rules::integer_term(0)
                                                   : cut(operands[0], axis(place));
-      given["end"] = fit == Fit::inside         ? difference(size, integer_term(1))
+      given["end"] = fit == Fit::inside         ? difference(size, rules::integer_term(1))
                      : fit == Fit::before_joint ? cut(operands[0], axis(place))
                                                 : size;
     }
-    if (name == "reshape") given["shape"] = list_term(reshaped(place));
+    if (name == "reshape") given["shape"] = rules::list_term(reshaped(place));
     if (name == "conv" && schema(place).grouped) given["groups"] = quotient(dim(operands[0], 1), dim(operands[1], 1));
     if (name == "identity_matrix") given["size"] = open_dims(place)[0];
     if (name == "ones") given["shape"] = shape_term(open_dims(place));
@@ -331,7 +338,7 @@ class PatternWriter {
       const Dims shape = open_dims(place);
       given["channels"] = shape[0];
       if (name == "pooling_kernel") given["groups"] = shape[0];
-      given["kernel"] = list_term({integer_term(3), integer_term(3)});
+      given["kernel"] = rules::list_term({rules::integer_term(3), rules::integer_term(3)});
     }
     for (const NamedField& field : fields_of(schema(place).op)) {
       const auto found = given.find(std::string(field.name));
@@ -366,7 +373,7 @@ bool has_schema(const Equality& equality, const Family& family, const std::funct
 }
 
 /// What shapes do not follow from the operators.
-void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& family, Ranks ranks) {
+void conditions_on_inputs(rules::Rule& rule, const Equality& equality, const Family& family, Ranks ranks) {
   std::set<std::size_t> used = inputs_of(equality.left);
   used.merge(inputs_of(equality.right));
   // An identity is a matrix, and so is what stands beside it; reshapes name all axes.
@@ -392,20 +399,21 @@ void conditions_on_inputs(Rule& rule, const Equality& equality, const Family& fa
   for (const InputKind& kind : family.inputs)
     for (std::size_t i = 0; i < kind.count; ++i, ++place) {
       if (!used.contains(place)) continue;
-      const TermPtr name = variable_term(fmt::format("{}{}", kind.stem, place));
-      const auto equal = [&](TermPtr left, TermPtr right) {
-        rule.conditions.push_back({Condition::Relation::equal, std::move(left), std::move(right), {}});
+      const rules::TermPtr name = rules::variable_term(fmt::format("{}{}", kind.stem, place));
+      const auto equal = [&](rules::TermPtr left, rules::TermPtr right) {
+        rule.conditions.push_back({rules::Condition::Relation::equal, std::move(left), std::move(right), {}});
       };
       if (kind.is_kernel && has_windows) {
-        std::vector<TermPtr> window;
-        for (const std::int64_t size : kind.window()) window.push_back(integer_term(size));
-        equal(call_term("spatial", {name}), list_term(std::move(window)));
+        std::vector<rules::TermPtr> window;
+        for (const std::int64_t size : kind.window()) window.push_back(rules::integer_term(size));
+        equal(rules::call_term("spatial", {name}), rules::list_term(std::move(window)));
       }
       if (kind.is_channels() && spreads)
-        equal(call_term("shape", {name}), list_term({integer_term(1), call_term("dim", {name, integer_term(1)}),
-                                                     integer_term(1), integer_term(1)}));
+        equal(rules::call_term("shape", {name}),
+              rules::list_term({rules::integer_term(1), rules::call_term("dim", {name, rules::integer_term(1)}),
+                                rules::integer_term(1), rules::integer_term(1)}));
       if ((ranks_matter || has_product) && !kind.extents.empty() && kind.extents.size() < 4)
-        equal(call_term("rank", {name}), integer_term(static_cast<std::int64_t>(kind.extents.size())));
+        equal(rules::call_term("rank", {name}), rules::integer_term(static_cast<std::int64_t>(kind.extents.size())));
     }
 }
 
@@ -419,14 +427,14 @@ bool meets_literal_axes(const Equality& equality, const Family& family) {
          });
 }
 
-std::optional<Rule> write_rule(const Equality& equality, const Family& family, Ranks ranks) {
+std::optional<rules::Rule> write_rule(const Equality& equality, const Family& family, Ranks ranks) {
   const std::set<std::size_t> left_inputs = inputs_of(equality.left), right_inputs = inputs_of(equality.right);
   const auto has_all = [](const std::set<std::size_t>& all, const std::set<std::size_t>& some) {
     return std::includes(all.begin(), all.end(), some.begin(), some.end());
   };
   if (!has_all(left_inputs, right_inputs) && !has_all(right_inputs, left_inputs)) return std::nullopt;
-  Rule rule;
-  rule.kind = Rule::Kind::candidate;
+  rules::Rule rule;
+  rule.kind = rules::Rule::Kind::candidate;
   try {
     for (std::size_t i = 0; i < equality.left.size(); ++i) {
       std::optional<PatternWriter> left, right;
@@ -446,4 +454,4 @@ std::optional<Rule> write_rule(const Equality& equality, const Family& family, R
   return rule;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

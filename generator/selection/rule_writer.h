@@ -7,14 +7,14 @@
 #include "generator/enumeration/enumerate.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::generator {
 
 /// Whether a rule is tried at every rank at which it fits, or says at which its inputs were found.
 enum class Ranks { open, stated };
 
 /// As a candidate, with attributes as they were enumerated; nothing if a constant stands where nothing says its size, or
 /// if each side has an input that the other has not: that is no rule in either direction.
-std::optional<Rule> write_rule(const Equality& equality, const Family& family, Ranks ranks = Ranks::open);
+std::optional<rules::Rule> write_rule(const Equality& equality, const Family& family, Ranks ranks = Ranks::open);
 
 /// A product takes rows and columns from the end, other operators name their axes from the beginning: what one rank makes
 /// true may be false at another.
@@ -22,6 +22,6 @@ bool meets_literal_axes(const Equality& equality, const Family& family);
 
 /// The same with variables for axes, permutations, groups, strides, pads and kernels, the most general first; the rule
 /// itself is last.
-std::vector<Rule> generalisations(const Rule& rule);
+std::vector<rules::Rule> generalisations(const rules::Rule& rule);
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -13,7 +13,7 @@
 #include "ops/core/error.h"
 #include "ops/core/random.h"
 
-namespace taso {
+namespace taso::generator {
 namespace {
 
 /// A world in which terms are evaluated by programs.
@@ -190,4 +190,4 @@ Selection select(const Family& family, Enumeration enumeration, const SelectOpti
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

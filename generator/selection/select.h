@@ -7,7 +7,7 @@
 
 #include "generator/enumeration/enumerate.h"
 
-namespace taso {
+namespace taso::generator {
 
 struct Selection {
   std::vector<Equality> equalities;  ///< the smallest first
@@ -25,4 +25,4 @@ struct SelectOptions {
 /// The result is the same at any number of workers.
 Selection select(const Family& family, Enumeration enumeration, const SelectOptions& options, Workers& workers);
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-namespace taso {
+namespace taso::generator {
 
 std::size_t tree_size(const SmallTerm& term) {
   std::vector<std::size_t> sizes;
@@ -48,4 +48,4 @@ Equality with_canonical_inputs(const Equality& equality, const Values& values) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::generator

@@ -9,7 +9,7 @@
 #include "generator/enumeration/values.h"
 #include "generator/enumeration/world.h"
 
-namespace taso {
+namespace taso::generator {
 
 /// A term that stands by itself; operands come first, the root is last.
 struct SmallTerm {
@@ -57,4 +57,4 @@ std::optional<ItemOf<S>> evaluate(const SmallTerm& term, const World& world, std
 /// Inputs renamed in the order of first use, for each kind from the first on.
 Equality with_canonical_inputs(const Equality& equality, const Values& values);
 
-}  // namespace taso
+}  // namespace taso::generator

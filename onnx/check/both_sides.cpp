@@ -12,7 +12,7 @@
 #include "onnx/model/tensor_data.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// A tensor of which fewer elements are finite shows little: other operands may do better. With fewer than the least, whatever
@@ -209,14 +209,14 @@ void BothSides::run_special(const Sides& sides, Draw draw, Kinds& found, bool is
 
 std::vector<Array> BothSides::run(const Graph& graph, std::size_t half, const Graph& signature, unsigned sample,
                                   Draw draw) {
-  const InterpreterOptions running{.threads = options_.threads};
+  const runtime::InterpreterOptions running{.threads = options_.threads};
   std::string reason;
   for (const std::int64_t size : open_sizes) {
     for (const bool zeros : {false, true}) {
       std::string trouble;
       try {
-        return interpret(graph, operands_for(graph, signature, sample, size, zeros, draw), running);
-      } catch (const TypeMismatch&) {
+        return runtime::interpret(graph, operands_for(graph, signature, sample, size, zeros, draw), running);
+      } catch (const runtime::TypeMismatch&) {
         throw;
       } catch (const InputError& error) {
         trouble = error.what();
@@ -225,7 +225,7 @@ std::vector<Array> BothSides::run(const Graph& graph, std::size_t half, const Gr
       original.outputs.resize(half);
       bool runs = true;
       try {
-        interpret(original, operands_for(graph, signature, sample, size, zeros, draw), running);
+        runtime::interpret(original, operands_for(graph, signature, sample, size, zeros, draw), running);
       } catch (const InputError&) {
         runs = false;
       }
@@ -272,4 +272,4 @@ std::vector<Array> BothSides::operands_for(const Graph& graph, const Graph& sign
   return operands;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

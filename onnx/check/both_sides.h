@@ -8,13 +8,10 @@
 
 #include "onnx/check/compare.h"
 #include "onnx/check/drawing.h"
+#include "onnx/model/messages.h"
 #include "ops/graph/graph.h"
 
-namespace onnx {
-class TensorProto;
-}
-
-namespace taso {
+namespace taso::onnx {
 
 /// A pair of values that must be equal, one of each model, and what to call it.
 struct Obligation {
@@ -29,7 +26,7 @@ struct Broken {
 
 class BothSides {
  public:
-  using Defaults = std::unordered_map<std::string, const onnx::TensorProto*>;
+  using Defaults = std::unordered_map<std::string, const proto::TensorProto*>;
   BothSides(const CheckOptions& options, std::filesystem::path folder)
       : options_(options), folder_(std::move(folder)) {}
   /// Of inputs that are given a value by the model itself.
@@ -72,4 +69,4 @@ class BothSides {
   std::string why_regions_;
 };
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -18,14 +18,14 @@
 #include "onnx/model/tensor_data.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// Names of values that must be equal, in the original and in the edited model; and the node that may only be taken for one
 /// of the original's if they are.
 struct Claim {
   std::string old_name, name;
-  const onnx::NodeProto* rewired = nullptr;
+  const proto::NodeProto* rewired = nullptr;
 };
 
 /// What is left to show if both values are computed in the same way: that the operands agree. Nothing if they are not.
@@ -55,7 +55,7 @@ std::optional<std::vector<Obligation>> operands_of(const Obligation& obligation)
 constexpr std::size_t most_opened = 200;
 
 /// Of weights that a node's subgraphs have in files.
-std::uint64_t external_bytes_inside(const onnx::NodeProto& node) {
+std::uint64_t external_bytes_inside(const proto::NodeProto& node) {
   std::uint64_t bytes = 0;
   for (const auto& attribute : node.attribute()) {
     for (const auto& tensor : attribute.g().initializer())
@@ -94,7 +94,7 @@ class Comparison {
         if (!branches() && (whole.passed || sides_.why_regions().empty())) return whole;
         why_not_whole = whole.passed ? "and the whole model, but a run takes one branch of each If"
                                      : fmt::format("of the whole, {}{}", whole.reason, sides_.why_regions());
-      } catch (const TypeMismatch& error) {
+      } catch (const runtime::TypeMismatch& error) {
         const bool declared = !mismatches_without_declarations();
         if (declared && !branches()) throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
         // Regions would be run on operands of the very types that proved wrong, unless that was of a branch that nobody
@@ -128,7 +128,7 @@ class Comparison {
   }
 
   /// Whether a run of the node by itself tells what it does.
-  bool shows_by_running(const onnx::NodeProto& node) const {
+  bool shows_by_running(const proto::NodeProto& node) const {
     return !has_subgraph(node) && obstacle_of(*before_.model, node).empty();
   }
 
@@ -139,7 +139,7 @@ class Comparison {
     Graph graph = import_model(before_, &shared).graph;
     try {
       sides_.run(graph, graph.outputs.size(), graph);
-    } catch (const TypeMismatch&) {
+    } catch (const runtime::TypeMismatch&) {
       return true;
     } catch (const InputError&) {
     }
@@ -156,11 +156,11 @@ class Comparison {
 
   std::string obstacle_to_whole() const {
     std::uint64_t external = 0;
-    for (const onnx::TensorProto* tensor : before_.initializers)
+    for (const proto::TensorProto* tensor : before_.initializers)
       if (is_external(*tensor)) external += raw_bytes_of(*tensor).value_or(0);
-    for (const onnx::NodeProto* node : before_.nodes) external += external_bytes_inside(*node);
+    for (const proto::NodeProto* node : before_.nodes) external += external_bytes_inside(*node);
     if (external > options_.memory_limit) return fmt::format("{} bytes of external weights", external);
-    for (const onnx::NodeProto* node : before_.nodes)
+    for (const proto::NodeProto* node : before_.nodes)
       if (const auto obstacle = obstacle_of(*before_.model, *node); !obstacle.empty())
         return fmt::format("{}: {}", node->op_type(), obstacle);
     return "";
@@ -194,24 +194,24 @@ class Comparison {
 
   /// The node of the original that a node of the edited model is, and the values that have to agree for that.
   struct Partner {
-    const onnx::NodeProto* node;
+    const proto::NodeProto* node;
     NamePairs operands;
   };
 
   CheckResult run_claims() {
-    std::unordered_map<std::string, const onnx::NodeProto*> producers;
-    for (const onnx::NodeProto* node : before_.nodes)
+    std::unordered_map<std::string, const proto::NodeProto*> producers;
+    for (const proto::NodeProto* node : before_.nodes)
       for (const std::string& output : node->output()) producers.emplace(output, node);
-    const std::unordered_set<const onnx::TensorProto*> untouched_weights(before_.initializers.begin(),
-                                                                         before_.initializers.end());
+    const std::unordered_set<const proto::TensorProto*> untouched_weights(before_.initializers.begin(),
+                                                                          before_.initializers.end());
     std::unordered_set<std::string> known;  // names that the original gives a meaning
     for (const auto& [name, node] : producers) known.insert(name);
-    for (const onnx::TensorProto* tensor : before_.initializers) known.insert(tensor->name());
+    for (const proto::TensorProto* tensor : before_.initializers) known.insert(tensor->name());
 
     std::vector<Claim> claims;
     std::unordered_map<std::string, std::string> cut_before, cut_after;
     const auto partners = find_partners(producers);
-    for (const onnx::NodeProto* node : after_.nodes) {
+    for (const proto::NodeProto* node : after_.nodes) {
       const auto partner = partners.find(node);
       if (partner != partners.end())
         for (const auto& [old_name, name] : partner->second.operands) claims.push_back({old_name, name, node});
@@ -226,7 +226,7 @@ class Comparison {
         if (known.contains(output) && (original == nullptr || *original != output)) claims.push_back({output, output});
       }
     }
-    for (const onnx::TensorProto* tensor : after_.initializers)
+    for (const proto::TensorProto* tensor : after_.initializers)
       if (known.contains(tensor->name()) && !untouched_weights.contains(tensor))
         claims.push_back({tensor->name(), tensor->name()});
 
@@ -262,7 +262,7 @@ class Comparison {
 
   /// Has the nodes that a region takes random operands from computed from now on, as far as they can be run.
   void open_region(const SharedImport& shared, const Obligation& obligation,
-                   const std::unordered_map<const onnx::NodeProto*, Partner>& partners) {
+                   const std::unordered_map<const proto::NodeProto*, Partner>& partners) {
     if (opened_.size() > most_opened) return;
     std::unordered_set<const Node*> inputs;
     for (const Node* node : Graph{shared.pool, {}, {obligation.expected, obligation.actual}}.nodes())
@@ -309,16 +309,16 @@ class Comparison {
     }
   }
 
-  std::unordered_map<const onnx::NodeProto*, Partner> find_partners(
-      const std::unordered_map<std::string, const onnx::NodeProto*>& producers) const {
-    std::unordered_map<const onnx::NodeProto*, Partner> partners;
-    std::unordered_set<const onnx::NodeProto*> free(before_.nodes.begin(), before_.nodes.end());
-    std::vector<const onnx::NodeProto*> left;
-    const auto join = [&](const onnx::NodeProto& node, const onnx::NodeProto& original, NamePairs operands) {
+  std::unordered_map<const proto::NodeProto*, Partner> find_partners(
+      const std::unordered_map<std::string, const proto::NodeProto*>& producers) const {
+    std::unordered_map<const proto::NodeProto*, Partner> partners;
+    std::unordered_set<const proto::NodeProto*> free(before_.nodes.begin(), before_.nodes.end());
+    std::vector<const proto::NodeProto*> left;
+    const auto join = [&](const proto::NodeProto& node, const proto::NodeProto& original, NamePairs operands) {
       free.erase(&original);
       partners.emplace(&node, Partner{&original, std::move(operands)});
     };
-    for (const onnx::NodeProto* node : after_.nodes) {
+    for (const proto::NodeProto* node : after_.nodes) {
       if (node->op_type() == "Constant" || opened_.contains(node)) continue;  // is known, not arbitrary
       if (free.contains(node)) {
         join(*node, *node, {});
@@ -335,11 +335,11 @@ class Comparison {
     }
     // What cannot be run must be one of the original's nodes, though its results may have got other names: the one that
     // has most operands in common, of equals the first.
-    for (const onnx::NodeProto* node : left) {
-      const onnx::NodeProto* best = nullptr;
+    for (const proto::NodeProto* node : left) {
+      const proto::NodeProto* best = nullptr;
       NamePairs best_operands;
       std::ptrdiff_t most = -1;
-      for (const onnx::NodeProto* original : before_.nodes) {
+      for (const proto::NodeProto* original : before_.nodes) {
         if (!free.contains(original) || original->name() != node->name()) continue;
         auto operands = rewiring_of(*original, *node);
         if (!operands) continue;
@@ -360,8 +360,9 @@ class Comparison {
   const CheckOptions& options_;
   BothSides sides_;
   CheckResult::Scope scope_ = CheckResult::Scope::whole;
-  std::unordered_set<const onnx::NodeProto*> no_rewiring_;  // nodes of the edited model that are none of the original's
-  std::unordered_set<const onnx::NodeProto*> opened_;       // nodes of the edited model that regions contain
+  std::unordered_set<const proto::NodeProto*>
+      no_rewiring_;                                     // nodes of the edited model that are none of the original's
+  std::unordered_set<const proto::NodeProto*> opened_;  // nodes of the edited model that regions contain
 };
 
 }  // namespace
@@ -370,4 +371,4 @@ CheckResult compare(const ModelView& before, const ModelView& after, const Check
   return Comparison(before, after, options).run();
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -11,7 +11,7 @@
 #include "ops/core/array.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// What the check demands of elements that are not finite. Numbers of ordinary size have to agree in any case.
 enum class SpecialValues : std::uint8_t {
@@ -59,4 +59,4 @@ struct Uncheckable : InputError {
 /// be checked, because the original cannot be run here.
 CheckResult compare(const ModelView& before, const ModelView& after, const CheckOptions& options = {});
 
-}  // namespace taso
+}  // namespace taso::onnx

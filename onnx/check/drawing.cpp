@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// Of so many elements one is special, and one in every tensor.
@@ -106,4 +106,4 @@ std::uint64_t hash_name(std::string_view name) {
   return hash;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -6,7 +6,7 @@
 
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// How the floating-point numbers of a tensor are drawn. Integers and booleans are drawn alike in all of them.
 enum class Draw : std::uint8_t {
@@ -31,4 +31,4 @@ std::int64_t index_range(const Graph& graph, const Value& input);
 
 std::uint64_t hash_name(std::string_view name);
 
-}  // namespace taso
+}  // namespace taso::onnx

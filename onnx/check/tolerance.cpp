@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// Sums of large terms lose digits in proportion to the terms, not to the sum: the absolute part of a tolerance grows with the
@@ -110,4 +110,4 @@ Kinds compare_kinds(const Array& expected, const Array& actual) {
   return kinds;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

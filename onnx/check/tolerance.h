@@ -5,7 +5,7 @@
 
 #include "ops/core/array.h"
 
-namespace taso {
+namespace taso::onnx {
 
 struct Tolerance {
   double rtol = 0, atol = 0;
@@ -28,4 +28,4 @@ struct Kinds {
 };
 Kinds compare_kinds(const Array& expected, const Array& actual);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -5,7 +5,7 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_data.h"
 
-namespace taso::cleanup {
+namespace taso::onnx::cleanup {
 namespace {
 
 /// y = scale · x + shift, per channel.
@@ -14,13 +14,13 @@ struct Affine {
 };
 
 std::optional<Array> read_constant(const Context& context, const std::string& name) {
-  const onnx::TensorProto* tensor = context.edit.constant(name);
+  const proto::TensorProto* tensor = context.edit.constant(name);
   if (tensor == nullptr || element_type_from_onnx(tensor->data_type()) == ElementType::undefined) return std::nullopt;
   if (raw_bytes_of(*tensor).value_or(SIZE_MAX) > context.options.memory_limit) return std::nullopt;
   return read_tensor(*tensor, context.edit.folder());
 }
 
-std::optional<Affine> read_affine(const Context& context, const onnx::NodeProto& norm, double epsilon) {
+std::optional<Affine> read_affine(const Context& context, const proto::NodeProto& norm, double epsilon) {
   std::vector<std::vector<double>> parameters;
   for (int i = 1; i < 5; ++i) {
     const auto array = read_constant(context, norm.input(i));
@@ -76,7 +76,7 @@ std::optional<Array> new_bias(const std::optional<Array>& bias, const Affine& af
 }
 
 /// The axis of the weight that runs over output channels; nothing if the node is not one that a norm folds into.
-std::optional<std::size_t> channel_axis(const onnx::NodeProto& node) {
+std::optional<std::size_t> channel_axis(const proto::NodeProto& node) {
   if (!is_default_domain(node.domain())) return std::nullopt;
   if (node.op_type() == "Conv") return 0;
   if (node.op_type() != "Gemm") return std::nullopt;
@@ -89,14 +89,14 @@ std::optional<std::size_t> channel_axis(const onnx::NodeProto& node) {
   return axis;
 }
 
-bool fold(const Context& context, const onnx::NodeProto& norm) {
+bool fold(const Context& context, const proto::NodeProto& norm) {
   GraphEdit& edit = context.edit;
   const auto value = context.imported.values.find(norm.output(0));
   if (value == context.imported.values.end() || value->second.node->as_operator() == nullptr) return false;
   const auto* batch_norm = std::get_if<op::BatchNorm>(value->second.node->as_operator());
   if (batch_norm == nullptr || norm.input_size() != 5) return false;
 
-  const onnx::NodeProto* before = edit.producer(norm.input(0));
+  const proto::NodeProto* before = edit.producer(norm.input(0));
   if (before == nullptr || opset_of(edit.model(), *before) == 0 || before->output_size() != 1 ||
       edit.uses(norm.input(0)) != 1)
     return false;
@@ -123,7 +123,7 @@ bool fold(const Context& context, const onnx::NodeProto& norm) {
   edit.add_constant(new_weight, *folded_weight);
   edit.add_constant(bias_name, *folded_bias);
   edit.remove(norm);
-  edit.modify(*before, [&](onnx::NodeProto& copy) {
+  edit.modify(*before, [&](proto::NodeProto& copy) {
     copy.set_input(1, new_weight);
     while (copy.input_size() < 3) copy.add_input("");
     copy.set_input(2, bias_name);
@@ -135,7 +135,7 @@ bool fold(const Context& context, const onnx::NodeProto& norm) {
 }  // namespace
 
 void batch_norm(const Context& context) {
-  context.edit.for_each_node([&](const onnx::NodeProto& node) {
+  context.edit.for_each_node([&](const proto::NodeProto& node) {
     std::string name = name_of(node);
     if (node.op_type() == "BatchNormalization" && is_default_domain(node.domain()) && node.output_size() >= 1 &&
         fold(context, node))
@@ -143,4 +143,4 @@ void batch_norm(const Context& context) {
   });
 }
 
-}  // namespace taso::cleanup
+}  // namespace taso::onnx::cleanup

@@ -5,7 +5,7 @@
 #include "onnx/import/node_body.h"
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 struct Pass {
@@ -37,7 +37,7 @@ std::vector<CleanupPass> cleanup_passes() {
   return all;
 }
 
-std::string cleanup::name_of(const onnx::NodeProto& node) {
+std::string cleanup::name_of(const proto::NodeProto& node) {
   for (const std::string& output : node.output())
     if (!output.empty()) return output;
   return node.name();
@@ -51,7 +51,7 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
   if (edit.model().training_info_size() > 0) return counts;
   auto kept = needless_nodes(edit);
   // What we do not know may have its reasons, used or not.
-  for (const onnx::NodeProto* node : edit.view().nodes)
+  for (const proto::NodeProto* node : edit.view().nodes)
     if (!is_deterministic(*node, opset_of(edit.model(), *node))) kept.insert(node);
   Imported imported = import_model(edit.view());
   for (int round = 0, quiet = 0; round < most_rounds && quiet < static_cast<int>(counts.size()); ++round)
@@ -73,4 +73,4 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
   return counts;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

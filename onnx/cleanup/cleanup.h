@@ -8,7 +8,7 @@
 
 #include "onnx/export/edit.h"
 
-namespace taso {
+namespace taso::onnx {
 
 struct CleanupOptions {
   std::set<std::string, std::less<>> disabled;  ///< names of passes
@@ -40,4 +40,4 @@ struct CleanupAction {
 std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options = {},
                                    std::vector<CleanupAction>* actions = nullptr);
 
-}  // namespace taso
+}  // namespace taso::onnx

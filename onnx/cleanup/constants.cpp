@@ -10,7 +10,7 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_data.h"
 
-namespace taso::cleanup {
+namespace taso::onnx::cleanup {
 namespace {
 
 template <std::size_t N>
@@ -48,7 +48,7 @@ std::optional<std::size_t> bytes_of(const Type& type) {
 }
 
 /// The bytes of constants that nobody but this node uses.
-std::size_t freed_bytes(const GraphEdit& edit, const onnx::NodeProto& node) {
+std::size_t freed_bytes(const GraphEdit& edit, const proto::NodeProto& node) {
   std::size_t bytes = 0;
   std::set<std::string> seen;
   for (const std::string& input : node.input()) {
@@ -119,7 +119,7 @@ bool multiplies_elements(std::string_view op_type) {
   return one_of(names, op_type);
 }
 
-double combinations(const GraphEdit& edit, const onnx::NodeProto& node) {
+double combinations(const GraphEdit& edit, const proto::NodeProto& node) {
   double product = 1;
   for (const std::string& input : node.input())
     if (!input.empty())
@@ -127,7 +127,7 @@ double combinations(const GraphEdit& edit, const onnx::NodeProto& node) {
   return product;
 }
 
-bool worth_folding(const Context& context, const onnx::NodeProto& node, MostFlops& most_flops) {
+bool worth_folding(const Context& context, const proto::NodeProto& node, MostFlops& most_flops) {
   std::size_t results = 0;
   for (const std::string& output : node.output()) {
     if (output.empty()) continue;
@@ -146,7 +146,7 @@ bool worth_folding(const Context& context, const onnx::NodeProto& node, MostFlop
   return results <= context.options.fold_limit || results <= freed_bytes(context.edit, node);
 }
 
-void replace_by_constants(GraphEdit& edit, const onnx::NodeProto& node, const std::vector<Array>& results) {
+void replace_by_constants(GraphEdit& edit, const proto::NodeProto& node, const std::vector<Array>& results) {
   const std::vector<std::string> outputs(node.output().begin(), node.output().end());
   edit.remove(node);
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -154,7 +154,7 @@ void replace_by_constants(GraphEdit& edit, const onnx::NodeProto& node, const st
 }
 
 /// The result of a node if its contents are known numbers, although its operands are not constants.
-std::optional<Array> known_contents(const Fact& fact) {
+std::optional<Array> known_contents(const runtime::Fact& fact) {
   if (!fact.content || !fact.type.shape || fact.type.shape->size() > 1) return std::nullopt;
   if (fact.type.element != ElementType::int64 && fact.type.element != ElementType::int32) return std::nullopt;
   const auto numbers = static_extents(*fact.content);
@@ -168,7 +168,7 @@ std::optional<Array> known_contents(const Fact& fact) {
 
 void shape_arithmetic(const Context& context) {
   GraphEdit& edit = context.edit;
-  edit.for_each_node([&](const onnx::NodeProto& node) {
+  edit.for_each_node([&](const proto::NodeProto& node) {
     if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node))) return;
     // Where all operands are constant it is constant folding's turn.
     const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
@@ -185,7 +185,7 @@ void shape_arithmetic(const Context& context) {
 void constant_folding(const Context& context) {
   GraphEdit& edit = context.edit;
   MostFlops most_flops;
-  edit.for_each_node([&](const onnx::NodeProto& node) {
+  edit.for_each_node([&](const proto::NodeProto& node) {
     const std::int64_t opset = opset_of(edit.model(), node);
     if (stays(node.op_type()) || !is_deterministic(node, opset)) return;
     const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
@@ -209,4 +209,4 @@ void constant_folding(const Context& context) {
   });
 }
 
-}  // namespace taso::cleanup
+}  // namespace taso::onnx::cleanup

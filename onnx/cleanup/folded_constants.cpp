@@ -7,7 +7,7 @@
 #include "ops/core/error.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 bool is_finite(const Array& array) {
@@ -76,7 +76,7 @@ const std::vector<Array>* FoldedConstants::of(const Node& node) {
     try {
       const ArrayLimit limit(std::size_t{1} << 30);
       // By the plain meaning, the same on every machine.
-      place->second = interpret(graph, {}, {.threads = 1, .plain = true});
+      place->second = runtime::interpret(graph, {}, {.threads = 1, .plain = true});
     } catch (const InputError&) {
       place->second.clear();
     }
@@ -97,4 +97,4 @@ bool FoldedConstants::is_usable(const Value& value) {
   });
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -7,7 +7,7 @@
 #include "ops/core/array.h"
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::onnx {
 
 class FoldedConstants {
  public:
@@ -24,4 +24,4 @@ class FoldedConstants {
   std::unordered_map<const Node*, std::vector<Array>> computed_;  // without results where it cannot be done
 };
 
-}  // namespace taso
+}  // namespace taso::onnx

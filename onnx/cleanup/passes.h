@@ -4,7 +4,7 @@
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 
-namespace taso::cleanup {
+namespace taso::onnx::cleanup {
 
 struct Context {
   GraphEdit& edit;
@@ -14,11 +14,11 @@ struct Context {
 };
 
 /// What a node is known by.
-std::string name_of(const onnx::NodeProto& node);
+std::string name_of(const proto::NodeProto& node);
 
 /// Makes everybody who uses `output` use `input` and removes the node between them; false if the model's interface or a
 /// subgraph stands in the way.
-bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& input, const std::string& output);
+bool bypass(GraphEdit& edit, const proto::NodeProto& node, const std::string& input, const std::string& output);
 
 void identity(const Context& context);
 void no_op(const Context& context);
@@ -29,4 +29,4 @@ void batch_norm(const Context& context);
 void dead_code(const Context& context);
 void unused_weights(const Context& context);
 
-}  // namespace taso::cleanup
+}  // namespace taso::onnx::cleanup

@@ -7,17 +7,19 @@
 #include "onnx/model/attributes.h"
 #include "onnx/model/proto.h"
 
-namespace taso::cleanup {
+namespace taso::onnx::cleanup {
 namespace {
 
-bool is_default(const onnx::NodeProto& node, std::string_view op_type) {
+bool is_default(const proto::NodeProto& node, std::string_view op_type) {
   return node.op_type() == op_type && is_default_domain(node.domain());
 }
 
-std::int64_t opset(const Context& context, const onnx::NodeProto& node) { return opset_of(context.edit.model(), node); }
+std::int64_t opset(const Context& context, const proto::NodeProto& node) {
+  return opset_of(context.edit.model(), node);
+}
 
 /// A dropout at inference, whose mask, if it has one, nobody looks at.
-bool is_idle_dropout(const Context& context, const onnx::NodeProto& node) {
+bool is_idle_dropout(const Context& context, const proto::NodeProto& node) {
   if (!is_default(node, "Dropout") || opset(context, node) < 7 || node.input_size() < 1) return false;
   if (node.output_size() > 1 && !node.output(1).empty() && context.edit.uses(node.output(1)) > 0) return false;
   if (node.input_size() < 3 || node.input(2).empty()) return true;
@@ -27,7 +29,7 @@ bool is_idle_dropout(const Context& context, const onnx::NodeProto& node) {
 
 }  // namespace
 
-bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& input, const std::string& output) {
+bool bypass(GraphEdit& edit, const proto::NodeProto& node, const std::string& input, const std::string& output) {
   if (!edit.is_graph_output(output)) {
     if (edit.is_pinned(output) || !edit.can_replace_uses(output, input)) return false;
     const std::string from = output, to = input;  // the node, and with it the names, may go
@@ -36,13 +38,13 @@ bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& inp
     return true;
   }
   // The output's name must stay: what computes the input takes it over, unless it is something that we do not touch.
-  const onnx::NodeProto* producer = edit.producer(input);
+  const proto::NodeProto* producer = edit.producer(input);
   if (producer == nullptr || edit.is_graph_output(input) || edit.is_pinned(input) ||
       !edit.can_replace_uses(input, output) || !is_deterministic(*producer, opset_of(edit.model(), *producer)))
     return false;
   const std::string from = input, to = output;
   edit.remove(node);
-  edit.modify(*producer, [&](onnx::NodeProto& copy) {
+  edit.modify(*producer, [&](proto::NodeProto& copy) {
     for (auto& name : *copy.mutable_output())
       if (name == from) name = to;
   });
@@ -51,7 +53,7 @@ bool bypass(GraphEdit& edit, const onnx::NodeProto& node, const std::string& inp
 }
 
 void identity(const Context& context) {
-  context.edit.for_each_node([&](const onnx::NodeProto& node) {
+  context.edit.for_each_node([&](const proto::NodeProto& node) {
     const bool idle = (is_default(node, "Identity") && node.input_size() == 1 && opset(context, node) > 0) ||
                       is_idle_dropout(context, node);
     if (!idle || node.output_size() < 1 || node.output(0).empty() || node.input(0).empty()) return;
@@ -61,7 +63,7 @@ void identity(const Context& context) {
 }
 
 void no_op(const Context& context) {
-  context.edit.for_each_node([&](const onnx::NodeProto& node) {
+  context.edit.for_each_node([&](const proto::NodeProto& node) {
     if (node.output_size() != 1 || node.input_size() < 1 || node.input(0).empty() || !is_default_domain(node.domain()))
       return;
     if (is_default(node, "Identity") || is_default(node, "Dropout") || has_subgraph(node)) return;
@@ -78,7 +80,7 @@ void no_op(const Context& context) {
 
 void common_subexpressions(const Context& context) {
   std::unordered_map<std::string, std::vector<std::string>> first;  // what a node does → the names of its results
-  context.edit.for_each_node([&](const onnx::NodeProto& node) {
+  context.edit.for_each_node([&](const proto::NodeProto& node) {
     if (has_subgraph(node) || !is_deterministic(node, opset(context, node))) return;
     if (node.op_type() == "Constant" && node.ByteSizeLong() > context.options.fold_limit) return;
     std::string key = node.domain() + '\0' + node.op_type() + '\0' + attribute_bytes(node);
@@ -118,7 +120,7 @@ void dead_code(const Context& context) {
 void unused_weights(const Context& context) {
   GraphEdit& edit = context.edit;
   const bool inputs_are_constants = edit.model().ir_version() < 4;
-  for (const onnx::TensorProto* tensor : edit.view().initializers) {
+  for (const proto::TensorProto* tensor : edit.view().initializers) {
     const std::string name = tensor->name();
     if (edit.uses(name) > 0 || (edit.is_graph_input(name) && !inputs_are_constants)) continue;
     edit.remove_initializer(name);
@@ -126,4 +128,4 @@ void unused_weights(const Context& context) {
   }
 }
 
-}  // namespace taso::cleanup
+}  // namespace taso::onnx::cleanup

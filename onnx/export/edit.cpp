@@ -8,10 +8,10 @@
 #include "onnx/model/proto.h"
 #include "ops/core/array.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
-void collect_names(const onnx::GraphProto& graph, std::unordered_set<std::string>& names) {
+void collect_names(const proto::GraphProto& graph, std::unordered_set<std::string>& names) {
   for (const auto& input : graph.input()) names.insert(input.name());
   for (const auto& output : graph.output()) names.insert(output.name());
   for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
@@ -29,7 +29,7 @@ void collect_names(const onnx::GraphProto& graph, std::unordered_set<std::string
 }
 
 /// The names that nodes and initializers of this graph give values.
-void collect_values(const onnx::GraphProto& graph, std::unordered_set<std::string>& names) {
+void collect_values(const proto::GraphProto& graph, std::unordered_set<std::string>& names) {
   for (const auto& node : graph.node()) names.insert(node.output().begin(), node.output().end());
   for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
 }
@@ -42,9 +42,9 @@ void keep_if(google::protobuf::RepeatedPtrField<Item>& items, Keep&& keep) {
   items.DeleteSubrange(kept, items.size() - kept);
 }
 
-void rename_captured(onnx::GraphProto& graph, const std::string& from, const std::string& to);
+void rename_captured(proto::GraphProto& graph, const std::string& from, const std::string& to);
 
-void rename_in_attributes(onnx::NodeProto& node, const std::string& from, const std::string& to) {
+void rename_in_attributes(proto::NodeProto& node, const std::string& from, const std::string& to) {
   for (auto& attribute : *node.mutable_attribute()) {
     if (attribute.has_g()) rename_captured(*attribute.mutable_g(), from, to);
     for (auto& inner : *attribute.mutable_graphs()) rename_captured(inner, from, to);
@@ -52,19 +52,19 @@ void rename_in_attributes(onnx::NodeProto& node, const std::string& from, const 
 }
 
 /// Does this scope give the name a meaning of its own?
-bool defines(const onnx::GraphProto& graph, const std::string& name) {
+bool defines(const proto::GraphProto& graph, const std::string& name) {
   const auto named = [&](const auto& item) { return item.name() == name; };
   if (std::any_of(graph.input().begin(), graph.input().end(), named)) return true;
   if (std::any_of(graph.initializer().begin(), graph.initializer().end(), named)) return true;
   const auto& sparse = graph.sparse_initializer();
   if (std::any_of(sparse.begin(), sparse.end(), [&](const auto& tensor) { return named(tensor.values()); }))
     return true;
-  return std::any_of(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto& node) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [&](const proto::NodeProto& node) {
     return std::find(node.output().begin(), node.output().end(), name) != node.output().end();
   });
 }
 
-void rename_captured(onnx::GraphProto& graph, const std::string& from, const std::string& to) {
+void rename_captured(proto::GraphProto& graph, const std::string& from, const std::string& to) {
   if (defines(graph, from)) return;
   for (auto& node : *graph.mutable_node()) {
     for (auto& input : *node.mutable_input())
@@ -76,30 +76,30 @@ void rename_captured(onnx::GraphProto& graph, const std::string& from, const std
 }
 
 template <class Predicate>
-bool any_subgraph(const onnx::NodeProto& node, Predicate&& predicate) {
-  return std::any_of(node.attribute().begin(), node.attribute().end(), [&](const onnx::AttributeProto& attribute) {
+bool any_subgraph(const proto::NodeProto& node, Predicate&& predicate) {
+  return std::any_of(node.attribute().begin(), node.attribute().end(), [&](const proto::AttributeProto& attribute) {
     return (attribute.has_g() && predicate(attribute.g())) ||
            std::any_of(attribute.graphs().begin(), attribute.graphs().end(), predicate);
   });
 }
 
 /// Does something in this scope, or in one inside it, use the name with the meaning that it has outside?
-bool captures(const onnx::GraphProto& graph, const std::string& name) {
+bool captures(const proto::GraphProto& graph, const std::string& name) {
   if (defines(graph, name)) return false;
-  const auto uses = [&](const onnx::NodeProto& node) {
+  const auto uses = [&](const proto::NodeProto& node) {
     return std::find(node.input().begin(), node.input().end(), name) != node.input().end() ||
-           any_subgraph(node, [&](const onnx::GraphProto& inner) { return captures(inner, name); });
+           any_subgraph(node, [&](const proto::GraphProto& inner) { return captures(inner, name); });
   };
   return std::any_of(graph.node().begin(), graph.node().end(), uses) ||
          std::any_of(graph.output().begin(), graph.output().end(), [&](const auto& out) { return out.name() == name; });
 }
 
 /// Is `from`, of outside, used in a scope where `to` means something else?
-bool hides(const onnx::GraphProto& graph, const std::string& from, const std::string& to) {
+bool hides(const proto::GraphProto& graph, const std::string& from, const std::string& to) {
   if (defines(graph, from)) return false;
   if (defines(graph, to)) return captures(graph, from);
-  return std::any_of(graph.node().begin(), graph.node().end(), [&](const onnx::NodeProto& node) {
-    return any_subgraph(node, [&](const onnx::GraphProto& inner) { return hides(inner, from, to); });
+  return std::any_of(graph.node().begin(), graph.node().end(), [&](const proto::NodeProto& node) {
+    return any_subgraph(node, [&](const proto::GraphProto& inner) { return hides(inner, from, to); });
   });
 }
 
@@ -128,7 +128,7 @@ GraphEdit::GraphEdit(const Model& model) : proto_(&model.proto()), folder_(model
 GraphEdit::~GraphEdit() = default;
 
 void GraphEdit::link(std::size_t slot) {
-  const onnx::NodeProto& node = *slots_[slot].node;
+  const proto::NodeProto& node = *slots_[slot].node;
   slot_by_node_.emplace(&node, slot);
   for (const std::string& output : node.output())
     if (!output.empty()) slot_by_output_[output] = slot;
@@ -138,7 +138,7 @@ void GraphEdit::link(std::size_t slot) {
 }
 
 void GraphEdit::unlink(std::size_t slot) {
-  const onnx::NodeProto& node = *slots_[slot].node;
+  const proto::NodeProto& node = *slots_[slot].node;
   for (const std::string& output : node.output())
     if (const auto found = slot_by_output_.find(output); found != slot_by_output_.end() && found->second == slot)
       slot_by_output_.erase(found);
@@ -151,26 +151,26 @@ void GraphEdit::unlink(std::size_t slot) {
   for (const std::string& name : captured_names(node)) drop(name);
 }
 
-std::size_t GraphEdit::slot_of(const onnx::NodeProto& node) const {
+std::size_t GraphEdit::slot_of(const proto::NodeProto& node) const {
   const auto found = slot_by_node_.find(&node);
   check(found != slot_by_node_.end(), "the node is part of the edit");
   return found->second;
 }
 
-const onnx::NodeProto* GraphEdit::producer(const std::string& name) const {
+const proto::NodeProto* GraphEdit::producer(const std::string& name) const {
   const auto found = slot_by_output_.find(name);
   return found == slot_by_output_.end() ? nullptr : slots_[found->second].node;
 }
 
-const onnx::TensorProto* GraphEdit::initializer(const std::string& name) const {
+const proto::TensorProto* GraphEdit::initializer(const std::string& name) const {
   const auto found = weight_by_name_.find(name);
   return found == weight_by_name_.end() ? nullptr : weights_[found->second].tensor;
 }
 
-const onnx::TensorProto* GraphEdit::constant(const std::string& name) const {
-  if (const onnx::TensorProto* tensor = initializer(name))
+const proto::TensorProto* GraphEdit::constant(const std::string& name) const {
+  if (const proto::TensorProto* tensor = initializer(name))
     return is_graph_input(name) && model().ir_version() >= 4 ? nullptr : tensor;
-  const onnx::NodeProto* node = producer(name);
+  const proto::NodeProto* node = producer(name);
   if (node == nullptr || node->op_type() != "Constant" || !is_default_domain(node->domain())) return nullptr;
   if (opset_of(model(), *node) == 0) return nullptr;
   for (const auto& attribute : node->attribute())
@@ -183,18 +183,18 @@ std::size_t GraphEdit::uses(const std::string& name) const {
   return (found == uses_.end() ? 0 : found->second.size()) + (is_graph_output(name) ? 1 : 0) + pinned_.count(name);
 }
 
-std::vector<const onnx::NodeProto*> GraphEdit::consumers(const std::string& name) const {
+std::vector<const proto::NodeProto*> GraphEdit::consumers(const std::string& name) const {
   const auto found = uses_.find(name);
   if (found == uses_.end()) return {};
   std::vector<std::size_t> slots = found->second;
   std::sort(slots.begin(), slots.end());
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
-  std::vector<const onnx::NodeProto*> nodes;
+  std::vector<const proto::NodeProto*> nodes;
   for (const std::size_t slot : slots) nodes.push_back(slots_[slot].node);
   return nodes;
 }
 
-void GraphEdit::remove(const onnx::NodeProto& node) {
+void GraphEdit::remove(const proto::NodeProto& node) {
   const std::size_t slot = slot_of(node);
   unlink(slot);
   slots_[slot].node = nullptr;
@@ -211,9 +211,9 @@ void GraphEdit::remove_initializer(const std::string& name) {
   changed_ = true;
 }
 
-onnx::NodeProto& GraphEdit::begin_modify(const onnx::NodeProto& node) {
+proto::NodeProto& GraphEdit::begin_modify(const proto::NodeProto& node) {
   const std::size_t slot = slot_of(node);
-  auto copy = std::make_unique<onnx::NodeProto>(node);
+  auto copy = std::make_unique<proto::NodeProto>(node);
   unlink(slot);
   if (slots_[slot].owned) discarded_.push_back(std::move(slots_[slot].owned));
   slots_[slot].node = copy.get();
@@ -223,7 +223,7 @@ onnx::NodeProto& GraphEdit::begin_modify(const onnx::NodeProto& node) {
   return *slots_[slot].owned;
 }
 
-const onnx::NodeProto& GraphEdit::end_modify(onnx::NodeProto& node) {
+const proto::NodeProto& GraphEdit::end_modify(proto::NodeProto& node) {
   const std::size_t slot = slot_of(node);
   names_.insert(node.output().begin(), node.output().end());
   link(slot);
@@ -237,7 +237,7 @@ const onnx::NodeProto& GraphEdit::end_modify(onnx::NodeProto& node) {
   return node;
 }
 
-const onnx::NodeProto& GraphEdit::add(std::unique_ptr<onnx::NodeProto> node) {
+const proto::NodeProto& GraphEdit::add(std::unique_ptr<proto::NodeProto> node) {
   names_.insert(node->output().begin(), node->output().end());
   names_.insert(node->name());
   slots_.push_back({node.get(), std::move(node)});
@@ -252,18 +252,18 @@ void GraphEdit::add_constant(const std::string& name, const Array& data) {
   changed_ = true;
   // Below IR 4 an initializer must also be an input, and a graph output wants a node that computes it.
   if (model().ir_version() < 4 || is_graph_output(name)) {
-    auto node = std::make_unique<onnx::NodeProto>();
+    auto node = std::make_unique<proto::NodeProto>();
     node->set_op_type("Constant");
     node->add_output(name);
     auto* attribute = node->add_attribute();
     attribute->set_name("value");
-    attribute->set_type(onnx::AttributeProto::TENSOR);
+    attribute->set_type(proto::AttributeProto::TENSOR);
     *attribute->mutable_t() = write_tensor(data, name);
     add(std::move(node));
     return;
   }
   check(!weight_by_name_.contains(name), "a new constant has a new name");
-  auto tensor = std::make_unique<onnx::TensorProto>(write_tensor(data, name));
+  auto tensor = std::make_unique<proto::TensorProto>(write_tensor(data, name));
   weight_by_name_.emplace(name, weights_.size());
   weights_.push_back({tensor.get(), std::move(tensor)});
 }
@@ -273,7 +273,7 @@ void GraphEdit::remove_unused_additions() {
     if (uses(name) > 0) continue;
     if (initializer(name) != nullptr) {
       remove_initializer(name);
-    } else if (const onnx::NodeProto* node = producer(name); node != nullptr && node->op_type() == "Constant") {
+    } else if (const proto::NodeProto* node = producer(name); node != nullptr && node->op_type() == "Constant") {
       remove(*node);
     }
   }
@@ -281,14 +281,14 @@ void GraphEdit::remove_unused_additions() {
 
 bool GraphEdit::can_replace_uses(const std::string& from, const std::string& to) const {
   const auto users = consumers(from);
-  return std::none_of(users.begin(), users.end(), [&](const onnx::NodeProto* node) {
-    return any_subgraph(*node, [&](const onnx::GraphProto& graph) { return hides(graph, from, to); });
+  return std::none_of(users.begin(), users.end(), [&](const proto::NodeProto* node) {
+    return any_subgraph(*node, [&](const proto::GraphProto& graph) { return hides(graph, from, to); });
   });
 }
 
 void GraphEdit::replace_uses(const std::string& from, const std::string& to) {
-  for (const onnx::NodeProto* node : consumers(from))
-    modify(*node, [&](onnx::NodeProto& copy) {
+  for (const proto::NodeProto* node : consumers(from))
+    modify(*node, [&](proto::NodeProto& copy) {
       for (auto& input : *copy.mutable_input())
         if (input == from) input = to;
       rename_in_attributes(copy, from, to);
@@ -364,9 +364,9 @@ Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
   std::unordered_set<std::string> before;
   collect_values(graph, before);
 
-  std::unordered_map<const onnx::NodeProto*, onnx::NodeProto*> nodes;
+  std::unordered_map<const proto::NodeProto*, proto::NodeProto*> nodes;
   while (graph.node_size() > 0) {
-    onnx::NodeProto* node = graph.mutable_node()->ReleaseLast();
+    proto::NodeProto* node = graph.mutable_node()->ReleaseLast();
     nodes.emplace(node, node);
   }
   for (const std::size_t slot : order) {
@@ -375,9 +375,9 @@ Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
   }
   for (const auto& [key, node] : nodes) delete node;
 
-  std::unordered_map<const onnx::TensorProto*, onnx::TensorProto*> tensors;
+  std::unordered_map<const proto::TensorProto*, proto::TensorProto*> tensors;
   while (graph.initializer_size() > 0) {
-    onnx::TensorProto* tensor = graph.mutable_initializer()->ReleaseLast();
+    proto::TensorProto* tensor = graph.mutable_initializer()->ReleaseLast();
     tensors.emplace(tensor, tensor);
   }
   for (Weight& weight : edit->weights_) {
@@ -397,4 +397,4 @@ Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
   return model;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -11,7 +11,7 @@
 #include "onnx/import/view.h"
 #include "onnx/model/model.h"
 
-namespace taso {
+namespace taso::onnx {
 
 class GraphEdit {
  public:
@@ -23,13 +23,13 @@ class GraphEdit {
 
   /// The model as edited so far; stays valid until the next edit.
   ModelView view() const;
-  const onnx::ModelProto& model() const { return *proto_; }
+  const proto::ModelProto& model() const { return *proto_; }
   const std::filesystem::path& folder() const { return folder_; }
   /// Calls `visit` for each node that is there now, in its form at the time; nodes added meanwhile are not visited.
   template <class Visit>
   void for_each_node(Visit&& visit) {
-    for (const onnx::NodeProto* node : view().nodes)
-      if (const onnx::NodeProto* now = current(*node)) visit(*now);
+    for (const proto::NodeProto* node : view().nodes)
+      if (const proto::NodeProto* now = current(*node)) visit(*now);
   }
   bool changed() const { return changed_; }
 
@@ -38,29 +38,29 @@ class GraphEdit {
   /// Whether the model speaks of that name outside of nodes, in a quantization annotation: then it has to stay.
   bool is_pinned(const std::string& name) const { return pinned_.contains(name); }
   /// The node that computes a value; null if none does.
-  const onnx::NodeProto* producer(const std::string& name) const;
-  const onnx::TensorProto* initializer(const std::string& name) const;
+  const proto::NodeProto* producer(const std::string& name) const;
+  const proto::TensorProto* initializer(const std::string& name) const;
   /// How often a value is used: by operands, by subgraphs that capture it, as graph output.
   std::size_t uses(const std::string& name) const;
   /// The nodes that use it, each once, in order.
-  std::vector<const onnx::NodeProto*> consumers(const std::string& name) const;
+  std::vector<const proto::NodeProto*> consumers(const std::string& name) const;
   /// An initializer or Constant node whose data nobody can override.
-  const onnx::TensorProto* constant(const std::string& name) const;
+  const proto::TensorProto* constant(const std::string& name) const;
 
   /// What a node of an earlier view has become; null if it was removed.
-  const onnx::NodeProto* current(const onnx::NodeProto& node) const { return slots_[slot_of(node)].node; }
-  void remove(const onnx::NodeProto& node);
+  const proto::NodeProto* current(const proto::NodeProto& node) const { return slots_[slot_of(node)].node; }
+  void remove(const proto::NodeProto& node);
   /// Below IR 4 the entry among the graph's inputs goes with it: there such an input is a constant like any other.
   void remove_initializer(const std::string& name);
   /// A copy that may be changed through `change`; the node given is then no longer part of the edit.
   template <class Change>
-  const onnx::NodeProto& modify(const onnx::NodeProto& node, Change&& change) {
-    onnx::NodeProto& copy = begin_modify(node);
+  const proto::NodeProto& modify(const proto::NodeProto& node, Change&& change) {
+    proto::NodeProto& copy = begin_modify(node);
     change(copy);
     return end_modify(copy);
   }
   /// A new node; it may stand anywhere, the order is put right by view() and commit().
-  const onnx::NodeProto& add(std::unique_ptr<onnx::NodeProto> node);
+  const proto::NodeProto& add(std::unique_ptr<proto::NodeProto> node);
   /// A new constant under that name, in the form that the model's version allows there.
   void add_constant(const std::string& name, const Array& data);
   /// Takes back the constants that were added and that nothing uses by now.
@@ -77,27 +77,27 @@ class GraphEdit {
 
  private:
   struct Slot {
-    const onnx::NodeProto* node = nullptr;   // null when removed
-    std::unique_ptr<onnx::NodeProto> owned;  // set for nodes that are not the message's own
+    const proto::NodeProto* node = nullptr;   // null when removed
+    std::unique_ptr<proto::NodeProto> owned;  // set for nodes that are not the message's own
   };
   struct Weight {
-    const onnx::TensorProto* tensor = nullptr;
-    std::unique_ptr<onnx::TensorProto> owned;
+    const proto::TensorProto* tensor = nullptr;
+    std::unique_ptr<proto::TensorProto> owned;
   };
 
   void link(std::size_t slot);
   void unlink(std::size_t slot);
-  std::size_t slot_of(const onnx::NodeProto& node) const;
-  onnx::NodeProto& begin_modify(const onnx::NodeProto& node);
-  const onnx::NodeProto& end_modify(onnx::NodeProto& node);
+  std::size_t slot_of(const proto::NodeProto& node) const;
+  proto::NodeProto& begin_modify(const proto::NodeProto& node);
+  const proto::NodeProto& end_modify(proto::NodeProto& node);
   std::vector<std::size_t> order() const;
 
-  const onnx::ModelProto* proto_;
+  const proto::ModelProto* proto_;
   std::filesystem::path folder_;
   std::vector<Slot> slots_;
   std::vector<Weight> weights_;
-  std::vector<std::unique_ptr<onnx::NodeProto>> discarded_;               // what earlier views may still point to
-  std::unordered_map<const onnx::NodeProto*, std::size_t> slot_by_node_;  // earlier forms of a node too
+  std::vector<std::unique_ptr<proto::NodeProto>> discarded_;               // what earlier views may still point to
+  std::unordered_map<const proto::NodeProto*, std::size_t> slot_by_node_;  // earlier forms of a node too
   std::unordered_map<std::string, std::size_t> slot_by_output_;
   std::unordered_map<std::string, std::size_t> weight_by_name_;
   std::unordered_map<std::string, std::vector<std::size_t>> uses_;  // name → slots, once per use
@@ -110,4 +110,4 @@ class GraphEdit {
   bool out_of_order_ = false;
 };
 
-}  // namespace taso
+}  // namespace taso::onnx

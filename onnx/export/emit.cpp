@@ -8,7 +8,7 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_data.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -240,9 +240,9 @@ class Emission {
   }
   ElementType element() const { return output_types_[0].element; }
 
-  onnx::NodeProto* node(std::string_view op_type, const std::vector<std::string>& inputs,
-                        const std::vector<std::string>& outputs) {
-    auto made = std::make_unique<onnx::NodeProto>();
+  proto::NodeProto* node(std::string_view op_type, const std::vector<std::string>& inputs,
+                         const std::vector<std::string>& outputs) {
+    auto made = std::make_unique<proto::NodeProto>();
     made->set_op_type(std::string(op_type));
     made->set_name(sink_.fresh_name(fmt::format("{}/{}", outputs_[0], op_type)));
     for (const std::string& input : inputs) made->add_input(input);
@@ -251,7 +251,7 @@ class Emission {
     return nodes_.back().get();
   }
   /// The operator under another name: operands and results as they are.
-  onnx::NodeProto* plain(std::string_view op_type) {
+  proto::NodeProto* plain(std::string_view op_type) {
     return node(op_type, {inputs_.begin(), inputs_.end()}, {outputs_.begin(), outputs_.end()});
   }
   std::string temporary() { return sink_.fresh_name(outputs_[0] + "/part"); }
@@ -308,7 +308,7 @@ class Emission {
     node("Identity", {name}, {outputs_[0]});
   }
   template <class Pool>
-  void add_window(onnx::NodeProto& node, const Pool& op) {
+  void add_window(proto::NodeProto& node, const Pool& op) {
     add_integers(node, "kernel_shape", op.kernel);
     add_integers(node, "strides", op.strides);
     add_integers(node, "pads", op.pads);
@@ -317,25 +317,25 @@ class Emission {
     return std::any_of(values.begin(), values.end(), [](std::int64_t value) { return value > 1; });
   }
 
-  static onnx::AttributeProto& attribute(onnx::NodeProto& node, std::string_view name,
-                                         onnx::AttributeProto::AttributeType type) {
+  static proto::AttributeProto& attribute(proto::NodeProto& node, std::string_view name,
+                                          proto::AttributeProto::AttributeType type) {
     auto& added = *node.add_attribute();
     added.set_name(std::string(name));
     added.set_type(type);
     return added;
   }
-  static void add_integer(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
-    attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+  static void add_integer(proto::NodeProto& node, std::string_view name, std::int64_t value) {
+    attribute(node, name, proto::AttributeProto::INT).set_i(value);
   }
-  static void add_integers(onnx::NodeProto& node, std::string_view name, const Integers& values) {
-    auto& list = attribute(node, name, onnx::AttributeProto::INTS);
+  static void add_integers(proto::NodeProto& node, std::string_view name, const Integers& values) {
+    auto& list = attribute(node, name, proto::AttributeProto::INTS);
     for (const std::int64_t value : values) list.add_ints(value);
   }
-  static void add_float(onnx::NodeProto& node, std::string_view name, double value) {
-    attribute(node, name, onnx::AttributeProto::FLOAT).set_f(static_cast<float>(value));
+  static void add_float(proto::NodeProto& node, std::string_view name, double value) {
+    attribute(node, name, proto::AttributeProto::FLOAT).set_f(static_cast<float>(value));
   }
-  static void add_text(onnx::NodeProto& node, std::string_view name, const std::string& value) {
-    attribute(node, name, onnx::AttributeProto::STRING).set_s(value);
+  static void add_text(proto::NodeProto& node, std::string_view name, const std::string& value) {
+    attribute(node, name, proto::AttributeProto::STRING).set_s(value);
   }
 
  public:
@@ -350,7 +350,7 @@ class Emission {
   std::span<const Type> output_types_;
   std::span<const std::string> outputs_;
   NodeSink& sink_;
-  std::vector<std::unique_ptr<onnx::NodeProto>> nodes_;
+  std::vector<std::unique_ptr<proto::NodeProto>> nodes_;
 };
 
 }  // namespace
@@ -362,4 +362,4 @@ void emit(const Operator& op, std::span<const Type> input_types, std::span<const
   emission.deliver();
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

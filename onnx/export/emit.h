@@ -5,13 +5,10 @@
 #include <memory>
 #include <string>
 
+#include "onnx/model/messages.h"
 #include "ops/graph/graph.h"
 
-namespace onnx {
-class NodeProto;
-}
-
-namespace taso {
+namespace taso::onnx {
 
 /// Where emitted nodes go, and how they get names.
 class NodeSink {
@@ -19,7 +16,7 @@ class NodeSink {
   virtual ~NodeSink() = default;
   virtual std::int64_t opset() const = 0;
   virtual std::string fresh_name(const std::string& base) = 0;
-  virtual void add_node(std::unique_ptr<onnx::NodeProto> node) = 0;
+  virtual void add_node(std::unique_ptr<proto::NodeProto> node) = 0;
   /// The name of a constant with that data.
   virtual std::string add_constant(const Array& data) = 0;
 
@@ -38,4 +35,4 @@ class NodeSink {
 void emit(const Operator& op, std::span<const Type> input_types, std::span<const std::string> inputs,
           std::span<const Type> output_types, std::span<const std::string> outputs, NodeSink& sink);
 
-}  // namespace taso
+}  // namespace taso::onnx

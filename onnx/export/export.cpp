@@ -11,7 +11,7 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_data.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 class EditSink final : public NodeSink {
@@ -19,7 +19,7 @@ class EditSink final : public NodeSink {
   explicit EditSink(GraphEdit& edit) : edit_(edit), opset_(opset_of(edit.model(), "")) {}
   std::int64_t opset() const override { return opset_; }
   std::string fresh_name(const std::string& base) override { return edit_.fresh_name(base); }
-  void add_node(std::unique_ptr<onnx::NodeProto> node) override { edit_.add(std::move(node)); }
+  void add_node(std::unique_ptr<proto::NodeProto> node) override { edit_.add(std::move(node)); }
   std::string add_constant(const Array& data) override {
     const std::string name = edit_.fresh_name(constant_base());
     edit_.add_constant(name, data);
@@ -216,8 +216,8 @@ class GraphWriter {
   FoldedConstants* folded_ = nullptr;
 };
 
-std::unique_ptr<onnx::NodeProto> identity_node(const std::string& input, const std::string& output) {
-  auto node = std::make_unique<onnx::NodeProto>();
+std::unique_ptr<proto::NodeProto> identity_node(const std::string& input, const std::string& output) {
+  auto node = std::make_unique<proto::NodeProto>();
   node->set_op_type("Identity");
   node->add_input(input);
   node->add_output(output);
@@ -243,10 +243,10 @@ void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit)
   for (const int i : changed) {
     const std::string name = outputs[i].name();
     if (!renamed.insert(name).second) continue;  // an output that is listed twice
-    const onnx::NodeProto* producer = edit.producer(name);
+    const proto::NodeProto* producer = edit.producer(name);
     if (producer == nullptr) throw InputError(fmt::format("the output '{}' is not computed by a node", name));
     const std::string old = edit.fresh_name(name + "/before");
-    edit.modify(*producer, [&](onnx::NodeProto& copy) {
+    edit.modify(*producer, [&](proto::NodeProto& copy) {
       for (auto& output : *copy.mutable_output())
         if (output == name) output = old;
     });
@@ -310,10 +310,10 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
   };
   /// The name is free afterwards; who used the value by it still does.
   const auto take_name = [&](const std::string& name) {
-    const onnx::NodeProto* producer = edit.producer(name);
+    const proto::NodeProto* producer = edit.producer(name);
     if (producer == nullptr) throw InputError(fmt::format("'{}' is not computed by a node", name));
     const std::string old = edit.fresh_name(name + "/before");
-    edit.modify(*producer, [&](onnx::NodeProto& copy) {
+    edit.modify(*producer, [&](proto::NodeProto& copy) {
       for (auto& output : *copy.mutable_output())
         if (output == name) output = old;
     });
@@ -358,24 +358,24 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
 }
 
 Model write_model(const Graph& graph, const WriteOptions& options) {
-  onnx::ModelProto proto;
+  proto::ModelProto proto;
   proto.set_ir_version(options.ir_version);
   proto.set_producer_name("taso");
   auto& opset = *proto.add_opset_import();
   opset.set_version(options.opset);
-  onnx::GraphProto& out = *proto.mutable_graph();
+  proto::GraphProto& out = *proto.mutable_graph();
   out.set_name("graph");
 
   class ProtoSink final : public NodeSink {
    public:
-    ProtoSink(onnx::GraphProto& target, std::int64_t version) : graph_(target), version_(version) {}
+    ProtoSink(proto::GraphProto& target, std::int64_t version) : graph_(target), version_(version) {}
     std::int64_t opset() const override { return version_; }
     std::string fresh_name(const std::string& base) override {
       std::string name = base;
       for (int i = 1; !names_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
       return name;
     }
-    void add_node(std::unique_ptr<onnx::NodeProto> node) override {
+    void add_node(std::unique_ptr<proto::NodeProto> node) override {
       graph_.mutable_node()->AddAllocated(node.release());
     }
     std::string add_constant(const Array& data) override {
@@ -385,12 +385,12 @@ Model write_model(const Graph& graph, const WriteOptions& options) {
     }
 
    private:
-    onnx::GraphProto& graph_;
+    proto::GraphProto& graph_;
     std::int64_t version_;
     std::unordered_set<std::string> names_;
   } sink(out, options.opset);
 
-  const auto declare = [](onnx::ValueInfoProto& info, const std::string& name, const Type& type) {
+  const auto declare = [](proto::ValueInfoProto& info, const std::string& name, const Type& type) {
     if (!type.shape || type.element == ElementType::undefined)
       throw InputError(fmt::format("the type of '{}' is not known", name));
     info.set_name(name);
@@ -425,4 +425,4 @@ Model write_model(const Graph& graph, const WriteOptions& options) {
   return Model(std::move(proto), {});
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

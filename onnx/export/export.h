@@ -5,7 +5,7 @@
 #include "onnx/export/edit.h"
 #include "onnx/import/import.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// Changes the model so that it computes `graph`, which has the inputs and the number of outputs of `imported.graph` and
 /// lives in its pool. Nodes of the model whose values the graph still needs stay untouched, names and all; those that only
@@ -36,4 +36,4 @@ struct WriteOptions {
 /// form. Throws InputError.
 Model write_model(const Graph& graph, const WriteOptions& options = {});
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -11,7 +11,7 @@
 #include "onnx/model/tensor_data.h"
 #include "ops/core/array.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 template <class List, class Keep>
@@ -41,15 +41,15 @@ std::string content_bytes_of(const List& list, const Model& model) {
   return all;
 }
 
-using Initializers = std::unordered_map<std::string, const onnx::TensorProto*>;
+using Initializers = std::unordered_map<std::string, const proto::TensorProto*>;
 
-Initializers initializers_of(const onnx::ModelProto& model) {
+Initializers initializers_of(const proto::ModelProto& model) {
   Initializers all;
   for (const auto& tensor : model.graph().initializer()) all.emplace(tensor.name(), &tensor);
   return all;
 }
 
-bool same_tensor(const onnx::TensorProto& a, const Model& model, const onnx::TensorProto& b, const Model& other) {
+bool same_tensor(const proto::TensorProto& a, const Model& model, const proto::TensorProto& b, const Model& other) {
   if (a.data_type() != b.data_type()) return false;
   if (element_type_from_onnx(a.data_type()) == ElementType::undefined)
     return content_of(a, model.folder()).SerializeAsString() == content_of(b, other.folder()).SerializeAsString();
@@ -59,8 +59,8 @@ bool same_tensor(const onnx::TensorProto& a, const Model& model, const onnx::Ten
 }  // namespace
 
 std::string frame_difference(const Model& before, const Model& after) {
-  const onnx::ModelProto &a = before.proto(), &b = after.proto();
-  const onnx::GraphProto &from = a.graph(), &to = b.graph();
+  const proto::ModelProto &a = before.proto(), &b = after.proto();
+  const proto::GraphProto &from = a.graph(), &to = b.graph();
   if (a.ir_version() != b.ir_version()) return "the IR version";
   if (bytes_of(a.opset_import()) != bytes_of(b.opset_import())) return "the opset";
   if (content_bytes_of(a.functions(), before) != content_bytes_of(b.functions(), after)) return "the model's functions";
@@ -70,7 +70,7 @@ std::string frame_difference(const Model& before, const Model& after) {
       a.domain() != b.domain() || a.model_version() != b.model_version() || a.doc_string() != b.doc_string() ||
       from.name() != to.name() || from.doc_string() != to.doc_string())
     return "what the model says of its origin";
-  const auto is_foreign = [](const onnx::StringStringEntryProto& entry) { return !entry.key().starts_with("taso."); };
+  const auto is_foreign = [](const proto::StringStringEntryProto& entry) { return !entry.key().starts_with("taso."); };
   if (bytes_of(a.metadata_props(), is_foreign) != bytes_of(b.metadata_props(), is_foreign)) return "the metadata";
   if (bytes_of(from.quantization_annotation()) != bytes_of(to.quantization_annotation()))
     return "the quantization annotations";
@@ -79,13 +79,13 @@ std::string frame_difference(const Model& before, const Model& after) {
   if (bytes_of(from.output()) != bytes_of(to.output())) return "the outputs";
 
   // Whatever else there is, now or in schemas to come.
-  using InModel = onnx::ModelProto;
-  using InGraph = onnx::GraphProto;
-  const auto rest_of = [](const onnx::ModelProto& model) {
+  using InModel = proto::ModelProto;
+  using InGraph = proto::GraphProto;
+  const auto rest_of = [](const proto::ModelProto& model) {
     return bytes_without(model, {InModel::kGraphFieldNumber, InModel::kFunctionsFieldNumber,
                                  InModel::kTrainingInfoFieldNumber, InModel::kMetadataPropsFieldNumber});
   };
-  const auto rest_of_graph = [](const onnx::GraphProto& graph) {
+  const auto rest_of_graph = [](const proto::GraphProto& graph) {
     return bytes_without(
         graph, {InGraph::kNodeFieldNumber, InGraph::kInitializerFieldNumber, InGraph::kSparseInitializerFieldNumber,
                 InGraph::kInputFieldNumber, InGraph::kOutputFieldNumber, InGraph::kValueInfoFieldNumber});
@@ -96,7 +96,7 @@ std::string frame_difference(const Model& before, const Model& after) {
   // Below IR 4 every initializer is listed as an input and is a constant all the same.
   const Initializers old_weights = initializers_of(a), new_weights = initializers_of(b);
   const bool constants = a.ir_version() < 4;
-  const auto inputs_of = [&](const onnx::GraphProto& graph, const Initializers& weights) {
+  const auto inputs_of = [&](const proto::GraphProto& graph, const Initializers& weights) {
     return bytes_of(graph.input(), [&](const auto& input) { return !constants || !weights.contains(input.name()); });
   };
   if (inputs_of(from, old_weights) != inputs_of(to, new_weights)) return "the inputs";
@@ -119,4 +119,4 @@ std::string frame_difference(const Model& before, const Model& after) {
   return "";
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

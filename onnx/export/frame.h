@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace taso {
+namespace taso::onnx {
 
 class Model;
 
@@ -12,4 +12,4 @@ class Model;
 /// differs first.
 std::string frame_difference(const Model& before, const Model& after);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -5,17 +5,17 @@
 
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 
 namespace {
 
 /// The nodes that the graph outputs need, by following operands backwards.
-std::unordered_set<const onnx::NodeProto*> needed_nodes(const GraphEdit& edit) {
-  std::unordered_set<const onnx::NodeProto*> needed;
+std::unordered_set<const proto::NodeProto*> needed_nodes(const GraphEdit& edit) {
+  std::unordered_set<const proto::NodeProto*> needed;
   std::vector<std::string> stack;
   for (const auto& output : edit.model().graph().output()) stack.push_back(output.name());
   while (!stack.empty()) {
-    const onnx::NodeProto* node = edit.producer(stack.back());
+    const proto::NodeProto* node = edit.producer(stack.back());
     stack.pop_back();
     if (node == nullptr || !needed.insert(node).second) continue;
     stack.insert(stack.end(), node->input().begin(), node->input().end());
@@ -26,17 +26,17 @@ std::unordered_set<const onnx::NodeProto*> needed_nodes(const GraphEdit& edit) {
 
 }  // namespace
 
-std::unordered_set<const onnx::NodeProto*> needless_nodes(const GraphEdit& edit) {
+std::unordered_set<const proto::NodeProto*> needless_nodes(const GraphEdit& edit) {
   const auto needed = needed_nodes(edit);
-  std::unordered_set<const onnx::NodeProto*> needless;
-  for (const onnx::NodeProto* node : edit.view().nodes)
+  std::unordered_set<const proto::NodeProto*> needless;
+  for (const proto::NodeProto* node : edit.view().nodes)
     if (!needed.contains(node)) needless.insert(node);
   return needless;
 }
 
-void remove_needless_nodes(GraphEdit& edit, const std::unordered_set<const onnx::NodeProto*>& kept) {
-  std::unordered_set<const onnx::NodeProto*> stay = needed_nodes(edit);
-  for (const onnx::NodeProto* node : kept) stay.insert(edit.current(*node));
+void remove_needless_nodes(GraphEdit& edit, const std::unordered_set<const proto::NodeProto*>& kept) {
+  std::unordered_set<const proto::NodeProto*> stay = needed_nodes(edit);
+  for (const proto::NodeProto* node : kept) stay.insert(edit.current(*node));
   const ModelView written = edit.view();
   for (auto node = written.nodes.rbegin(); node != written.nodes.rend(); ++node) {
     if (stay.contains(*node)) continue;
@@ -46,4 +46,4 @@ void remove_needless_nodes(GraphEdit& edit, const std::unordered_set<const onnx:
   }
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -5,12 +5,12 @@
 
 #include "onnx/export/edit.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// The nodes that no graph output needs.
-std::unordered_set<const onnx::NodeProto*> needless_nodes(const GraphEdit& edit);
+std::unordered_set<const proto::NodeProto*> needless_nodes(const GraphEdit& edit);
 /// Removes the nodes that nobody needs, new ones among them, except for those that are to be kept, and for what these
 /// use.
-void remove_needless_nodes(GraphEdit& edit, const std::unordered_set<const onnx::NodeProto*>& kept);
+void remove_needless_nodes(GraphEdit& edit, const std::unordered_set<const proto::NodeProto*>& kept);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -8,15 +8,15 @@
 #include "onnx/model/message_bytes.h"
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 using Scope = std::unordered_set<std::string>;
 
 /// Forgets which values are used in subgraphs, and keeps everything else.
-void forget_operands(onnx::NodeProto& node);
+void forget_operands(proto::NodeProto& node);
 
-void forget_operands(onnx::GraphProto& graph) {
+void forget_operands(proto::GraphProto& graph) {
   for (auto& node : *graph.mutable_node()) {
     for (auto& input : *node.mutable_input())
       if (!input.empty()) input = "value";
@@ -25,24 +25,24 @@ void forget_operands(onnx::GraphProto& graph) {
   for (auto& output : *graph.mutable_output()) output.set_name("value");
 }
 
-void forget_operands(onnx::NodeProto& node) {
+void forget_operands(proto::NodeProto& node) {
   for (auto& attribute : *node.mutable_attribute()) {
     if (attribute.has_g()) forget_operands(*attribute.mutable_g());
     for (auto& graph : *attribute.mutable_graphs()) forget_operands(graph);
   }
 }
 
-std::string bytes_without_operands(const onnx::NodeProto& node) {
+std::string bytes_without_operands(const proto::NodeProto& node) {
   if (!has_subgraph(node)) return attribute_bytes(node);
-  onnx::NodeProto copy = node;
+  proto::NodeProto copy = node;
   forget_operands(copy);
   return attribute_bytes(copy);
 }
 
 /// What a node says beyond its operator, operands, results and attributes: which function of a name it calls, for
 /// instance.
-std::string bytes_beside(const onnx::NodeProto& node) {
-  using Node = onnx::NodeProto;
+std::string bytes_beside(const proto::NodeProto& node) {
+  using Node = proto::NodeProto;
   return bytes_without(node, {Node::kInputFieldNumber, Node::kOutputFieldNumber, Node::kNameFieldNumber,
                               Node::kOpTypeFieldNumber, Node::kAttributeFieldNumber});
 }
@@ -52,13 +52,13 @@ class Walk {
  public:
   explicit Walk(NamePairs& pairs) : pairs_(pairs) {}
 
-  bool graph(const onnx::GraphProto& original, const onnx::GraphProto& edited, Scope scope) {
+  bool graph(const proto::GraphProto& original, const proto::GraphProto& edited, Scope scope) {
     for (const auto& input : original.input()) scope.insert(input.name());
     for (const auto& tensor : original.initializer()) scope.insert(tensor.name());
     for (const auto& tensor : original.sparse_initializer()) scope.insert(tensor.values().name());
     for (const auto& node : original.node()) scope.insert(node.output().begin(), node.output().end());
     for (int i = 0; i < original.node_size(); ++i) {
-      const onnx::NodeProto &from = original.node(i), &to = edited.node(i);
+      const proto::NodeProto &from = original.node(i), &to = edited.node(i);
       for (int j = 0; j < from.input_size(); ++j)
         if (!use(from.input(j), to.input(j), scope)) return false;
       if (!subgraphs(from, to, scope)) return false;
@@ -68,9 +68,9 @@ class Walk {
     return true;
   }
 
-  bool subgraphs(const onnx::NodeProto& original, const onnx::NodeProto& edited, const Scope& scope) {
+  bool subgraphs(const proto::NodeProto& original, const proto::NodeProto& edited, const Scope& scope) {
     for (int i = 0; i < original.attribute_size(); ++i) {
-      const onnx::AttributeProto &from = original.attribute(i), &to = edited.attribute(i);
+      const proto::AttributeProto &from = original.attribute(i), &to = edited.attribute(i);
       if (from.name() != to.name()) return false;  // the same ones in another order: not of our making
       if (from.has_g() && !graph(from.g(), to.g(), scope)) return false;
       for (int j = 0; j < from.graphs_size(); ++j)
@@ -91,7 +91,7 @@ class Walk {
 
 }  // namespace
 
-std::optional<NamePairs> rewiring_of(const onnx::NodeProto& original, const onnx::NodeProto& edited) {
+std::optional<NamePairs> rewiring_of(const proto::NodeProto& original, const proto::NodeProto& edited) {
   if (original.op_type() != edited.op_type() || original.domain() != edited.domain()) return std::nullopt;
   const auto same_places = [](const auto& a, const auto& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -108,4 +108,4 @@ std::optional<NamePairs> rewiring_of(const onnx::NodeProto& original, const onnx
   return pairs;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -6,17 +6,15 @@
 #include <utility>
 #include <vector>
 
-namespace onnx {
-class NodeProto;
-}
+#include "onnx/model/messages.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// Names of values that must be equal for two nodes to compute the same: the original's, and the edited model's.
 using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
 /// What the operands and the values that subgraphs capture have become; nothing if the nodes differ in anything else than
 /// those names and the names of their results.
-std::optional<NamePairs> rewiring_of(const onnx::NodeProto& original, const onnx::NodeProto& edited);
+std::optional<NamePairs> rewiring_of(const proto::NodeProto& original, const proto::NodeProto& edited);
 
-}  // namespace taso
+}  // namespace taso::onnx

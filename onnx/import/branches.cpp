@@ -12,7 +12,7 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_data.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// Constants of at most this many elements are looked into while importing; larger ones stay where they are.
@@ -23,8 +23,8 @@ using Values = std::unordered_map<std::string, Array>;
 
 class BranchRun {
  public:
-  BranchRun(const onnx::GraphProto& graph, std::int64_t opset, const std::filesystem::path& folder, Values values,
-            const InterpreterOptions& options)
+  BranchRun(const proto::GraphProto& graph, std::int64_t opset, const std::filesystem::path& folder, Values values,
+            const runtime::InterpreterOptions& options)
       : graph_(graph), opset_(opset), folder_(folder), values_(std::move(values)), options_(options) {}
 
   std::vector<Array> operator()() {
@@ -47,7 +47,7 @@ class BranchRun {
   }
 
  private:
-  void run(const onnx::NodeProto& node, const std::vector<std::string>& names) {
+  void run(const proto::NodeProto& node, const std::vector<std::string>& names) {
     std::vector<std::optional<Array>> operands;
     for (const std::string& name : names) {
       operands.emplace_back();
@@ -65,42 +65,43 @@ class BranchRun {
     return found->second;
   }
 
-  const onnx::GraphProto& graph_;
+  const proto::GraphProto& graph_;
   std::int64_t opset_;
   const std::filesystem::path& folder_;
   Values values_;
-  const InterpreterOptions& options_;
+  const runtime::InterpreterOptions& options_;
 };
 
-using Facts = std::unordered_map<std::string, Fact>;
+using Facts = std::unordered_map<std::string, runtime::Fact>;
 
 class BranchInference {
  public:
-  BranchInference(const onnx::GraphProto& graph, std::int64_t opset, const std::filesystem::path& folder, Facts facts)
+  BranchInference(const proto::GraphProto& graph, std::int64_t opset, const std::filesystem::path& folder, Facts facts)
       : graph_(graph), opset_(opset), folder_(folder), facts_(std::move(facts)) {}
 
   /// What the branch declares of its values is not looked at: the unknown dimensions of both branches would have one name.
-  std::vector<Fact> operator()() {
+  std::vector<runtime::Fact> operator()() {
     for (const auto& tensor : graph_.initializer()) facts_.insert_or_assign(tensor.name(), fact_of(tensor, folder_));
     for (const auto& node : graph_.node()) {
-      std::vector<Fact> results = infer(node);
+      std::vector<runtime::Fact> results = infer(node);
       for (std::size_t i = 0; i < results.size(); ++i)
         facts_.insert_or_assign(node.output(static_cast<int>(i)), std::move(results[i]));
     }
-    std::vector<Fact> results;
+    std::vector<runtime::Fact> results;
     for (const auto& output : graph_.output()) results.push_back(facts_[output.name()]);
     return results;
   }
 
  private:
-  std::vector<Fact> infer(const onnx::NodeProto& node) {
+  std::vector<runtime::Fact> infer(const proto::NodeProto& node) {
     const std::size_t outputs = outputs_of(node);
-    std::vector<const Fact*> operands;
+    std::vector<const runtime::Fact*> operands;
     for (const std::string& name : operand_names(node)) operands.push_back(name.empty() ? nullptr : &facts_[name]);
     if (const auto branches = branches_of(node))
       return infer_branches(*branches, node, opset_, folder_, operands, outputs);
-    const Attributes attributes = read_attributes(node, folder_);
-    std::vector<Fact> results = infer_facts({node.domain(), node.op_type(), opset_, attributes, operands, outputs});
+    const runtime::Attributes attributes = read_attributes(node, folder_);
+    std::vector<runtime::Fact> results =
+        runtime::infer_facts({node.domain(), node.op_type(), opset_, attributes, operands, outputs});
     results.resize(outputs);
     // As on import: where our operators cover the node, theirs are the types.
     Pool pool;
@@ -112,7 +113,7 @@ class BranchInference {
     return results;
   }
 
-  const onnx::GraphProto& graph_;
+  const proto::GraphProto& graph_;
   std::int64_t opset_;
   const std::filesystem::path& folder_;
   Facts facts_;
@@ -125,7 +126,7 @@ std::optional<bool> truth_of(const Array& condition) {
 
 }  // namespace
 
-std::optional<Branches> branches_of(const onnx::NodeProto& node) {
+std::optional<Branches> branches_of(const proto::NodeProto& node) {
   if (node.op_type() != "If" || !is_default_domain(node.domain())) return std::nullopt;
   Branches branches{nullptr, nullptr};
   for (const auto& attribute : node.attribute()) {
@@ -137,9 +138,9 @@ std::optional<Branches> branches_of(const onnx::NodeProto& node) {
   return branches;
 }
 
-std::vector<Array> run_branches(const Branches& branches, const onnx::NodeProto& node, std::int64_t opset,
+std::vector<Array> run_branches(const Branches& branches, const proto::NodeProto& node, std::int64_t opset,
                                 const std::filesystem::path& folder, const std::vector<std::optional<Array>>& operands,
-                                const InterpreterOptions& options) {
+                                const runtime::InterpreterOptions& options) {
   const auto condition = !operands.empty() && operands[0] ? truth_of(*operands[0]) : std::nullopt;
   if (!condition) throw InputError("the condition of If has to be one boolean");
   Values values;
@@ -147,9 +148,9 @@ std::vector<Array> run_branches(const Branches& branches, const onnx::NodeProto&
     if (place < operands.size() && operands[place]) values.emplace(name, *operands[place]);
   std::vector<Array> results;
   try {
-    const onnx::GraphProto& taken = *condition ? *branches.then_branch : *branches.else_branch;
+    const proto::GraphProto& taken = *condition ? *branches.then_branch : *branches.else_branch;
     results = BranchRun(taken, opset, folder, std::move(values), options)();
-  } catch (const TypeMismatch&) {
+  } catch (const runtime::TypeMismatch&) {
     throw;
   } catch (const InputError& error) {
     // Another condition might have gone the other way: who reads this has to know which one was taken.
@@ -161,23 +162,23 @@ std::vector<Array> run_branches(const Branches& branches, const onnx::NodeProto&
   return results;
 }
 
-std::vector<Fact> infer_branches(const Branches& branches, const onnx::NodeProto& node, std::int64_t opset,
-                                 const std::filesystem::path& folder, const std::vector<const Fact*>& operands,
-                                 std::size_t outputs) {
-  const auto infer = [&](const onnx::GraphProto& branch) {
+std::vector<runtime::Fact> infer_branches(const Branches& branches, const proto::NodeProto& node, std::int64_t opset,
+                                          const std::filesystem::path& folder,
+                                          const std::vector<const runtime::Fact*>& operands, std::size_t outputs) {
+  const auto infer = [&](const proto::GraphProto& branch) {
     Facts facts;
     for (const auto& [name, place] : places_of_operands(node))
       if (place < operands.size() && operands[place] != nullptr) facts.emplace(name, *operands[place]);
-    std::vector<Fact> results = BranchInference(branch, opset, folder, std::move(facts))();
+    std::vector<runtime::Fact> results = BranchInference(branch, opset, folder, std::move(facts))();
     results.resize(outputs);
-    for (Fact& fact : results) fact = Fact{std::move(fact.type), std::nullopt, std::nullopt};
+    for (runtime::Fact& fact : results) fact = runtime::Fact{std::move(fact.type), std::nullopt, std::nullopt};
     return results;
   };
   const bool known = !operands.empty() && operands[0] != nullptr && operands[0]->constant;
   if (const auto condition = known ? truth_of(*operands[0]->constant) : std::nullopt)
     return infer(*condition ? *branches.then_branch : *branches.else_branch);
-  std::vector<Fact> results = infer(*branches.then_branch);
-  const std::vector<Fact> others = infer(*branches.else_branch);
+  std::vector<runtime::Fact> results = infer(*branches.then_branch);
+  const std::vector<runtime::Fact> others = infer(*branches.else_branch);
   for (std::size_t i = 0; i < outputs; ++i) {
     Type& type = results[i].type;
     const Type& other = others[i].type;
@@ -187,11 +188,11 @@ std::vector<Fact> infer_branches(const Branches& branches, const onnx::NodeProto
   return results;
 }
 
-Fact fact_of(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+runtime::Fact fact_of(const proto::TensorProto& tensor, const std::filesystem::path& folder) {
   const Extents extents(tensor.dims().begin(), tensor.dims().end());
-  Fact fact{Type{element_type_from_onnx(tensor.data_type()), shape_of(extents)}, std::nullopt, std::nullopt};
+  runtime::Fact fact{Type{element_type_from_onnx(tensor.data_type()), shape_of(extents)}, std::nullopt, std::nullopt};
   if (count(extents) <= small_constant) fact.constant = read_tensor(tensor, folder);
   return fact;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

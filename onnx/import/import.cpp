@@ -13,26 +13,26 @@
 #include "onnx/validation/types.h"
 #include "runtime/host/inference/rules.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 class TensorWeight final : public Weight {
  public:
-  TensorWeight(const onnx::TensorProto& tensor, std::filesystem::path folder)
+  TensorWeight(const proto::TensorProto& tensor, std::filesystem::path folder)
       : tensor_(&tensor), folder_(std::move(folder)) {}
   Array load() const override { return read_tensor(*tensor_, folder_); }
 
  private:
-  const onnx::TensorProto* tensor_;
+  const proto::TensorProto* tensor_;
   std::filesystem::path folder_;
 };
 
 /// What a constant that we do not model holds.
 class ForeignConstant final : public OpaqueBody {
  public:
-  ForeignConstant(const onnx::TensorProto& tensor, std::filesystem::path folder)
+  ForeignConstant(const proto::TensorProto& tensor, std::filesystem::path folder)
       : tensors_{&tensor}, folder_(std::move(folder)) {}
-  ForeignConstant(const onnx::SparseTensorProto& sparse, std::filesystem::path folder)
+  ForeignConstant(const proto::SparseTensorProto& sparse, std::filesystem::path folder)
       : tensors_{&sparse.values(), &sparse.indices()},
         dims_(sparse.dims().begin(), sparse.dims().end()),
         folder_(std::move(folder)) {}
@@ -51,14 +51,14 @@ class ForeignConstant final : public OpaqueBody {
   }
 
  private:
-  static std::string content(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
-    onnx::TensorProto copy = content_of(tensor, folder);
+  static std::string content(const proto::TensorProto& tensor, const std::filesystem::path& folder) {
+    proto::TensorProto copy = content_of(tensor, folder);
     copy.clear_name();
     copy.clear_doc_string();
     return copy.SerializeAsString();
   }
 
-  std::vector<const onnx::TensorProto*> tensors_;
+  std::vector<const proto::TensorProto*> tensors_;
   std::vector<std::int64_t> dims_;
   std::filesystem::path folder_;
 };
@@ -74,14 +74,14 @@ Dim unnamed(const std::string& value, std::size_t axis) { return Dim::symbol(fmt
 
 /// The same for an extent that the model computes.
 Dim computed(const std::string& value, std::size_t axis) {
-  return Dim::symbol(fmt::format("{}#{}{}", value, axis, inference::computed_mark));
+  return Dim::symbol(fmt::format("{}#{}{}", value, axis, runtime::inference::computed_mark));
 }
 
 /// The unknown that a model's name for a dimension stands for.
 Dim named(const std::string& name) {
   const std::size_t digits = name.find_last_not_of("0123456789");
   const bool looks_unnamed =
-      name.ends_with(inference::computed_mark) || (digits != std::string::npos && name[digits] == '#');
+      name.ends_with(runtime::inference::computed_mark) || (digits != std::string::npos && name[digits] == '#');
   return Dim::symbol(looks_unnamed ? name + "#" : name);
 }
 
@@ -92,7 +92,7 @@ std::string constant_name(const std::string& name, const Type& type) {
   return looks_made_up ? name + "()" : name;
 }
 
-Type read_type(const onnx::TypeProto& proto, const std::string& name, Trust trust) {
+Type read_type(const proto::TypeProto& proto, const std::string& name, Trust trust) {
   if (!proto.has_tensor_type()) return {};
   Type type;
   type.element = element_type_from_onnx(proto.tensor_type().elem_type());
@@ -123,13 +123,13 @@ class Importer {
     for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info);
     // What is passed on as it is has the type of what it becomes, and keeps it when a clean-up joins the two.
     for (auto node = view_.nodes.rbegin(); node != view_.nodes.rend(); ++node) {
-      const onnx::NodeProto& one = **node;
+      const proto::NodeProto& one = **node;
       if (!is_default_domain(one.domain()) || (one.op_type() != "Identity" && one.op_type() != "Dropout")) continue;
       if (one.input_size() == 0 || one.output_size() == 0) continue;
       if (const auto hint = hints_.find(one.output(0)); hint != hints_.end())
         hints_.emplace(one.input(0), hint->second);
     }
-    for (const onnx::NodeProto* node : view_.nodes) read_node(*node);
+    for (const proto::NodeProto* node : view_.nodes) read_node(*node);
     for (const auto& output : view_.model->graph().output()) result_.graph.outputs.push_back(value_of(output.name()));
     return std::move(result_);
   }
@@ -137,7 +137,7 @@ class Importer {
  private:
   Pool& pool() { return *result_.graph.pool; }
   bool believes_hints() const { return shared_ == nullptr || shared_->believe_declarations; }
-  void set(const std::string& name, Value value, Fact fact) {
+  void set(const std::string& name, Value value, runtime::Fact fact) {
     fact.type = value.type();
     if (shared_ != nullptr) value = stand_in(name, value, fact);
     result_.values.insert_or_assign(name, value);
@@ -146,7 +146,7 @@ class Importer {
 
   /// For a value that is cut, the input that stands for it; the same for a value that equals one. What a value is taken for
   /// is decided where it comes first, or two places that compute it would differ.
-  Value stand_in(const std::string& name, const Value& value, const Fact& fact) {
+  Value stand_in(const std::string& name, const Value& value, const runtime::Fact& fact) {
     const auto cut = shared_->cut.find(name);
     if (cut == shared_->cut.end()) return shared_->stand_in.try_emplace(value, value).first->second;
     Value& taken_for = shared_->cut_inputs[cut->second];
@@ -181,10 +181,10 @@ class Importer {
   }
 
   void read_inputs() {
-    std::unordered_map<std::string, const onnx::TensorProto*> initializers;
-    for (const onnx::TensorProto* tensor : view_.initializers) initializers.emplace(tensor->name(), tensor);
-    for (const onnx::ValueInfoProto* info : view_.inputs) {
-      const onnx::ValueInfoProto& input = *info;
+    std::unordered_map<std::string, const proto::TensorProto*> initializers;
+    for (const proto::TensorProto* tensor : view_.initializers) initializers.emplace(tensor->name(), tensor);
+    for (const proto::ValueInfoProto* info : view_.inputs) {
+      const proto::ValueInfoProto& input = *info;
       const auto initializer = initializers.find(input.name());
       // Below IR 4 every initializer is listed as an input and is a constant all the same.
       if (initializer != initializers.end() && view_.model->ir_version() < 4) continue;
@@ -195,15 +195,15 @@ class Importer {
         foreign_.emplace(input.name(), input.type().tensor_type().elem_type());
       set(input.name(), value, {});
     }
-    for (const onnx::TensorProto* tensor : view_.initializers)
+    for (const proto::TensorProto* tensor : view_.initializers)
       if (!result_.values.contains(tensor->name())) read_constant(tensor->name(), *tensor);
   }
 
-  void read_constant(const std::string& name, const onnx::TensorProto& tensor) {
+  void read_constant(const std::string& name, const proto::TensorProto& tensor) {
     const ElementType element = element_type_from_onnx(tensor.data_type());
     if (element == ElementType::undefined) foreign_.emplace(name, tensor.data_type());
     if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
-    Fact fact = fact_of(tensor, view_.folder);
+    runtime::Fact fact = fact_of(tensor, view_.folder);
     // Constants are told apart by name; in a pool with two models, also by where their data is.
     const std::string key =
         shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : constant_name(name, fact.type);
@@ -211,16 +211,16 @@ class Importer {
     set(name, value, std::move(fact));
   }
 
-  void read_node(const onnx::NodeProto& node) {
+  void read_node(const proto::NodeProto& node) {
     if (node.op_type() == "Constant" && is_default_domain(node.domain()) && node.output_size() == 1 &&
         opset_of(*view_.model, node) > 0)
       for (const auto& attribute : node.attribute())
         if (attribute.name() == "value" && attribute.has_t()) return read_constant(node.output(0), attribute.t());
 
     const std::int64_t opset = opset_of(*view_.model, node);
-    const Attributes attributes = read_attributes(node, view_.folder);
+    const runtime::Attributes attributes = read_attributes(node, view_.folder);
     std::vector<Value> operands;
-    std::vector<const Fact*> facts;
+    std::vector<const runtime::Fact*> facts;
     const auto add_operand = [&](const std::string& name) {
       operands.push_back(name.empty() ? Value{} : value_of(name));
       facts.push_back(name.empty() ? nullptr : &result_.facts.at(name));
@@ -230,7 +230,7 @@ class Importer {
 
     std::vector<const ElementTypes*> scopes;
     check_operand_types(node, scopes);
-    std::vector<Fact> inferred(outputs);
+    std::vector<runtime::Fact> inferred(outputs);
     Lowered lowered;
     if (is_default_domain(node.domain())) {
       // Of two models in one pool, a name does not say which value is meant.
@@ -239,7 +239,7 @@ class Importer {
         const bool is_unique = shared_ == nullptr && !name.empty();
         return computed(is_unique ? name : fmt::format("{}@{}.{}", name, pool().size(), output), axis);
       };
-      inferred = infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs, unknown});
+      inferred = runtime::infer_facts({node.domain(), node.op_type(), opset, attributes, facts, outputs, unknown});
       inferred.resize(outputs);
       lowered = lower({pool(), node.op_type(), opset, attributes, operands, facts, outputs});
     }
@@ -259,7 +259,7 @@ class Importer {
 
   /// Validation sees declared types only. An inferred one that does not fit would come to light when a constant is
   /// computed ahead, and make the model invalid only then.
-  void check_operand_types(const onnx::NodeProto& node, std::vector<const ElementTypes*>& scopes) {
+  void check_operand_types(const proto::NodeProto& node, std::vector<const ElementTypes*>& scopes) {
     int first = 0;
     if (opset_of(*view_.model, node) > 0 && is_default_domain(node.domain()) && operands_are_alike(node.op_type()))
       for (const std::string& name : node.input()) {
@@ -269,7 +269,7 @@ class Importer {
           throw InputError(fmt::format("{}: operands of {} and {} have to be of one type", node.op_type(),
                                        data_type_name(first), data_type_name(type)));
       }
-    const auto check_graph = [&](const onnx::GraphProto& graph) {
+    const auto check_graph = [&](const proto::GraphProto& graph) {
       ElementTypes types;
       for (const auto& inner : graph.node())
         for (const std::string& output : inner.output()) types.emplace(output, 0);
@@ -295,8 +295,9 @@ class Importer {
     return onnx_data_type(fact->second.type.element);
   }
 
-  std::vector<Value> add_opaque(const onnx::NodeProto& node, std::int64_t opset, std::shared_ptr<const OpaqueBody> body,
-                                std::span<const Value> operands, const std::vector<Fact>& inferred) {
+  std::vector<Value> add_opaque(const proto::NodeProto& node, std::int64_t opset,
+                                std::shared_ptr<const OpaqueBody> body, std::span<const Value> operands,
+                                const std::vector<runtime::Fact>& inferred) {
     Opaque opaque{
         node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type(), 0, {}, std::move(body)};
     for (std::size_t i = 0; i < inferred.size(); ++i) {
@@ -325,7 +326,7 @@ class Importer {
   const ModelView& view_;
   SharedImport* shared_;
   Imported result_;
-  std::unordered_map<std::string, const onnx::ValueInfoProto*> hints_;
+  std::unordered_map<std::string, const proto::ValueInfoProto*> hints_;
   ElementTypes foreign_;  // of what we do not model
 };
 
@@ -333,4 +334,4 @@ class Importer {
 
 Imported import_model(const ModelView& view, SharedImport* shared) { return Importer(view, shared).run(); }
 
-}  // namespace taso
+}  // namespace taso::onnx

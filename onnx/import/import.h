@@ -8,7 +8,7 @@
 #include "ops/graph/graph.h"
 #include "runtime/host/inference/inference.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// What two models that are to be compared have in common: imported with one of these, equal parts become equal values.
 struct SharedImport {
@@ -29,13 +29,13 @@ struct Imported {
   Graph graph;
   /// Every name of the model's main graph. Several names may have one value: equal nodes are one.
   std::unordered_map<std::string, Value> values;
-  std::unordered_map<std::string, Fact> facts;
+  std::unordered_map<std::string, runtime::Fact> facts;
   /// The graph inputs that have a default (an initializer that may be overridden).
-  std::unordered_map<std::string, const onnx::TensorProto*> defaults;
+  std::unordered_map<std::string, const proto::TensorProto*> defaults;
 };
 
 /// Every valid model can be imported: what our operators do not cover is opaque. Throws InputError where operands have
 /// types that their operator cannot take together. The graph refers to the nodes and tensors of the view, which must outlive it.
 Imported import_model(const ModelView& view, SharedImport* shared = nullptr);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -16,22 +16,22 @@
 #include "onnx/model/tensor_content.h"
 #include "onnx/model/tensor_data.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
-bool is_random(const onnx::NodeProto& node) {
+bool is_random(const proto::NodeProto& node) {
   static constexpr std::array<std::string_view, 6> names = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
                                                             "RandomUniformLike", "Multinomial",      "Bernoulli"};
   return std::find(names.begin(), names.end(), node.op_type()) != names.end();
 }
 
-[[noreturn]] void refuse_to_run(const onnx::NodeProto& node, std::string_view obstacle) {
+[[noreturn]] void refuse_to_run(const proto::NodeProto& node, std::string_view obstacle) {
   throw InputError(fmt::format("{} cannot be run: {}", node.op_type(), obstacle));
 }
 
 class NodeBody final : public OpaqueBody {
  public:
-  NodeBody(const onnx::NodeProto& node, std::int64_t opset, std::filesystem::path folder, std::string obstacle)
+  NodeBody(const proto::NodeProto& node, std::int64_t opset, std::filesystem::path folder, std::string obstacle)
       : node_(&node), opset_(opset), folder_(std::move(folder)), obstacle_(std::move(obstacle)) {}
 
   std::string obstacle() const override { return obstacle_; }
@@ -62,7 +62,7 @@ class NodeBody final : public OpaqueBody {
     }
     return function;
   }
-  bool is_deterministic() const override { return taso::is_deterministic(*node_, opset_); }
+  bool is_deterministic() const override { return onnx::is_deterministic(*node_, opset_); }
   bool has_programs() const override { return has_subgraph(*node_); }
   bool same(const OpaqueBody& other) const override {
     const auto* node = dynamic_cast<const NodeBody*>(&other);
@@ -95,7 +95,7 @@ class NodeBody final : public OpaqueBody {
     return attribute_bytes(content_of(*node_, folder_)) == attribute_bytes(content_of(*other.node_, other.folder_));
   }
 
-  const onnx::NodeProto* node_;
+  const proto::NodeProto* node_;
   std::int64_t opset_;
   std::filesystem::path folder_;
   std::string obstacle_;  // found once, while the model is there, which may mean operators of its own by ONNX's names
@@ -103,14 +103,14 @@ class NodeBody final : public OpaqueBody {
 
 /// The node as a graph of our operators, now that the operands are numbers.
 std::optional<Graph> lower_for(const LoweringCall& prototype, const std::vector<std::optional<Array>>& inputs,
-                               std::shared_ptr<Pool> pool, std::vector<Fact>& facts) {
+                               std::shared_ptr<Pool> pool, std::vector<runtime::Fact>& facts) {
   LoweringCall call = prototype;
   Graph graph{std::move(pool), {}, {}};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     call.inputs.emplace_back();
     call.facts.push_back(nullptr);
     if (!inputs[i]) continue;
-    facts[i] = Fact{Type{inputs[i]->type(), shape_of(inputs[i]->extents())}, std::nullopt, inputs[i]};
+    facts[i] = runtime::Fact{Type{inputs[i]->type(), shape_of(inputs[i]->extents())}, std::nullopt, inputs[i]};
     call.inputs[i] = graph.pool->input(std::to_string(i), facts[i].type);
     call.facts[i] = &facts[i];
     graph.inputs.push_back(call.inputs[i]);
@@ -122,16 +122,16 @@ std::optional<Graph> lower_for(const LoweringCall& prototype, const std::vector<
 }
 
 /// A dropout that may be told to train draws random numbers.
-bool may_train(const onnx::NodeProto& node) {
+bool may_train(const proto::NodeProto& node) {
   return node.op_type() == "Dropout" && node.input_size() > 2 && !node.input(2).empty();
 }
 
-using OpsetOf = std::function<std::int64_t(const onnx::NodeProto&)>;
+using OpsetOf = std::function<std::int64_t(const proto::NodeProto&)>;
 
-std::string obstacle_of(const onnx::NodeProto& node, const OpsetOf& opset_of);
+std::string obstacle_of(const proto::NodeProto& node, const OpsetOf& opset_of);
 
 /// Why the value of a constant cannot be had; empty if it can.
-std::string obstacle_of_constant(const onnx::NodeProto& node) {
+std::string obstacle_of_constant(const proto::NodeProto& node) {
   for (const auto& attribute : node.attribute()) {
     if (attribute.name() == "sparse_value") return "a sparse constant";
     if (attribute.name() == "value_string" || attribute.name() == "value_strings") return "a constant of string";
@@ -142,7 +142,7 @@ std::string obstacle_of_constant(const onnx::NodeProto& node) {
 }
 
 /// What inside a branch cannot be run, by its name.
-std::string obstacle_inside(const onnx::GraphProto& branch, const OpsetOf& opset_of) {
+std::string obstacle_inside(const proto::GraphProto& branch, const OpsetOf& opset_of) {
   if (branch.sparse_initializer_size() > 0) return "a sparse constant inside";
   for (const auto& tensor : branch.initializer())
     if (element_type_from_onnx(tensor.data_type()) == ElementType::undefined)
@@ -159,7 +159,7 @@ std::string obstacle_inside(const onnx::GraphProto& branch, const OpsetOf& opset
   return "";
 }
 
-std::string obstacle_of(const onnx::NodeProto& node, const OpsetOf& opset_of) {
+std::string obstacle_of(const proto::NodeProto& node, const OpsetOf& opset_of) {
   const std::int64_t opset = opset_of(node);
   if (!is_default_domain(node.domain())) return fmt::format("operator of domain '{}'", node.domain());
   if (opset == 0) return "operator that the model defines itself";
@@ -170,60 +170,61 @@ std::string obstacle_of(const onnx::NodeProto& node, const OpsetOf& opset_of) {
   }
   if (has_subgraph(node)) return "control flow";
   if (is_random(node)) return "random operator";
-  if (is_lowered(node.op_type()) || find_host_function(node.domain(), node.op_type()) != nullptr) return "";
+  if (is_lowered(node.op_type()) || runtime::find_host_function(node.domain(), node.op_type()) != nullptr) return "";
   return "operator not covered";
 }
 
 }  // namespace
 
-std::string obstacle_of(const onnx::ModelProto& model, const onnx::NodeProto& node) {
-  return obstacle_of(node, [&](const onnx::NodeProto& inner) { return opset_of(model, inner); });
+std::string obstacle_of(const proto::ModelProto& model, const proto::NodeProto& node) {
+  return obstacle_of(node, [&](const proto::NodeProto& inner) { return opset_of(model, inner); });
 }
 
-std::string obstacle_of(const onnx::NodeProto& node, std::int64_t opset) {
-  return obstacle_of(node, [opset](const onnx::NodeProto&) { return opset; });
+std::string obstacle_of(const proto::NodeProto& node, std::int64_t opset) {
+  return obstacle_of(node, [opset](const proto::NodeProto&) { return opset; });
 }
 
-bool is_deterministic(const onnx::NodeProto& node, std::int64_t opset) {
+bool is_deterministic(const proto::NodeProto& node, std::int64_t opset) {
   return !has_subgraph(node) && !may_train(node) && obstacle_of(node, opset).empty();
 }
 
-std::vector<Array> run_node(const onnx::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
-                            const std::vector<std::optional<Array>>& inputs, const InterpreterOptions& options) {
+std::vector<Array> run_node(const proto::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
+                            const std::vector<std::optional<Array>>& inputs,
+                            const runtime::InterpreterOptions& options) {
   if (const std::string obstacle = obstacle_of(node, opset); !obstacle.empty()) refuse_to_run(node, obstacle);
   if (const auto branches = branches_of(node)) return run_branches(*branches, node, opset, folder, inputs, options);
-  const Attributes attributes = read_attributes(node, folder);
+  const runtime::Attributes attributes = read_attributes(node, folder);
   const std::size_t outputs = outputs_of(node);
   const auto pool = std::make_shared<Pool>();
-  std::vector<Fact> facts(inputs.size());
+  std::vector<runtime::Fact> facts(inputs.size());
   const LoweringCall call{*pool, node.op_type(), opset, attributes, {}, {}, outputs};
   if (const auto graph = lower_for(call, inputs, pool, facts)) {
     std::vector<Array> operands;
     for (const auto& input : inputs)
       if (input) operands.push_back(*input);
-    return interpret(*graph, operands, options);
+    return runtime::interpret(*graph, operands, options);
   }
-  const HostFunction function = find_host_function(node.domain(), node.op_type());
+  const runtime::HostFunction function = runtime::find_host_function(node.domain(), node.op_type());
   if (function == nullptr) {
     std::vector<std::string> types;
     for (const auto& input : inputs)
       types.push_back(input ? text_of(Type{input->type(), shape_of(input->extents())}) : "nothing");
     throw InputError(fmt::format("{} cannot be run on {}", node.op_type(), fmt::join(types, ", ")));
   }
-  std::vector<Array> results = function(HostCall{node.op_type(), opset, attributes, inputs, outputs});
+  std::vector<Array> results = function(runtime::HostCall{node.op_type(), opset, attributes, inputs, outputs});
   if (results.size() < outputs)
     throw InputError(fmt::format("{} has {} results, not {}", node.op_type(), results.size(), outputs));
   return results;
 }
 
-std::shared_ptr<const OpaqueBody> make_body(const onnx::ModelProto& model, const onnx::NodeProto& node,
+std::shared_ptr<const OpaqueBody> make_body(const proto::ModelProto& model, const proto::NodeProto& node,
                                             std::filesystem::path folder) {
   return std::make_shared<NodeBody>(node, opset_of(model, node), std::move(folder), obstacle_of(model, node));
 }
 
-std::shared_ptr<const OpaqueBody> make_body(const onnx::NodeProto& node, std::int64_t opset,
+std::shared_ptr<const OpaqueBody> make_body(const proto::NodeProto& node, std::int64_t opset,
                                             std::filesystem::path folder) {
   return std::make_shared<NodeBody>(node, opset, std::move(folder), obstacle_of(node, opset));
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

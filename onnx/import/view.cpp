@@ -6,13 +6,13 @@
 #include "onnx/model/model.h"
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 using Names = std::unordered_set<std::string>;
 
 /// Depth is bounded by protobuf's own limit on nesting when the model was parsed.
-void collect_captured(const onnx::GraphProto& graph, Names scope, Names& seen, std::vector<std::string>& captured) {
+void collect_captured(const proto::GraphProto& graph, Names scope, Names& seen, std::vector<std::string>& captured) {
   for (const auto& input : graph.input()) scope.insert(input.name());
   for (const auto& tensor : graph.initializer()) scope.insert(tensor.name());
   for (const auto& tensor : graph.sparse_initializer()) scope.insert(tensor.values().name());
@@ -43,14 +43,14 @@ ModelView view_of(const Model& model) {
 
 bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
-std::int64_t opset_of(const onnx::ModelProto& model, std::string_view domain) {
+std::int64_t opset_of(const proto::ModelProto& model, std::string_view domain) {
   for (const auto& opset : model.opset_import())
     if (opset.domain() == domain || (is_default_domain(domain) && is_default_domain(opset.domain())))
       return opset.version();
   return 0;
 }
 
-std::int64_t opset_of(const onnx::ModelProto& model, const onnx::NodeProto& node) {
+std::int64_t opset_of(const proto::ModelProto& model, const proto::NodeProto& node) {
   if (!overload_of(node).empty()) return 0;
   for (const auto& attribute : node.attribute())
     if (!attribute.unknown_fields().empty()) return 0;
@@ -62,7 +62,7 @@ std::int64_t opset_of(const onnx::ModelProto& model, const onnx::NodeProto& node
   return opset_of(model, node.domain());
 }
 
-std::vector<std::string> captured_names(const onnx::NodeProto& node) {
+std::vector<std::string> captured_names(const proto::NodeProto& node) {
   std::vector<std::string> captured;
   Names seen;
   for (const auto& attribute : node.attribute()) {
@@ -72,23 +72,23 @@ std::vector<std::string> captured_names(const onnx::NodeProto& node) {
   return captured;
 }
 
-std::size_t outputs_of(const onnx::NodeProto& node) {
+std::size_t outputs_of(const proto::NodeProto& node) {
   auto outputs = static_cast<std::size_t>(node.output_size());
   while (outputs > 0 && node.output(static_cast<int>(outputs) - 1).empty()) --outputs;
   return outputs;
 }
 
-std::vector<std::string> operand_names(const onnx::NodeProto& node) {
+std::vector<std::string> operand_names(const proto::NodeProto& node) {
   std::vector<std::string> names(node.input().begin(), node.input().end());
   for (std::string& name : captured_names(node)) names.push_back(std::move(name));
   return names;
 }
 
-std::unordered_map<std::string, std::size_t> places_of_operands(const onnx::NodeProto& node) {
+std::unordered_map<std::string, std::size_t> places_of_operands(const proto::NodeProto& node) {
   std::unordered_map<std::string, std::size_t> places;
   std::size_t place = 0;
   for (std::string& name : operand_names(node)) places.emplace(std::move(name), place++);
   return places;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -3,7 +3,7 @@
 
 #include "onnx/lowering/lowering.h"
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 namespace {
 
 bool arithmetic(ElementType type) { return is_floating(type) || is_integer(type); }
@@ -163,4 +163,4 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {
 
 Family elementwise() { return table; }
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

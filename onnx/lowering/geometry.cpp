@@ -5,7 +5,7 @@
 
 #include "onnx/lowering/lowering.h"
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 namespace {
 
 /// More parts than this are joined and cut by halves: in a row, each is a part of all that come after it, so that
@@ -339,4 +339,4 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {
 
 Family geometry() { return table; }
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

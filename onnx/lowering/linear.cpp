@@ -3,7 +3,7 @@
 #include "onnx/lowering/lowering.h"
 #include "onnx/lowering/windows.h"
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 namespace {
 
 Value transposed(const LoweringCall& call, const Value& matrix) {
@@ -78,4 +78,4 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {
 
 Family linear() { return table; }
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

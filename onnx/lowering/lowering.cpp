@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 class ScalarWeight final : public Weight {
@@ -32,7 +32,7 @@ LowerFunction find_lowering(std::string_view op_type) {
 
 std::optional<std::vector<Dim>> LoweringCall::dims(std::size_t index) const {
   if (!has(index) || facts[index] == nullptr) return std::nullopt;
-  const Fact& fact = *facts[index];
+  const runtime::Fact& fact = *facts[index];
   if (fact.content) return fact.content;
   if (fact.constant && is_integer(fact.constant->type()) && fact.constant->rank() <= 1) {
     const auto values = fact.constant->integers();
@@ -88,4 +88,4 @@ Lowered lower(const LoweringCall& call) {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

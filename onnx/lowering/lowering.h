@@ -4,16 +4,16 @@
 #include "ops/graph/graph.h"
 #include "runtime/host/inference/inference.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// A node to be modelled.
 struct LoweringCall {
   Pool& pool;
   std::string_view op_type;
   std::int64_t opset = 0;
-  const Attributes& attributes;
-  std::vector<Value> inputs;       ///< null where an optional operand is left out
-  std::vector<const Fact*> facts;  ///< what is known of each; null likewise
+  const runtime::Attributes& attributes;
+  std::vector<Value> inputs;                ///< null where an optional operand is left out
+  std::vector<const runtime::Fact*> facts;  ///< what is known of each; null likewise
   std::size_t outputs = 1;
 
   bool has(std::size_t index) const { return index < inputs.size() && inputs[index]; }
@@ -57,4 +57,4 @@ Family normalisation();
 Family resizing();
 
 }  // namespace lowering
-}  // namespace taso
+}  // namespace taso::onnx

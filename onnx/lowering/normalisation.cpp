@@ -3,7 +3,7 @@
 
 #include "onnx/lowering/lowering.h"
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 namespace {
 
 double default_epsilon(const LoweringCall& call) {
@@ -90,4 +90,4 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {
 
 Family normalisation() { return table; }
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

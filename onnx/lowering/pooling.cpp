@@ -1,6 +1,6 @@
 #include "onnx/lowering/windows.h"
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 namespace {
 
 template <class Pool>
@@ -53,4 +53,4 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {{"AveragePool", 
 
 Family pooling() { return table; }
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

@@ -4,7 +4,7 @@
 
 #include "onnx/lowering/lowering.h"
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 namespace {
 
 /// How often each place is repeated along each axis; nothing if that is not what the node does.
@@ -92,4 +92,4 @@ constexpr std::pair<std::string_view, LowerFunction> table[] = {{"Resize", resiz
 
 Family resizing() { return table; }
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

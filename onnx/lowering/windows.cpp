@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 
 std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<std::int64_t>& kernel) {
   const std::size_t rank = kernel.size();
@@ -41,4 +41,4 @@ std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<
   return windows;
 }
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

@@ -3,7 +3,7 @@
 
 #include "onnx/lowering/lowering.h"
 
-namespace taso::lowering {
+namespace taso::onnx::lowering {
 
 struct Windows {
   std::vector<std::int64_t> strides, dilations, pads;
@@ -12,4 +12,4 @@ struct Windows {
 /// Nothing if the pads depend on a dimension that is not known.
 std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<std::int64_t>& kernel);
 
-}  // namespace taso::lowering
+}  // namespace taso::onnx::lowering

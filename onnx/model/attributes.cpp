@@ -5,11 +5,11 @@
 #include "onnx/model/model.h"
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 
-Attributes read_attributes(const onnx::NodeProto& node, const std::filesystem::path& folder) {
-  using onnx::AttributeProto;
-  Attributes attributes;
+runtime::Attributes read_attributes(const proto::NodeProto& node, const std::filesystem::path& folder) {
+  using proto::AttributeProto;
+  runtime::Attributes attributes;
   for (const AttributeProto& attribute : node.attribute()) {
     const std::string& name = attribute.name();
     switch (attribute.type()) {
@@ -36,16 +36,16 @@ Attributes read_attributes(const onnx::NodeProto& node, const std::filesystem::p
   return attributes;
 }
 
-bool has_subgraph(const onnx::NodeProto& node) {
+bool has_subgraph(const proto::NodeProto& node) {
   return std::any_of(node.attribute().begin(), node.attribute().end(),
-                     [](const onnx::AttributeProto& a) { return a.has_g() || a.graphs_size() > 0; });
+                     [](const proto::AttributeProto& a) { return a.has_g() || a.graphs_size() > 0; });
 }
 
-std::string attribute_bytes(const onnx::NodeProto& node) {
+std::string attribute_bytes(const proto::NodeProto& node) {
   std::vector<std::string> parts;
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
+  for (const proto::AttributeProto& attribute : node.attribute()) {
     if (attribute.has_doc_string()) {
-      onnx::AttributeProto bare = attribute;
+      proto::AttributeProto bare = attribute;
       bare.clear_doc_string();
       parts.push_back(bare.SerializeAsString());
     } else {
@@ -62,4 +62,4 @@ std::string attribute_bytes(const onnx::NodeProto& node) {
   return bytes;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -20,7 +20,7 @@
 #include "onnx/model/proto.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// Below this a read is cheaper than a mapping, of which a process has only some ten thousands.
@@ -32,11 +32,11 @@ struct Fields {
   std::optional<std::uint64_t> length;
 };
 
-[[noreturn]] void refuse(const onnx::TensorProto& tensor, const std::string& reason) {
+[[noreturn]] void refuse(const proto::TensorProto& tensor, const std::string& reason) {
   throw InputError(fmt::format("external data of tensor {}: {}", in_quotes(tensor.name()), reason));
 }
 
-std::uint64_t parse_number(const onnx::TensorProto& tensor, const std::string& key, const std::string& text) {
+std::uint64_t parse_number(const proto::TensorProto& tensor, const std::string& key, const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() ||
@@ -45,7 +45,7 @@ std::uint64_t parse_number(const onnx::TensorProto& tensor, const std::string& k
   return value;
 }
 
-Fields parse_fields(const onnx::TensorProto& tensor) {
+Fields parse_fields(const proto::TensorProto& tensor) {
   Fields fields;
   bool has_location = false;
   for (const auto& entry : tensor.external_data()) {
@@ -67,7 +67,7 @@ Fields parse_fields(const onnx::TensorProto& tensor) {
 
 /// Opens component by component without following links, so that no link on the way can lead elsewhere, not even one
 /// that appears while we look.
-OpenFile open_inside(const onnx::TensorProto& tensor, const std::filesystem::path& folder,
+OpenFile open_inside(const proto::TensorProto& tensor, const std::filesystem::path& folder,
                      const std::string& location) {
   const std::filesystem::path given(location);
   const std::string shown = in_quotes(location);
@@ -112,11 +112,11 @@ OpenFile::~OpenFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-bool is_external(const onnx::TensorProto& tensor) {
-  return tensor.has_data_location() && tensor.data_location() == onnx::TensorProto::EXTERNAL;
+bool is_external(const proto::TensorProto& tensor) {
+  return tensor.has_data_location() && tensor.data_location() == proto::TensorProto::EXTERNAL;
 }
 
-ExternalFile open_external(const onnx::TensorProto& tensor, const std::filesystem::path& folder,
+ExternalFile open_external(const proto::TensorProto& tensor, const std::filesystem::path& folder,
                            std::optional<std::uint64_t> bytes) {
   const Fields fields = parse_fields(tensor);
   ExternalFile found{open_inside(tensor, folder, fields.location), {}};
@@ -161,4 +161,4 @@ MappedBytes map_external(const ExternalFile& source) {
   return {static_cast<const std::byte*>(base) + (offset - start), std::move(owner)};
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -6,11 +6,9 @@
 #include <memory>
 #include <optional>
 
-namespace onnx {
-class TensorProto;
-}  // namespace onnx
+#include "onnx/model/messages.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// An open file descriptor, closed at the end.
 class OpenFile {
@@ -25,7 +23,7 @@ class OpenFile {
   int descriptor_;
 };
 
-bool is_external(const onnx::TensorProto& tensor);
+bool is_external(const proto::TensorProto& tensor);
 
 /// Where the bytes of an external tensor lie.
 struct ExternalRegion {
@@ -44,7 +42,7 @@ struct ExternalFile {
 /// Opens the file of an external tensor and checks that the bytes are there. The location has to be relative, stay
 /// inside `folder`, and neither be nor pass through a link; `bytes` is what the dimensions ask for, where that is
 /// known. Throws InputError.
-ExternalFile open_external(const onnx::TensorProto& tensor, const std::filesystem::path& folder,
+ExternalFile open_external(const proto::TensorProto& tensor, const std::filesystem::path& folder,
                            std::optional<std::uint64_t> bytes);
 
 /// The bytes of a region in memory, kept by `owner`: mapped when large, read when small.
@@ -54,4 +52,4 @@ struct MappedBytes {
 };
 MappedBytes map_external(const ExternalFile& source);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -15,7 +15,7 @@
 #include "onnx/model/external_data.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 const char too_large[] =
@@ -68,4 +68,4 @@ MappedFile::~MappedFile() {
   if (mapped_) ::munmap(const_cast<char*>(data_), size_);
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

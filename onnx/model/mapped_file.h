@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-namespace taso {
+namespace taso::onnx {
 
 /// The bytes of a file, mapped; those of a pipe and its like are refused. "-" is the standard input, which is read once and
 /// kept. Throws InputError, EnvironmentError.
@@ -27,4 +27,4 @@ class MappedFile {
   bool mapped_ = false;
 };
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -10,7 +10,7 @@
 
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -81,7 +81,7 @@ std::string bytes_without(const Message& message, std::initializer_list<int> fie
   return unknown.empty() ? bytes : bytes + "unknown " + with_length(unknown);
 }
 
-std::string overload_of(const onnx::NodeProto& node) { return text_field(node, overload_of_a_node); }
-std::string overload_of(const onnx::FunctionProto& function) { return text_field(function, overload_of_a_function); }
+std::string overload_of(const proto::NodeProto& node) { return text_field(node, overload_of_a_node); }
+std::string overload_of(const proto::FunctionProto& function) { return text_field(function, overload_of_a_function); }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -5,16 +5,13 @@
 #include <initializer_list>
 #include <string>
 
+#include "onnx/model/messages.h"
+
 namespace google::protobuf {
 class Message;
 }  // namespace google::protobuf
 
-namespace onnx {
-class FunctionProto;
-class NodeProto;
-}  // namespace onnx
-
-namespace taso {
+namespace taso::onnx {
 
 /// The message but for the fields of these numbers; empty exactly if it says nothing else. Two messages say the same
 /// outside of these fields exactly if this is equal. Nothing is copied but what is returned.
@@ -22,7 +19,7 @@ std::string bytes_without(const google::protobuf::Message& message, std::initial
 
 /// Which of several functions of one name is meant; empty in models that do not tell them apart. Older schemas have no
 /// such field, and keep it among the unknown ones.
-std::string overload_of(const onnx::NodeProto& node);
-std::string overload_of(const onnx::FunctionProto& function);
+std::string overload_of(const proto::NodeProto& node);
+std::string overload_of(const proto::FunctionProto& function);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -12,7 +12,7 @@
 #include "onnx/validation/validate.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 constexpr std::size_t largest_message = MappedFile::largest;
@@ -28,13 +28,13 @@ bool looks_like_text(std::string_view bytes) {
   });
 }
 
-std::unique_ptr<onnx::ModelProto> parse_message(std::string_view bytes) {
+std::unique_ptr<proto::ModelProto> parse_message(std::string_view bytes) {
   if (bytes.empty()) throw InputError("is empty");
   if (bytes.size() > largest_message)
     throw InputError(
         "is longer than 2 GB, where a protobuf message ends; larger models keep their weights in external "
         "data");
-  auto proto = std::make_unique<onnx::ModelProto>();
+  auto proto = std::make_unique<proto::ModelProto>();
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
                                                 static_cast<int>(bytes.size()));
   stream.SetTotalBytesLimit(INT_MAX);
@@ -49,8 +49,8 @@ std::unique_ptr<onnx::ModelProto> parse_message(std::string_view bytes) {
 
 }  // namespace
 
-Model::Model(onnx::ModelProto proto, std::filesystem::path folder)
-    : proto_(std::make_unique<onnx::ModelProto>(std::move(proto))), folder_(std::move(folder)) {}
+Model::Model(proto::ModelProto proto, std::filesystem::path folder)
+    : proto_(std::make_unique<proto::ModelProto>(std::move(proto))), folder_(std::move(folder)) {}
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 Model::~Model() = default;
@@ -58,7 +58,7 @@ Model::~Model() = default;
 Model Model::load(const std::filesystem::path& path) {
   try {
     const MappedFile file(path);
-    Model model(onnx::ModelProto(), path.parent_path());
+    Model model(proto::ModelProto(), path.parent_path());
     model.proto_ = parse_message(file.bytes());
     model.source_ = path.string();
     return model;
@@ -69,7 +69,7 @@ Model Model::load(const std::filesystem::path& path) {
 
 Model Model::parse(std::string_view bytes, std::filesystem::path folder) {
   try {
-    Model model(onnx::ModelProto(), std::move(folder));
+    Model model(proto::ModelProto(), std::move(folder));
     model.proto_ = parse_message(bytes);
     return model;
   } catch (const InputError& error) {
@@ -86,7 +86,7 @@ Model Model::copy() const {
 
 void Model::validate() {
   try {
-    taso::validate(*proto_, folder_);
+    onnx::validate(*proto_, folder_);
   } catch (const InputError& error) {
     if (source_.empty()) throw;
     throw InputError(fmt::format("{}: {}", source_, error.what()));
@@ -103,4 +103,4 @@ std::string Model::serialise() const {
   return bytes;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

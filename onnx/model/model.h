@@ -9,14 +9,14 @@
 #include <string_view>
 #include <unordered_set>
 
-namespace onnx {
-class ModelProto;
-class TensorProto;
-}  // namespace onnx
+#include "onnx/model/messages.h"
+#include "ops/core/namespace.h"
 
-namespace taso {
-
+namespace taso::ops {
 class Array;
+}
+
+namespace taso::onnx {
 
 struct SaveOptions {
   enum class Weights {
@@ -40,14 +40,14 @@ class Model {
   static Model load(const std::filesystem::path& path);
   /// Parses bytes; external weights are looked for in `folder`. Throws InputError.
   static Model parse(std::string_view bytes, std::filesystem::path folder);
-  Model(onnx::ModelProto proto, std::filesystem::path folder);
+  Model(proto::ModelProto proto, std::filesystem::path folder);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
   Model copy() const;
 
-  const onnx::ModelProto& proto() const { return *proto_; }
-  onnx::ModelProto& mutable_proto() { return *proto_; }
+  const proto::ModelProto& proto() const { return *proto_; }
+  proto::ModelProto& mutable_proto() { return *proto_; }
   /// Where locations of external weights start from.
   const std::filesystem::path& folder() const { return folder_; }
   /// An initializer that was not read from a file: it is saved where the others are.
@@ -74,7 +74,7 @@ class Model {
   std::string serialise() const;
 
  private:
-  std::unique_ptr<onnx::ModelProto> proto_;
+  std::unique_ptr<proto::ModelProto> proto_;
   std::filesystem::path folder_;
   std::unordered_set<std::string> new_weights_;
   std::string source_;  // begins the messages, "" if the model came from memory
@@ -82,8 +82,8 @@ class Model {
 
 /// The data of an initializer or constant, wherever it is stored; a view of the message where possible (the message
 /// must outlive it). Throws InputError.
-Array read_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
+ops::Array read_tensor(const proto::TensorProto& tensor, const std::filesystem::path& folder);
 /// The message for an array, with raw data.
-onnx::TensorProto write_tensor(const Array& array, std::string_view name);
+proto::TensorProto write_tensor(const ops::Array& array, std::string_view name);
 
-}  // namespace taso
+}  // namespace taso::onnx

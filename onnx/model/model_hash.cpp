@@ -15,7 +15,7 @@
 #include "ops/core/error.h"
 #include "ops/support/sha256.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 using google::protobuf::internal::WireFormatLite;
@@ -52,7 +52,7 @@ void for_each_field(std::string_view message, Visit&& visit) {
 }
 
 bool is_ours(std::string_view entry) {
-  onnx::StringStringEntryProto proto;
+  proto::StringStringEntryProto proto;
   return proto.ParseFromArray(entry.data(), static_cast<int>(entry.size())) && proto.key().starts_with("taso.");
 }
 
@@ -63,10 +63,10 @@ std::string hash_of_model(const std::filesystem::path& file, const Model& model)
   try {
     const MappedFile mapped(file);
     for_each_field(mapped.bytes(), [&](int number, std::string_view field, std::string_view data) {
-      if (number != onnx::ModelProto::kMetadataPropsFieldNumber || !is_ours(data)) hash.add(field);
+      if (number != proto::ModelProto::kMetadataPropsFieldNumber || !is_ours(data)) hash.add(field);
     });
     // Nothing is changed: there is one way to visit all tensors, and it hands them out to be changed.
-    for_each_tensor(const_cast<onnx::ModelProto&>(model.proto()), [&](onnx::TensorProto& tensor, bool) {
+    for_each_tensor(const_cast<proto::ModelProto&>(model.proto()), [&](proto::TensorProto& tensor, bool) {
       if (!is_external(tensor)) return;
       const ExternalFile external = open_external(tensor, model.folder(), raw_bytes_of(tensor));
       const MappedBytes bytes = map_external(external);
@@ -82,4 +82,4 @@ std::string hash_of_model(const std::filesystem::path& file, const Model& model)
 
 std::string hash_of_model(const std::filesystem::path& file) { return hash_of_model(file, Model::load(file)); }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace taso {
+namespace taso::onnx {
 
 class Model;
 
@@ -14,4 +14,4 @@ std::string hash_of_model(const std::filesystem::path& file);
 /// The same of a model that was loaded from that file, and at most validated since.
 std::string hash_of_model(const std::filesystem::path& file, const Model& model);
 
-}  // namespace taso
+}  // namespace taso::onnx

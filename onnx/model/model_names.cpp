@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::onnx {
 
 std::string in_quotes(std::string_view name) {
   constexpr std::size_t longest = 120;
@@ -19,4 +19,4 @@ std::string in_quotes(std::string_view name) {
   return text + "'";
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

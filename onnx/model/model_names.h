@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+namespace taso::onnx {
 
 /// 'name', with everything but printable ASCII and UTF-8 letters escaped, cut when it is very long.
 std::string in_quotes(std::string_view name);
 
-}  // namespace taso
+}  // namespace taso::onnx

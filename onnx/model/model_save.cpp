@@ -21,7 +21,7 @@
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// Hands the serialiser's output to a file; long strings, which are the weights, are written from where they lie.
@@ -87,12 +87,12 @@ class TensorChanges {
   }
 
   /// Takes the tensor's data out of the message, and returns the tensor as it was.
-  const onnx::TensorProto& strip(onnx::TensorProto& tensor) {
+  const proto::TensorProto& strip(proto::TensorProto& tensor) {
     changes_.push_back({&tensor, {}});
-    onnx::TensorProto& original = changes_.back().original;
+    proto::TensorProto& original = changes_.back().original;
     original.Swap(&tensor);
     // What is large is set aside while the rest, known fields and unknown ones, is copied.
-    onnx::TensorProto data;
+    proto::TensorProto data;
     const bool raw = original.has_raw_data();
     swap_data(original, data, raw);
     tensor = original;
@@ -102,7 +102,7 @@ class TensorChanges {
   }
 
  private:
-  static void swap_data(onnx::TensorProto& a, onnx::TensorProto& b, bool raw) {
+  static void swap_data(proto::TensorProto& a, proto::TensorProto& b, bool raw) {
     if (raw) a.mutable_raw_data()->swap(*b.mutable_raw_data());
     a.mutable_float_data()->Swap(b.mutable_float_data());
     a.mutable_double_data()->Swap(b.mutable_double_data());
@@ -113,8 +113,8 @@ class TensorChanges {
   }
 
   struct Change {
-    onnx::TensorProto* tensor;
-    onnx::TensorProto original;
+    proto::TensorProto* tensor;
+    proto::TensorProto original;
   };
   std::deque<Change> changes_;  // stays where it is when it grows
 };
@@ -126,7 +126,8 @@ class DataFile {
 
   const std::string& location() const { return location_; }
 
-  void add_external(onnx::TensorProto& tensor, const onnx::TensorProto& original, const std::filesystem::path& folder) {
+  void add_external(proto::TensorProto& tensor, const proto::TensorProto& original,
+                    const std::filesystem::path& folder) {
     const ExternalFile source = open_external(original, folder, raw_bytes_of(original));
     const auto [known, is_new] = placed_.try_emplace(source.region, 0);
     if (is_new) {
@@ -135,7 +136,7 @@ class DataFile {
     }
     refer(tensor, known->second, source.region.length);
   }
-  void add_array(onnx::TensorProto& tensor, const void* data, std::size_t size) {
+  void add_array(proto::TensorProto& tensor, const void* data, std::size_t size) {
     const std::uint64_t offset = place(size);
     file_.write_at(offset, data, size);
     refer(tensor, offset, size);
@@ -154,7 +155,7 @@ class DataFile {
     end_ = offset + length;
     return offset;
   }
-  void refer(onnx::TensorProto& tensor, std::uint64_t offset, std::uint64_t length) {
+  void refer(proto::TensorProto& tensor, std::uint64_t offset, std::uint64_t length) {
     set(tensor, "location", location_);
     set(tensor, "offset", std::to_string(offset));
     set(tensor, "length", std::to_string(length));
@@ -162,9 +163,9 @@ class DataFile {
     auto* entries = tensor.mutable_external_data();
     for (int i = entries->size(); i-- > 0;)
       if (entries->Get(i).key() == "checksum") entries->DeleteSubrange(i, 1);
-    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    tensor.set_data_location(proto::TensorProto::EXTERNAL);
   }
-  static void set(onnx::TensorProto& tensor, std::string_view key, const std::string& value) {
+  static void set(proto::TensorProto& tensor, std::string_view key, const std::string& value) {
     auto& entries = *tensor.mutable_external_data();
     auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.key() == key; });
     auto& target = entry == entries.end() ? *entries.Add() : *entry;
@@ -179,7 +180,7 @@ class DataFile {
 };
 
 /// The data of an external tensor becomes part of the message.
-void take_in(onnx::TensorProto& tensor, const onnx::TensorProto& original, const std::filesystem::path& folder) {
+void take_in(proto::TensorProto& tensor, const proto::TensorProto& original, const std::filesystem::path& folder) {
   const ExternalFile source = open_external(original, folder, raw_bytes_of(original));
   const MappedBytes bytes = map_external(source);
   tensor.clear_external_data();
@@ -187,14 +188,14 @@ void take_in(onnx::TensorProto& tensor, const onnx::TensorProto& original, const
   tensor.set_raw_data(bytes.data, static_cast<std::size_t>(source.region.length));
 }
 
-bool has_external(onnx::ModelProto& model) {
+bool has_external(proto::ModelProto& model) {
   bool found = false;
-  for_each_tensor(model, [&](const onnx::TensorProto& tensor, bool) { found = found || is_external(tensor); });
+  for_each_tensor(model, [&](const proto::TensorProto& tensor, bool) { found = found || is_external(tensor); });
   return found;
 }
 
-void move(onnx::ModelProto& model, const std::string& location, const std::string& to) {
-  for_each_tensor(model, [&](onnx::TensorProto& tensor, bool) {
+void move(proto::ModelProto& model, const std::string& location, const std::string& to) {
+  for_each_tensor(model, [&](proto::TensorProto& tensor, bool) {
     if (!is_external(tensor)) return;
     for (auto& entry : *tensor.mutable_external_data())
       if (entry.key() == "location" && entry.value() == location) entry.set_value(to);
@@ -206,7 +207,7 @@ std::unordered_set<std::string> files_of(const std::filesystem::path& path) {
   std::unordered_set<std::string> files;
   try {
     Model model = Model::load(path);
-    for_each_tensor(model.mutable_proto(), [&](const onnx::TensorProto& tensor, bool) {
+    for_each_tensor(model.mutable_proto(), [&](const proto::TensorProto& tensor, bool) {
       if (!is_external(tensor)) return;
       for (const auto& entry : tensor.external_data())
         if (entry.key() == "location") files.insert(std::filesystem::path(entry.value()).lexically_normal().string());
@@ -251,7 +252,7 @@ class DataPlace {
   std::unordered_set<std::string> used_;  // by the model that is replaced
 };
 
-void write(const onnx::ModelProto& proto, AtomicFile& file, bool sync) {
+void write(const proto::ModelProto& proto, AtomicFile& file, bool sync) {
   proto.ByteSizeLong();  // which keeps the sizes that are written
   {
     FileStream stream(file);
@@ -265,7 +266,7 @@ void write(const onnx::ModelProto& proto, AtomicFile& file, bool sync) {
   if (sync) file.sync();
 }
 
-bool can_move(const onnx::TensorProto& tensor, std::size_t smallest) {
+bool can_move(const proto::TensorProto& tensor, std::size_t smallest) {
   if (is_external(tensor) || tensor.dims_size() == 0) return false;
   if (!tensor.has_raw_data() && element_type_from_onnx(tensor.data_type()) == ElementType::undefined) return false;
   const auto bytes = tensor.has_raw_data() ? tensor.raw_data().size() : raw_bytes_of(tensor);
@@ -276,7 +277,7 @@ bool can_move(const onnx::TensorProto& tensor, std::size_t smallest) {
 
 std::string Model::serialise_whole() const {
   TensorChanges changes;
-  for_each_tensor(*proto_, [&](onnx::TensorProto& tensor, bool) {
+  for_each_tensor(*proto_, [&](proto::TensorProto& tensor, bool) {
     if (is_external(tensor)) take_in(tensor, changes.strip(tensor), folder_);
   });
   return serialise();
@@ -297,9 +298,9 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
     if (!data) data = std::make_unique<DataFile>(place->first());
     return *data;
   };
-  for_each_tensor(*proto_, [&](onnx::TensorProto& tensor, bool initializer) {
+  for_each_tensor(*proto_, [&](proto::TensorProto& tensor, bool initializer) {
     if (is_external(tensor)) {
-      const onnx::TensorProto& original = changes.strip(tensor);
+      const proto::TensorProto& original = changes.strip(tensor);
       if (!embed) {
         data_file().add_external(tensor, original, folder_);
         return;
@@ -307,7 +308,7 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
       take_in(tensor, original, folder_);
     } else if (initializer && (move_out || (move_new && new_weights_.contains(tensor.name()))) &&
                can_move(tensor, options.smallest_external)) {
-      const onnx::TensorProto& original = changes.strip(tensor);
+      const proto::TensorProto& original = changes.strip(tensor);
       if (original.has_raw_data()) {
         data_file().add_array(tensor, original.raw_data().data(), original.raw_data().size());
       } else {
@@ -356,4 +357,4 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
   place->remove_rest();
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

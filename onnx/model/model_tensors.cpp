@@ -5,7 +5,7 @@
 
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 using Visit = VisitTensor;
@@ -14,15 +14,15 @@ class Walk {
  public:
   explicit Walk(const Visit& visit) : visit_(visit) {}
 
-  void graph(onnx::GraphProto& root) {
+  void graph(proto::GraphProto& root) {
     pending_.push_back(&root);
     drain();
   }
-  void node(onnx::NodeProto& root) {
+  void node(proto::NodeProto& root) {
     attributes(root);
     drain();
   }
-  void sparse(onnx::SparseTensorProto& tensor) {
+  void sparse(proto::SparseTensorProto& tensor) {
     if (tensor.has_values()) visit_(*tensor.mutable_values(), false);
     if (tensor.has_indices()) visit_(*tensor.mutable_indices(), false);
   }
@@ -30,7 +30,7 @@ class Walk {
  private:
   void drain() {
     while (!pending_.empty()) {
-      onnx::GraphProto& graph = *pending_.back();
+      proto::GraphProto& graph = *pending_.back();
       pending_.pop_back();
       for (auto& tensor : *graph.mutable_initializer()) visit_(tensor, true);
       for (auto& tensor : *graph.mutable_sparse_initializer()) sparse(tensor);
@@ -39,7 +39,7 @@ class Walk {
       std::reverse(pending_.begin() + static_cast<std::ptrdiff_t>(first), pending_.end());
     }
   }
-  void attributes(onnx::NodeProto& node) {
+  void attributes(proto::NodeProto& node) {
     for (auto& attribute : *node.mutable_attribute()) {
       if (attribute.has_t()) visit_(*attribute.mutable_t(), false);
       if (attribute.has_sparse_tensor()) sparse(*attribute.mutable_sparse_tensor());
@@ -51,30 +51,30 @@ class Walk {
   }
 
   const Visit& visit_;
-  std::vector<onnx::GraphProto*> pending_;
+  std::vector<proto::GraphProto*> pending_;
 };
 
 }  // namespace
 
-void for_each_tensor(onnx::ModelProto& model, const Visit& visit) {
+void for_each_tensor(proto::ModelProto& model, const Visit& visit) {
   if (model.has_graph()) Walk(visit).graph(*model.mutable_graph());
   for (auto& training : *model.mutable_training_info()) for_each_tensor(training, visit);
   for (auto& function : *model.mutable_functions()) for_each_tensor(function, visit);
 }
 
-void for_each_tensor(onnx::TrainingInfoProto& training, const Visit& visit) {
+void for_each_tensor(proto::TrainingInfoProto& training, const Visit& visit) {
   if (training.has_initialization()) Walk(visit).graph(*training.mutable_initialization());
   if (training.has_algorithm()) Walk(visit).graph(*training.mutable_algorithm());
 }
 
-void for_each_tensor(onnx::FunctionProto& function, const Visit& visit) {
+void for_each_tensor(proto::FunctionProto& function, const Visit& visit) {
   for (auto& node : *function.mutable_node()) Walk(visit).node(node);
 }
 
-void for_each_tensor(onnx::NodeProto& node, const Visit& visit) { Walk(visit).node(node); }
+void for_each_tensor(proto::NodeProto& node, const Visit& visit) { Walk(visit).node(node); }
 
-void for_each_tensor(onnx::SparseTensorProto& tensor, const Visit& visit) { Walk(visit).sparse(tensor); }
+void for_each_tensor(proto::SparseTensorProto& tensor, const Visit& visit) { Walk(visit).sparse(tensor); }
 
-void for_each_tensor(onnx::TensorProto& tensor, const Visit& visit) { visit(tensor, false); }
+void for_each_tensor(proto::TensorProto& tensor, const Visit& visit) { visit(tensor, false); }
 
-}  // namespace taso
+}  // namespace taso::onnx

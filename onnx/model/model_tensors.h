@@ -3,28 +3,21 @@
 
 #include <functional>
 
-namespace onnx {
-class FunctionProto;
-class ModelProto;
-class NodeProto;
-class SparseTensorProto;
-class TensorProto;
-class TrainingInfoProto;
-}  // namespace onnx
+#include "onnx/model/messages.h"
 
-namespace taso {
+namespace taso::onnx {
 
-using VisitTensor = std::function<void(onnx::TensorProto& tensor, bool initializer)>;
+using VisitTensor = std::function<void(proto::TensorProto& tensor, bool initializer)>;
 
 /// Calls `visit` for every tensor: initializers, sparse ones, attributes, those of subgraphs, functions and training,
 /// in the order of the message. `initializer` tells the dense initializers.
-void for_each_tensor(onnx::ModelProto& model, const VisitTensor& visit);
+void for_each_tensor(proto::ModelProto& model, const VisitTensor& visit);
 
 /// The same for a part of a model.
-void for_each_tensor(onnx::TrainingInfoProto& training, const VisitTensor& visit);
-void for_each_tensor(onnx::FunctionProto& function, const VisitTensor& visit);
-void for_each_tensor(onnx::NodeProto& node, const VisitTensor& visit);
-void for_each_tensor(onnx::SparseTensorProto& tensor, const VisitTensor& visit);
-void for_each_tensor(onnx::TensorProto& tensor, const VisitTensor& visit);
+void for_each_tensor(proto::TrainingInfoProto& training, const VisitTensor& visit);
+void for_each_tensor(proto::FunctionProto& function, const VisitTensor& visit);
+void for_each_tensor(proto::NodeProto& node, const VisitTensor& visit);
+void for_each_tensor(proto::SparseTensorProto& tensor, const VisitTensor& visit);
+void for_each_tensor(proto::TensorProto& tensor, const VisitTensor& visit);
 
-}  // namespace taso
+}  // namespace taso::onnx

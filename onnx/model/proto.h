@@ -7,3 +7,5 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 #include <onnx/onnx_pb.h>
 #pragma GCC diagnostic pop
+
+#include "onnx/model/messages.h"

@@ -9,7 +9,7 @@
 #include "onnx/model/tensor_data.h"
 #include "ops/support/sha256.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 std::string name_of(std::string_view bytes) {
@@ -20,7 +20,7 @@ std::string name_of(std::string_view bytes) {
 
 }  // namespace
 
-void name_data_by_hash(onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+void name_data_by_hash(proto::TensorProto& tensor, const std::filesystem::path& folder) {
   if (is_external(tensor)) {
     const ExternalFile file = open_external(tensor, folder, raw_bytes_of(tensor));
     const MappedBytes bytes = map_external(file);
@@ -32,4 +32,4 @@ void name_data_by_hash(onnx::TensorProto& tensor, const std::filesystem::path& f
   }
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -14,7 +14,7 @@
 #include "ops/core/array.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw data of ONNX is little-endian, and read in place");
@@ -66,11 +66,11 @@ const DataType* find_type(int data_type) {
              : nullptr;
 }
 
-[[noreturn]] void refuse(const onnx::TensorProto& tensor, const std::string& reason) {
+[[noreturn]] void refuse(const proto::TensorProto& tensor, const std::string& reason) {
   throw InputError(fmt::format("tensor {}: {}", in_quotes(tensor.name()), reason));
 }
 
-std::int64_t elements_of(const onnx::TensorProto& tensor) {
+std::int64_t elements_of(const proto::TensorProto& tensor) {
   std::int64_t elements = 1;
   bool empty = false;
   bool overflow = false;
@@ -89,22 +89,22 @@ std::int64_t elements_of(const onnx::TensorProto& tensor) {
 }
 
 /// The list field that holds elements of this type when they are not raw, and how many entries it has.
-int list_entries(const onnx::TensorProto& tensor) {
+int list_entries(const proto::TensorProto& tensor) {
   switch (tensor.data_type()) {
-    case onnx::TensorProto::FLOAT:
-    case onnx::TensorProto::COMPLEX64: return tensor.float_data_size();
-    case onnx::TensorProto::DOUBLE:
-    case onnx::TensorProto::COMPLEX128: return tensor.double_data_size();
-    case onnx::TensorProto::INT64: return tensor.int64_data_size();
-    case onnx::TensorProto::UINT32:
-    case onnx::TensorProto::UINT64: return tensor.uint64_data_size();
-    case onnx::TensorProto::STRING: return tensor.string_data_size();
+    case proto::TensorProto::FLOAT:
+    case proto::TensorProto::COMPLEX64: return tensor.float_data_size();
+    case proto::TensorProto::DOUBLE:
+    case proto::TensorProto::COMPLEX128: return tensor.double_data_size();
+    case proto::TensorProto::INT64: return tensor.int64_data_size();
+    case proto::TensorProto::UINT32:
+    case proto::TensorProto::UINT64: return tensor.uint64_data_size();
+    case proto::TensorProto::STRING: return tensor.string_data_size();
     default: return tensor.int32_data_size();
   }
 }
 
 /// How many of the fields that hold data are filled.
-int filled_fields(const onnx::TensorProto& tensor) {
+int filled_fields(const proto::TensorProto& tensor) {
   return (tensor.float_data_size() > 0) + (tensor.int32_data_size() > 0) + (tensor.string_data_size() > 0) +
          (tensor.int64_data_size() > 0) + (tensor.double_data_size() > 0) + (tensor.uint64_data_size() > 0) +
          !tensor.raw_data().empty();
@@ -114,7 +114,7 @@ int filled_fields(const onnx::TensorProto& tensor) {
 std::optional<std::int64_t> entries_needed(int data_type, std::int64_t elements) {
   const DataType* type = find_type(data_type);
   if (type == nullptr || data_type == 0) return std::nullopt;
-  if (data_type == onnx::TensorProto::COMPLEX64 || data_type == onnx::TensorProto::COMPLEX128) return 2 * elements;
+  if (data_type == proto::TensorProto::COMPLEX64 || data_type == proto::TensorProto::COMPLEX128) return 2 * elements;
   if (data_type == string_type) return elements;
   if (type->bits == 0) return std::nullopt;
   // Entries of int32_data hold one byte of the packed types.
@@ -184,19 +184,19 @@ std::string data_type_name(int data_type) {
   return type == nullptr ? fmt::format("type {}", data_type) : std::string(type->name);
 }
 
-Extents extents_of(const onnx::TensorProto& tensor) {
+Extents extents_of(const proto::TensorProto& tensor) {
   elements_of(tensor);
   return Extents(tensor.dims().begin(), tensor.dims().end());
 }
 
-std::optional<std::uint64_t> raw_bytes_of(const onnx::TensorProto& tensor) {
+std::optional<std::uint64_t> raw_bytes_of(const proto::TensorProto& tensor) {
   const auto elements = static_cast<std::uint64_t>(elements_of(tensor));
   const auto bits = bits_of_data_type(tensor.data_type());
   if (!bits) return std::nullopt;
   return *bits < 8 ? (elements * *bits + 7) / 8 : elements * (*bits / 8);
 }
 
-void check_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+void check_tensor(const proto::TensorProto& tensor, const std::filesystem::path& folder) {
   const int data_type = tensor.data_type();
   if (data_type <= 0) refuse(tensor, "no data type");
   if (tensor.has_segment()) refuse(tensor, "data in segments is not supported");
@@ -224,7 +224,7 @@ void check_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& 
     refuse(tensor, fmt::format("{} entries of data where {} needs {}", entries, shown, *needed));
 }
 
-Array read_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+Array read_tensor(const proto::TensorProto& tensor, const std::filesystem::path& folder) {
   const ElementType type = element_type_from_onnx(tensor.data_type());
   if (type == ElementType::undefined)
     refuse(tensor, fmt::format("elements of type {} are not modelled", data_type_name(tensor.data_type())));
@@ -253,8 +253,8 @@ Array read_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& 
   }
 }
 
-onnx::TensorProto write_tensor(const Array& array, std::string_view name) {
-  onnx::TensorProto tensor;
+proto::TensorProto write_tensor(const Array& array, std::string_view name) {
+  proto::TensorProto tensor;
   if (!name.empty()) tensor.set_name(std::string(name));
   tensor.set_data_type(onnx_data_type(array.type()));
   for (const std::int64_t extent : array.extents()) tensor.add_dims(extent);
@@ -262,4 +262,4 @@ onnx::TensorProto write_tensor(const Array& array, std::string_view name) {
   return tensor;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

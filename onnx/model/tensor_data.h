@@ -6,13 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "onnx/model/messages.h"
 #include "ops/core/shape.h"
 
-namespace onnx {
-class TensorProto;
-}  // namespace onnx
-
-namespace taso {
+namespace taso::onnx {
 
 /// The element type behind TensorProto.DataType; undefined for those that we carry along without modelling them.
 ElementType element_type_from_onnx(int data_type);
@@ -24,12 +21,12 @@ std::optional<unsigned> bits_of_data_type(int data_type);
 std::string data_type_name(int data_type);
 
 /// The dimensions, none of them negative, with a number of bytes that can be addressed. Throws InputError.
-Extents extents_of(const onnx::TensorProto& tensor);
+Extents extents_of(const proto::TensorProto& tensor);
 /// How many bytes the elements take in raw form; nothing for strings and unknown types. Throws InputError.
-std::optional<std::uint64_t> raw_bytes_of(const onnx::TensorProto& tensor);
+std::optional<std::uint64_t> raw_bytes_of(const proto::TensorProto& tensor);
 
 /// Refuses a tensor whose dimensions are wrong or whose data does not fit them; for external data looks at the file's
 /// size only. Throws InputError.
-void check_tensor(const onnx::TensorProto& tensor, const std::filesystem::path& folder);
+void check_tensor(const proto::TensorProto& tensor, const std::filesystem::path& folder);
 
-}  // namespace taso
+}  // namespace taso::onnx

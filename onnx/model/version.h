@@ -3,8 +3,8 @@
 
 #include <string>
 
-namespace taso {
+namespace taso::onnx {
 
 std::string protobuf_version();
 
-}  // namespace taso
+}  // namespace taso::onnx

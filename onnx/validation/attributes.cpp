@@ -2,10 +2,10 @@
 
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 
-std::string_view trouble_with(const onnx::AttributeProto& attribute, bool by_reference) {
-  using onnx::AttributeProto;
+std::string_view trouble_with(const proto::AttributeProto& attribute, bool by_reference) {
+  using proto::AttributeProto;
   const struct {
     bool is_set;
     AttributeProto::AttributeType type;
@@ -36,4 +36,4 @@ std::string_view trouble_with(const onnx::AttributeProto& attribute, bool by_ref
   return "";
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

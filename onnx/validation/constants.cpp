@@ -7,17 +7,17 @@
 
 #include "onnx/model/proto.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
-bool is_constant(const onnx::NodeProto& node) {
+bool is_constant(const proto::NodeProto& node) {
   return node.op_type() == "Constant" && (node.domain().empty() || node.domain() == "ai.onnx") &&
          node.output_size() == 1 && !node.output(0).empty();
 }
 
 }  // namespace
 
-void drop_overridden_constants(onnx::GraphProto& graph) {
+void drop_overridden_constants(proto::GraphProto& graph) {
   std::unordered_map<std::string_view, std::size_t> last;
   std::vector<std::size_t> overridden;
   for (int i = 0; i < graph.node_size(); ++i) {
@@ -30,11 +30,11 @@ void drop_overridden_constants(onnx::GraphProto& graph) {
   if (overridden.empty()) return;
   last.clear();  // keys go with the nodes that are dropped
   auto& nodes = *graph.mutable_node();
-  std::vector<onnx::NodeProto*> all(static_cast<std::size_t>(nodes.size()));
+  std::vector<proto::NodeProto*> all(static_cast<std::size_t>(nodes.size()));
   nodes.ExtractSubrange(0, nodes.size(), all.data());
   for (const std::size_t index : overridden) delete std::exchange(all[index], nullptr);
-  for (onnx::NodeProto* node : all)
+  for (proto::NodeProto* node : all)
     if (node != nullptr) nodes.AddAllocated(node);
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -2,13 +2,11 @@
 // count.
 #pragma once
 
-namespace onnx {
-class GraphProto;
-}  // namespace onnx
+#include "onnx/model/messages.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// Of Constant nodes of one name, removes all but the last.
-void drop_overridden_constants(onnx::GraphProto& graph);
+void drop_overridden_constants(proto::GraphProto& graph);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <queue>
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 bool in_order(const std::vector<std::vector<std::size_t>>& needs) {
@@ -61,4 +61,4 @@ StableOrder stable_order(const std::vector<std::vector<std::size_t>>& needs) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

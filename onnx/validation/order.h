@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace taso {
+namespace taso::onnx {
 
 struct StableOrder {
   std::vector<std::size_t>
@@ -16,4 +16,4 @@ struct StableOrder {
 /// `needs[i]` lists what has to come before `i`.
 StableOrder stable_order(const std::vector<std::vector<std::size_t>>& needs);
 
-}  // namespace taso
+}  // namespace taso::onnx

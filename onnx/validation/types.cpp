@@ -13,7 +13,7 @@
 #include "ops/core/array.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
 /// Operators of ONNX's own domain whose operands, all of them, have one element type in every opset.
@@ -47,17 +47,17 @@ constexpr std::array<std::string_view, 28> alike = {"Add",
                                                     "Xor"};
 
 /// The newest schema knows kinds of types that ours may not: those are carried along.
-bool has_kind(const onnx::TypeProto& type) {
-  return type.value_case() != onnx::TypeProto::VALUE_NOT_SET || !type.unknown_fields().empty();
+bool has_kind(const proto::TypeProto& type) {
+  return type.value_case() != proto::TypeProto::VALUE_NOT_SET || !type.unknown_fields().empty();
 }
 
 }  // namespace
 
-int declared_element(const onnx::ValueInfoProto& value) {
+int declared_element(const proto::ValueInfoProto& value) {
   return value.has_type() && value.type().has_tensor_type() ? value.type().tensor_type().elem_type() : 0;
 }
 
-void check_declaration(const onnx::ValueInfoProto& value, std::string_view what, bool required) {
+void check_declaration(const proto::ValueInfoProto& value, std::string_view what, bool required) {
   if (value.name().empty()) throw InputError(fmt::format("{} without a name", what));
   const auto refuse = [&](std::string_view reason) {
     throw InputError(fmt::format("{} {} {}", what, in_quotes(value.name()), reason));
@@ -67,29 +67,29 @@ void check_declaration(const onnx::ValueInfoProto& value, std::string_view what,
     return;
   }
   // Down through sequences, optionals and maps.
-  for (const onnx::TypeProto* type = &value.type(); type != nullptr;) {
-    const onnx::TypeProto* inner = nullptr;
+  for (const proto::TypeProto* type = &value.type(); type != nullptr;) {
+    const proto::TypeProto* inner = nullptr;
     switch (type->value_case()) {
-      case onnx::TypeProto::kTensorType:
+      case proto::TypeProto::kTensorType:
         if (type->tensor_type().elem_type() <= 0) refuse("is a tensor without an element type");
         break;
-      case onnx::TypeProto::kSparseTensorType:
+      case proto::TypeProto::kSparseTensorType:
         if (type->sparse_tensor_type().elem_type() <= 0) refuse("is a sparse tensor without an element type");
         break;
-      case onnx::TypeProto::kSequenceType:
+      case proto::TypeProto::kSequenceType:
         if (required && !type->sequence_type().has_elem_type()) refuse("is a sequence of nothing");
         inner = &type->sequence_type().elem_type();
         break;
-      case onnx::TypeProto::kOptionalType:
+      case proto::TypeProto::kOptionalType:
         if (required && !type->optional_type().has_elem_type()) refuse("is an optional of nothing");
         inner = &type->optional_type().elem_type();
         break;
-      case onnx::TypeProto::kMapType:
+      case proto::TypeProto::kMapType:
         if (required && (!type->map_type().has_key_type() || !type->map_type().has_value_type()))
           refuse("is a map without keys or values");
         inner = &type->map_type().value_type();
         break;
-      case onnx::TypeProto::kOpaqueType:
+      case proto::TypeProto::kOpaqueType:
         if (required && type->opaque_type().name().empty()) refuse("is of a type without a name");
         break;
       default: break;
@@ -98,7 +98,7 @@ void check_declaration(const onnx::ValueInfoProto& value, std::string_view what,
   }
 }
 
-void check_fits(const onnx::TensorProto& tensor, const onnx::ValueInfoProto& input) {
+void check_fits(const proto::TensorProto& tensor, const proto::ValueInfoProto& input) {
   const auto refuse = [&](const std::string& reason) {
     throw InputError(
         fmt::format("initializer {} does not fit the input of that name: {}", in_quotes(tensor.name()), reason));
@@ -123,11 +123,11 @@ void check_fits(const onnx::TensorProto& tensor, const onnx::ValueInfoProto& inp
                      in_quotes(fmt::format("[{}]", fmt::join(wanted, ", ")))));
 }
 
-void check_sparse(const onnx::SparseTensorProto& tensor) {
+void check_sparse(const proto::SparseTensorProto& tensor) {
   const auto refuse = [&](std::string_view reason) {
     throw InputError(fmt::format("sparse tensor {}: {}", in_quotes(tensor.values().name()), reason));
   };
-  onnx::TensorProto whole;
+  proto::TensorProto whole;
   whole.set_name(tensor.values().name());
   if (tensor.dims_size() == 0) refuse("it has no dimensions");
   *whole.mutable_dims() = tensor.dims();
@@ -139,13 +139,13 @@ void check_sparse(const onnx::SparseTensorProto& tensor) {
     if (values.dims(0) != 0) refuse("no indices");
     return;
   }
-  if (indices.data_type() != onnx::TensorProto::INT64) refuse("the indices are not of int64");
+  if (indices.data_type() != proto::TensorProto::INT64) refuse("the indices are not of int64");
   const bool linear = indices.dims_size() == 1;
   const bool rows = indices.dims_size() == 2 && indices.dims(1) == tensor.dims_size();
   if ((!linear && !rows) || indices.dims(0) != values.dims(0)) refuse("indices and values do not belong together");
 }
 
-void check_indices(const onnx::SparseTensorProto& tensor, const std::filesystem::path& folder) {
+void check_indices(const proto::SparseTensorProto& tensor, const std::filesystem::path& folder) {
   if (!tensor.has_indices()) return;
   const auto refuse = [&](std::string_view reason) {
     throw InputError(fmt::format("sparse tensor {}: {}", in_quotes(tensor.values().name()), reason));
@@ -171,4 +171,4 @@ void check_indices(const onnx::SparseTensorProto& tensor, const std::filesystem:
 
 bool operands_are_alike(std::string_view op_type) { return std::binary_search(alike.begin(), alike.end(), op_type); }
 
-}  // namespace taso
+}  // namespace taso::onnx

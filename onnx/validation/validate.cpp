@@ -22,10 +22,10 @@
 #include "onnx/validation/types.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::onnx {
 namespace {
 
-using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+using Nodes = google::protobuf::RepeatedPtrField<proto::NodeProto>;
 
 /// Parsed messages nest less deep than this; built ones could go on for ever, and with them our recursion.
 constexpr int deepest_subgraph = 64;
@@ -49,17 +49,17 @@ using Opsets = std::unordered_map<std::string, std::int64_t>;
 /// Names that a graph takes from the graphs around it.
 using Captured = std::unordered_set<std::string_view>;
 
-std::string describe(const onnx::NodeProto& node, int index) {
+std::string describe(const proto::NodeProto& node, int index) {
   const std::string name = node.name().empty() ? fmt::format("{}", index) : in_quotes(node.name());
   return node.op_type().empty() ? fmt::format("node {}", name)
                                 : fmt::format("node {} ({})", name, in_quotes(node.op_type()));
 }
 
-bool is_own_domain(const onnx::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
+bool is_own_domain(const proto::NodeProto& node) { return node.domain().empty() || node.domain() == "ai.onnx"; }
 
 class Validator {
  public:
-  explicit Validator(onnx::ModelProto& model) : model_(model) {}
+  explicit Validator(proto::ModelProto& model) : model_(model) {}
 
   void model() {
     if (!model_.has_ir_version()) throw InputError("the model has no ir_version");
@@ -75,7 +75,7 @@ class Validator {
   }
 
   /// Those whose data is still to be looked at.
-  const std::vector<const onnx::SparseTensorProto*>& sparse_tensors() const { return sparse_tensors_; }
+  const std::vector<const proto::SparseTensorProto*>& sparse_tensors() const { return sparse_tensors_; }
 
  private:
   /// Two versions of one domain leave it to the reader which one counts. "" and "ai.onnx" are one.
@@ -102,7 +102,7 @@ class Validator {
         throw InputError(fmt::format("the metadata has {} twice", in_quotes(entry.key())));
   }
 
-  void graph(onnx::GraphProto& graph, const Scope* outer, int inside, int depth, Captured& captured) {
+  void graph(proto::GraphProto& graph, const Scope* outer, int inside, int depth, Captured& captured) {
     if (depth > deepest_subgraph) throw InputError("subgraphs are nested too deeply");
     const bool outermost = outer == nullptr;
     drop_overridden_constants(graph);
@@ -110,7 +110,7 @@ class Validator {
     Scope scope;
     scope.outer = outer;
     scope.inside = inside;
-    std::unordered_map<std::string_view, const onnx::ValueInfoProto*> inputs;
+    std::unordered_map<std::string_view, const proto::ValueInfoProto*> inputs;
     for (const auto& input : graph.input()) {
       check_declaration(input, outermost ? "graph input" : "input of a subgraph", outermost);
       if (!inputs.emplace(input.name(), &input).second)
@@ -130,8 +130,8 @@ class Validator {
     }
   }
 
-  void initializers(const onnx::GraphProto& graph,
-                    const std::unordered_map<std::string_view, const onnx::ValueInfoProto*>& inputs, Scope& scope) {
+  void initializers(const proto::GraphProto& graph,
+                    const std::unordered_map<std::string_view, const proto::ValueInfoProto*>& inputs, Scope& scope) {
     // Some runtimes read the first of two initializers of one name, and some the last.
     std::unordered_set<std::string_view> known;
     const auto define = [&](const std::string& name) {
@@ -154,7 +154,7 @@ class Validator {
     }
   }
 
-  void sparse(const onnx::SparseTensorProto& tensor) {
+  void sparse(const proto::SparseTensorProto& tensor) {
     check_sparse(tensor);
     sparse_tensors_.push_back(&tensor);
   }
@@ -176,13 +176,13 @@ class Validator {
     return false;
   }
 
-  static void declare(const onnx::ValueInfoProto& value, std::string_view what, Scope& scope, bool required = false) {
+  static void declare(const proto::ValueInfoProto& value, std::string_view what, Scope& scope, bool required = false) {
     check_declaration(value, what, required);
     const auto found = scope.values.find(value.name());
     if (found != scope.values.end() && found->second.element == 0) found->second.element = declared_element(value);
   }
 
-  void function(onnx::FunctionProto& body) {
+  void function(proto::FunctionProto& body) {
     if (body.name().empty()) throw InputError("a function has no name");
     Scope scope;
     for (const auto& input : body.input())
@@ -221,7 +221,7 @@ class Validator {
     const auto key = [](const std::string& domain, const std::string& name, const std::string& overload) {
       return fmt::format("{}\n{}\n{}", is_default_domain(domain) ? "" : domain, name, overload);
     };
-    const auto key_of = [&](const onnx::FunctionProto& body) {
+    const auto key_of = [&](const proto::FunctionProto& body) {
       return key(body.domain(), body.name(), overload_of(body));
     };
     std::unordered_map<std::string, std::size_t> number;
@@ -243,7 +243,7 @@ class Validator {
   void nodes(Nodes& nodes, const Scope& scope, int depth, Captured& captured) {
     std::vector<std::vector<std::size_t>> needs(static_cast<std::size_t>(nodes.size()));
     for (int i = 0; i < nodes.size(); ++i) {
-      onnx::NodeProto& node = nodes[i];
+      proto::NodeProto& node = nodes[i];
       if (node.op_type().empty()) throw InputError(fmt::format("{} has no operator", describe(node, i)));
       if (node.input().empty() && node.output().empty())
         throw InputError(fmt::format("{} has neither operands nor results", describe(node, i)));
@@ -272,7 +272,7 @@ class Validator {
     sort(nodes, needs, scope);
   }
 
-  void attributes(onnx::NodeProto& node, int index, const Scope& scope, int depth, Captured& used) {
+  void attributes(proto::NodeProto& node, int index, const Scope& scope, int depth, Captured& used) {
     std::unordered_set<std::string_view> names;
     for (auto& attribute : *node.mutable_attribute()) {
       if (attribute.name().empty())
@@ -295,7 +295,7 @@ class Validator {
   }
 
   /// Only where both types are declared: what has to be inferred is the runtime's to judge.
-  static void types(const onnx::NodeProto& node, int index, const Scope& scope) {
+  static void types(const proto::NodeProto& node, int index, const Scope& scope) {
     if (!is_own_domain(node) || !operands_are_alike(node.op_type())) return;
     const std::string* first = nullptr;
     int element = 0;
@@ -317,7 +317,7 @@ class Validator {
     const StableOrder sorted = stable_order(needs);
     if (!sorted.cycle.empty()) refuse_cycle(nodes, sorted.cycle, scope);
     if (std::is_sorted(sorted.order.begin(), sorted.order.end())) return;
-    std::vector<onnx::NodeProto*> list(needs.size());
+    std::vector<proto::NodeProto*> list(needs.size());
     nodes.ExtractSubrange(0, nodes.size(), list.data());
     for (const std::size_t index : sorted.order) nodes.AddAllocated(list[index]);
   }
@@ -347,19 +347,19 @@ class Validator {
     return nullptr;
   }
 
-  onnx::ModelProto& model_;
+  proto::ModelProto& model_;
   Opsets opsets_;  // that count where we are
   bool in_function_ = false;
-  std::vector<const onnx::SparseTensorProto*> sparse_tensors_;
+  std::vector<const proto::SparseTensorProto*> sparse_tensors_;
 };
 
 }  // namespace
 
-void validate(onnx::ModelProto& model, const std::filesystem::path& folder) {
+void validate(proto::ModelProto& model, const std::filesystem::path& folder) {
   Validator validator(model);
   validator.model();
-  for_each_tensor(model, [&](onnx::TensorProto& tensor, bool) { check_tensor(tensor, folder); });
-  for (const onnx::SparseTensorProto* tensor : validator.sparse_tensors()) check_indices(*tensor, folder);
+  for_each_tensor(model, [&](proto::TensorProto& tensor, bool) { check_tensor(tensor, folder); });
+  for (const proto::SparseTensorProto* tensor : validator.sparse_tensors()) check_indices(*tensor, folder);
 }
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -3,13 +3,11 @@
 
 #include <filesystem>
 
-namespace onnx {
-class ModelProto;
-}  // namespace onnx
+#include "onnx/model/messages.h"
 
-namespace taso {
+namespace taso::onnx {
 
 /// See Model::validate(). `folder` is where locations of external weights start from.
-void validate(onnx::ModelProto& model, const std::filesystem::path& folder);
+void validate(proto::ModelProto& model, const std::filesystem::path& folder);
 
-}  // namespace taso
+}  // namespace taso::onnx

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 constexpr std::size_t alignment = 64;
@@ -109,4 +109,4 @@ bool identical(const Array& a, const Array& b) {
   return a.type() == b.type() && a.extents() == b.extents() && std::memcmp(a.data(), b.data(), a.bytes()) == 0;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -9,7 +9,7 @@
 #include "ops/core/error.h"
 #include "ops/core/shape.h"
 
-namespace taso {
+namespace taso::ops {
 
 class Array {
  public:
@@ -88,4 +88,4 @@ class ArrayLimit {
 /// Same type, shape and bytes.
 bool identical(const Array& a, const Array& b);
 
-}  // namespace taso
+}  // namespace taso::ops

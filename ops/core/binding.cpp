@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::ops {
 
 std::optional<std::string> Binding::learn(const Type& declared, const Array& array) {
   if (declared.element != ElementType::undefined && declared.element != array.type())
@@ -49,4 +49,4 @@ std::int64_t Binding::number(const Dim& dim) const {
   });
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -7,7 +7,7 @@
 
 #include "ops/core/array.h"
 
-namespace taso {
+namespace taso::ops {
 
 class Binding {
  public:
@@ -24,4 +24,4 @@ class Binding {
   std::map<std::string, std::int64_t, std::less<>> values_;
 };
 
-}  // namespace taso
+}  // namespace taso::ops

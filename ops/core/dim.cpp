@@ -12,7 +12,7 @@
 #include "ops/core/error.h"
 #include "ops/core/minimum.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 // An unknown, the quotient of two polynomials rounded down, or the smaller of two; identified by its text.
@@ -413,4 +413,4 @@ Dim substitute(Dim dim, const std::function<std::optional<Dim>(std::string_view)
   return sum;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

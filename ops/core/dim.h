@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 struct DimExpression;
 
@@ -72,4 +74,4 @@ Dim substitute(Dim dim, const std::function<std::optional<Dim>(std::string_view)
 /// The quotient if it is exact for every value of the unknowns, as far as we can tell.
 std::optional<Dim> exact_div(Dim a, Dim b);
 
-}  // namespace taso
+}  // namespace taso::ops

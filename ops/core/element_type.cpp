@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 struct Row {
@@ -85,4 +85,4 @@ BFloat16::BFloat16(float value) {
   bits = static_cast<std::uint16_t>(word >> 16);
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -7,7 +7,9 @@
 #include <optional>
 #include <string_view>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 enum class ElementType : std::uint8_t {
   undefined,  ///< a type that we do not model (strings, 8-bit floats, sequences, …) or do not know
@@ -103,4 +105,4 @@ decltype(auto) with_element_type(ElementType type, Visit&& visit) {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::ops {
 
 void fail_check(std::string_view message, SourcePlace where) {
   throw InternalError(fmt::format("{} ({}:{})", message, where.file, where.line));
 }
 
-}  // namespace taso
+}  // namespace taso::ops

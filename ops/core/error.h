@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 /// The input is unreadable or invalid: the user's to mend. Caught once, in cli/ (exit 3).
 struct InputError : std::runtime_error {
@@ -44,4 +46,4 @@ inline void check(bool holds, std::string_view message, SourcePlace where = Sour
     fail_check(message, where);
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -9,7 +9,7 @@
 
 #include "ops/core/scalar.h"
 
-namespace taso {
+namespace taso::ops {
 
 class Field {
  public:
@@ -95,4 +95,4 @@ struct Math<Field> {
   }
 };
 
-}  // namespace taso
+}  // namespace taso::ops

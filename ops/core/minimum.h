@@ -4,7 +4,7 @@
 
 #include "ops/core/dim.h"
 
-namespace taso {
+namespace taso::ops {
 
 /// One of the two if it is the smaller one always, else "min(a, b)": an unknown like any other, from 1 on, of which two
 /// things more are known: it is at most a and at most b, and it has a number once both have one.
@@ -14,4 +14,4 @@ Dim minimum(Dim a, Dim b);
 /// Whether there is a minimum in it one of whose two may become 0.
 bool has_minimum_that_may_vanish(Dim dim);
 
-}  // namespace taso
+}  // namespace taso::ops

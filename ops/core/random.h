@@ -7,7 +7,7 @@
 #include "ops/core/error.h"
 #include "ops/support/scramble.h"
 
-namespace taso {
+namespace taso::ops {
 
 class Random {
  public:
@@ -37,4 +37,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace taso
+}  // namespace taso::ops

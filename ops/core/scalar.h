@@ -9,7 +9,9 @@
 #include <numbers>
 #include <type_traits>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 /// Functions on S that the operators use beside + - *. Specialised for every scalar type.
 template <class S>
@@ -94,4 +96,4 @@ struct Math<Wrapped<T>> {
   static S sqrt_two() { return constant(std::numbers::sqrt2); }
 };
 
-}  // namespace taso
+}  // namespace taso::ops

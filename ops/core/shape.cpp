@@ -7,7 +7,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::ops {
 
 Shape shape_of(const Extents& extents) { return Shape(extents.begin(), extents.end()); }
 
@@ -86,4 +86,4 @@ std::vector<std::int64_t> strides_of(const Extents& extents) {
   return strides;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -9,7 +9,7 @@
 #include "ops/core/dim.h"
 #include "ops/core/element_type.h"
 
-namespace taso {
+namespace taso::ops {
 
 using Shape = std::vector<Dim>;
 using Shapes = std::vector<Shape>;
@@ -49,4 +49,4 @@ std::string text_of(const Type& type);
 /// Row-major strides, in elements.
 std::vector<std::int64_t> strides_of(const Extents& extents);
 
-}  // namespace taso
+}  // namespace taso::ops

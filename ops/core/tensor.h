@@ -9,7 +9,7 @@
 #include "ops/core/scalar.h"
 #include "ops/core/shape.h"
 
-namespace taso {
+namespace taso::ops {
 
 template <class S>
 struct Tensor {
@@ -111,4 +111,4 @@ Tensor<S> place(const Tensor<S>& x, Extents extents, const Extents& before, cons
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -1,9 +1,9 @@
-// The definition of evaluate(), for scalars beyond those that ops/evaluate_*.cpp instantiate.
+// The definition of evaluate(), for scalars beyond those that ops/graph/evaluate_*.cpp instantiate.
 #pragma once
 
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::ops {
 
 template <Scalar S>
 std::vector<Tensor<S>> evaluate(const Operator& op, Tensors<S> inputs) {
@@ -21,4 +21,4 @@ std::vector<Tensor<S>> evaluate(const Operator& op, Tensors<S> inputs) {
       op);
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -2,8 +2,8 @@
 
 #include "ops/core/field.h"
 
-namespace taso {
+namespace taso::ops {
 
 template std::vector<Tensor<Field>> evaluate(const Operator&, Tensors<Field>);
 
-}  // namespace taso
+}  // namespace taso::ops

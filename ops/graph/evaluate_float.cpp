@@ -1,8 +1,8 @@
 #include "ops/graph/evaluate.h"
 
-namespace taso {
+namespace taso::ops {
 
 template std::vector<Tensor<float>> evaluate(const Operator&, Tensors<float>);
 template std::vector<Tensor<double>> evaluate(const Operator&, Tensors<double>);
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 std::size_t mix(std::size_t seed, std::size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 31); }
@@ -153,4 +153,4 @@ bool equal(const Graph& a, const Graph& b) {
   return true;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -18,7 +18,7 @@
 #include "ops/graph/operator.h"
 #include "ops/graph/plain_function.h"
 
-namespace taso {
+namespace taso::ops {
 
 class Node;
 
@@ -168,4 +168,4 @@ struct Graph {
 /// they do (their body), each matched with one partner.
 bool equal(const Graph& a, const Graph& b);
 
-}  // namespace taso
+}  // namespace taso::ops

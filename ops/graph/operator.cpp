@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 template <std::size_t I = 0>
@@ -152,4 +152,4 @@ Work work_of(const Operator& op, std::span<const Shape> inputs) {
   return std::visit([&](const auto& o) { return o.work(inputs); }, op);
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -48,7 +48,7 @@
 #include "ops/operators/reduction/reduce_sum.h"
 #include "ops/operators/reduction/softmax.h"
 
-namespace taso {
+namespace taso::ops {
 
 // clang-format off: one line for each group
 using Operator =
@@ -87,9 +87,9 @@ std::size_t hash_of(const Operator& op);
 Shapes infer(const Operator& op, std::span<const Shape> inputs);
 Work work_of(const Operator& op, std::span<const Shape> inputs);
 
-/// What the operator means. Instantiated in ops/evaluate_*.cpp for the numbers of the interpreter and for Field; include
-/// "ops/graph/evaluate.h" for other scalars.
+/// What the operator means. Instantiated in ops/graph/evaluate_*.cpp for the numbers of the interpreter and for Field;
+/// include "ops/graph/evaluate.h" for other scalars.
 template <Scalar S>
 std::vector<Tensor<S>> evaluate(const Operator& op, Tensors<S> inputs);
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -1,6 +1,6 @@
 #include "ops/graph/plain.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 template <class S, class T>
@@ -69,4 +69,4 @@ std::vector<Array> evaluate_plainly(const Operator& op, std::span<const Array> i
   });
 }
 
-}  // namespace taso
+}  // namespace taso::ops

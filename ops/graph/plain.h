@@ -4,7 +4,7 @@
 #include "ops/core/array.h"
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::ops {
 
 /// Small floats compute in float and integers in 64 bits; the results are rounded or cut back to the element type.
 /// The operands have one element type. Throws ShapeError.
@@ -13,4 +13,4 @@ std::vector<Array> evaluate_plainly(const Operator& op, std::span<const Array> i
 /// The element type of the results: that of the operands, or the attribute of an operator that has none.
 ElementType element_type_of_result(const Operator& op, std::span<const Array> inputs);
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 constexpr std::pair<PlainFunction::Kind, std::string_view> names[] = {
@@ -37,4 +37,4 @@ std::optional<PlainFunction::Kind> plain_function_named(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string_view>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 struct PlainFunction {
   /// Operands broadcast to the result, but for those of `quantise` and `dequantise`.
@@ -33,4 +35,4 @@ struct PlainFunction {
 std::string_view name_of(PlainFunction::Kind kind);
 std::optional<PlainFunction::Kind> plain_function_named(std::string_view name);
 
-}  // namespace taso
+}  // namespace taso::ops

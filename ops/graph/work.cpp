@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace taso {
+namespace taso::ops {
 
 double size_estimate(const Shape& shape) {
   double product = 1;
@@ -22,4 +22,4 @@ Work streaming_work(std::span<const Shape> inputs, std::span<const Shape> output
   return work;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

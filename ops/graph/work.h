@@ -3,7 +3,7 @@
 
 #include "ops/core/shape.h"
 
-namespace taso {
+namespace taso::ops {
 
 struct Work {
   double flops = 0;    ///< additions and multiplications, one each; a transcendental function counts 10
@@ -17,4 +17,4 @@ double size_estimate(const Shape& shape);
 /// Work of an operator that reads its inputs once, writes its outputs once and does `flops_per_element` on each output.
 Work streaming_work(std::span<const Shape> inputs, std::span<const Shape> outputs, double flops_per_element);
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 void misfit(std::string_view name, const std::string& message) {
   throw ShapeError(fmt::format("{}: {}", name, message));
@@ -36,4 +36,4 @@ void need_constant(std::string_view name, ElementType type) {
 
 bool is_negative(const Dim& dim) { return dim.is_static() && dim.value() < 0; }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

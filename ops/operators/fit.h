@@ -6,7 +6,7 @@
 
 #include "ops/core/shape.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// Throws ShapeError("name: message").
 [[noreturn]] void misfit(std::string_view name, const std::string& message);
@@ -30,4 +30,4 @@ bool is_negative(const Dim& dim);
 /// Attributes that are multiplied with one another stay below this, so that 64 bits hold every product of two.
 inline constexpr std::int64_t greatest_attribute = (std::int64_t{1} << 31) - 1;
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -22,7 +22,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 constexpr std::size_t chunk = 1 << 20;
@@ -298,4 +298,4 @@ void AtomicFile::undo() noexcept {
   if (renamed_ && !existed_) ::unlink(path_.c_str());
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 class AtomicFile {
  public:
@@ -80,4 +82,4 @@ class Commit {
 /// Removes the file if nobody has it open as an AtomicFile: whoever wrote it is dead.
 void remove_abandoned(const std::filesystem::path& file) noexcept;
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -9,7 +9,7 @@
 
 #include "ops/core/tensor.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 struct Header {
@@ -211,4 +211,4 @@ Array read_npy(const std::filesystem::path& path) {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::ops

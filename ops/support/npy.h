@@ -5,7 +5,7 @@
 
 #include "ops/core/array.h"
 
-namespace taso {
+namespace taso::ops {
 
 /// Reads versions 1 to 3, little-endian, in C or Fortran order. NumPy has no bfloat16 and stores it as two bytes of no
 /// type (V2): those are read as bfloat16, and nothing else of that kind. Throws InputError for anything else, data that
@@ -15,4 +15,4 @@ Array read_npy(const std::filesystem::path& path);
 /// The same from the bytes of a file.
 Array parse_npy(std::string_view bytes);
 
-}  // namespace taso
+}  // namespace taso::ops

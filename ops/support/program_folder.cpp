@@ -1,6 +1,6 @@
 #include "ops/support/program_folder.h"
 
-namespace taso {
+namespace taso::ops {
 
 std::filesystem::path program_folder() {
   std::error_code error;
@@ -8,4 +8,4 @@ std::filesystem::path program_folder() {
   return error ? std::filesystem::path() : program.parent_path();
 }
 
-}  // namespace taso
+}  // namespace taso::ops

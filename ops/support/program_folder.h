@@ -3,9 +3,11 @@
 
 #include <filesystem>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 /// The folder of the running program; empty where the system does not say.
 std::filesystem::path program_folder();
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 /// The last steps of splitmix64.
 constexpr std::uint64_t scramble(std::uint64_t x) {
@@ -12,4 +14,4 @@ constexpr std::uint64_t scramble(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-}  // namespace taso
+}  // namespace taso::ops

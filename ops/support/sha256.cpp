@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 void absorb(Sha256State& state, std::string_view blocks) {
@@ -39,4 +39,4 @@ std::string Sha256::digest() {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

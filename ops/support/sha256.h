@@ -7,7 +7,7 @@
 
 #include "ops/support/sha256_blocks.h"
 
-namespace taso {
+namespace taso::ops {
 
 class Sha256 {
  public:
@@ -21,4 +21,4 @@ class Sha256 {
   std::string rest_;  // less than a block
 };
 
-}  // namespace taso
+}  // namespace taso::ops

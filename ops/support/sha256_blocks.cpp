@@ -16,7 +16,7 @@
 #include <immintrin.h>
 #endif
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 // SHA-256 as FIPS 180-4 has it. Its constants are the fractions of roots of the first primes: the first 64 cube roots
@@ -137,4 +137,4 @@ AbsorbBlocks absorb_by_instructions() {
 #endif
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 using Sha256State = std::array<std::uint32_t, 8>;
 inline constexpr std::size_t sha256_block = 64;
@@ -18,4 +20,4 @@ void absorb_plainly(Sha256State& state, const char* blocks, std::size_t count);
 /// By instructions made for it; null if this processor has none.
 AbsorbBlocks absorb_by_instructions();
 
-}  // namespace taso
+}  // namespace taso::ops

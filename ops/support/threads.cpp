@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace taso::kernels {
+namespace taso::ops {
 namespace {
 
 struct Job {
@@ -118,4 +118,4 @@ void run_tasks(unsigned threads, std::int64_t tasks, const TaskBody& body) {
   if (job.failure) std::rethrow_exception(job.failure);
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::ops

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace taso::kernels {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 /// A callable that is not owned: cheaper than std::function, and the caller waits anyway.
 class TaskBody {
@@ -46,4 +48,4 @@ void parallel_ranges(unsigned threads, std::int64_t count, std::int64_t grain, c
                [&](std::int64_t task) { body(task * grain, std::min(count, (task + 1) * grain)); });
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::ops

@@ -10,7 +10,7 @@
 #include "ops/text/operator_text.h"
 #include "ops/text/spelling.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 // --- Printing ---
@@ -351,4 +351,4 @@ Graph parse_graph(const Source& source) {
 
 Graph parse_graph(std::string_view text) { return parse_graph(Source("<text>", std::string(text))); }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -25,7 +25,7 @@
 #include "ops/graph/graph.h"
 #include "ops/text/source.h"
 
-namespace taso {
+namespace taso::ops {
 
 inline constexpr std::int64_t largest_printed_constant = 8;
 
@@ -38,4 +38,4 @@ Graph parse_graph(std::string_view text);
 /// Every graph of a text, one after the other, each in a pool of its own.
 std::vector<Graph> parse_graphs(const Source& source);
 
-}  // namespace taso
+}  // namespace taso::ops

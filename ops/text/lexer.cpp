@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 // Not <cctype>: that depends on the locale.
@@ -221,4 +221,4 @@ void Lexer::fail_expected(std::string_view what) const {
   fail(fmt::format("expected {}, not {}", what, describe(token_)));
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -10,7 +10,7 @@
 
 #include "ops/text/source.h"
 
-namespace taso {
+namespace taso::ops {
 
 struct Token {
   enum class Kind { name, string, integer, decimal, symbol, newline, end };
@@ -72,4 +72,4 @@ std::string excerpt(std::string_view name);
 /// What a string token stands for.
 std::string unquoted(const Token& token, const Source& source);
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -11,7 +11,7 @@
 #include "ops/core/minimum.h"
 #include "ops/text/spelling.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 // Deep enough for anything that a person or shape inference writes; shallow enough for any stack.
@@ -242,4 +242,4 @@ Type parse_type(Lexer& lexer) {
   return type;
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -8,7 +8,7 @@
 #include "ops/core/shape.h"
 #include "ops/text/lexer.h"
 
-namespace taso {
+namespace taso::ops {
 
 /// "0.1", "1e-05", "inf", "-inf", "nan", "-0.0": the shortest decimal that reads back as the same number.
 std::string text_of_number(double value);
@@ -33,4 +33,4 @@ ElementType parse_element_type(Lexer& lexer);
 /// "float32[N, 3]", or "float32[?]" for an unknown rank.
 Type parse_type(Lexer& lexer);
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -7,7 +7,7 @@
 #include "ops/text/literal.h"
 #include "ops/text/spelling.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 struct PrintValue {
@@ -121,4 +121,4 @@ Operator parse_operator(Lexer& lexer) {
   return std::move(*op);
 }
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -4,7 +4,7 @@
 #include "ops/graph/operator.h"
 #include "ops/text/lexer.h"
 
-namespace taso {
+namespace taso::ops {
 
 std::string text_of_field(const FieldValue& value);
 /// The name and every attribute, in the order of the operator's list; no brackets if it has none.
@@ -17,4 +17,4 @@ FieldValue parse_field_value(Lexer& lexer, const FieldValue& sample);
 /// The name, then the attributes in brackets; those left out have their defaults.
 Operator parse_operator(Lexer& lexer);
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -11,7 +11,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::ops {
 namespace {
 
 // Wider than any terminal that people read errors in; what lies beyond is cut.
@@ -95,4 +95,4 @@ std::string Source::point_at(SourceRange range, std::string_view message) const 
 
 void Source::fail(SourceRange range, std::string_view message) const { throw InputError(point_at(range, message)); }
 
-}  // namespace taso
+}  // namespace taso::ops

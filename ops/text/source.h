@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 /// Where a byte of a text stands, counted from 1; columns count code points, a tab is one.
 struct SourceLocation {
@@ -41,4 +43,4 @@ class Source {
   std::string text_;
 };
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace taso {
+namespace taso::ops {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
@@ -38,4 +38,4 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
   return best ? "; did you mean '" + *best + "'?" : "";
 }
 
-}  // namespace taso
+}  // namespace taso::ops

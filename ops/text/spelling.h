@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
 
 /// The fewest insertions, deletions, replacements and swaps of neighbours that turn one into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -13,4 +15,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b);
 /// "; did you mean 'matmul'?" if one of the candidates is close, the first of the closest; else nothing.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
-}  // namespace taso
+}  // namespace taso::ops

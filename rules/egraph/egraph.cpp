@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 std::size_t mix(std::size_t seed, std::size_t value) {
@@ -185,4 +185,4 @@ std::vector<EGraph::Reason> EGraph::explain(TermId a, TermId b) const {
   return reasons;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

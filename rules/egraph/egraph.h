@@ -16,7 +16,7 @@
 
 #include "rules/instance/symbolic_operator.h"
 
-namespace taso {
+namespace taso::rules {
 
 inline constexpr std::size_t sample_count = 6;
 /// An integer's values in the models.
@@ -126,4 +126,4 @@ class EGraph {
   bool dirty_ = false;
 };
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -7,7 +7,7 @@
 #include "rules/instance/coverage.h"
 #include "rules/instance/term_value.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 void visit_attributes(const std::vector<PatternPtr>& patterns,
@@ -202,8 +202,8 @@ std::unique_ptr<PropertyInstance> Property::make(const Choice& choice) const {
   Bound chooser(inputs_, variables_, choice);
   std::optional<Instance> raw, solved;
   try {
-    raw = taso::instance(rule_, chooser, {}, false);
-    if (raw) solved = taso::instance(proved_, chooser, {}, true);
+    raw = rules::instance(rule_, chooser, {}, false);
+    if (raw) solved = rules::instance(proved_, chooser, {}, true);
   } catch (const Bound::Misfit&) {
     return nullptr;
   } catch (const Undecided&) {
@@ -264,4 +264,4 @@ Properties::Properties(const std::vector<Rule>& rules) {
     if (rule.kind == Rule::Kind::axiom) properties_.push_back(std::make_unique<const Property>(rule));
 }
 
-}  // namespace taso
+}  // namespace taso::rules

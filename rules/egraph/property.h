@@ -10,7 +10,7 @@
 #include "rules/instance/compiled_dim.h"
 #include "rules/instance/instance.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// A property at definite ranks and choices, with everything that matching evaluates compiled. The places of unknowns
 /// are those of `instance.unknowns`.
@@ -118,4 +118,4 @@ class Properties {
   std::vector<std::unique_ptr<const Property>> properties_;
 };
 
-}  // namespace taso
+}  // namespace taso::rules

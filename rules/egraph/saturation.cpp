@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 constexpr TermId unbound = ~TermId{0};
@@ -545,4 +545,4 @@ std::vector<Dim> meanings(const EGraph& graph, const Step& step) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -7,7 +7,7 @@
 
 #include "rules/egraph/property.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// One use of a property: source and target of its instance are equal for these operands and attributes.
 struct Step {
@@ -55,4 +55,4 @@ Saturation saturate(EGraph& graph, const Properties& properties, std::span<const
 /// The polynomials, over the e-graph's unknowns, that the instance's unknowns stand for in a step.
 std::vector<Dim> meanings(const EGraph& graph, const Step& step);
 
-}  // namespace taso
+}  // namespace taso::rules

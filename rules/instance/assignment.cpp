@@ -6,7 +6,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 // A side without a value is worse than any distance that we count.
@@ -157,4 +157,4 @@ std::vector<Assignment> AssignmentSampler::samples(std::size_t count, std::uint6
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

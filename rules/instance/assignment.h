@@ -10,7 +10,7 @@
 #include "rules/instance/compiled_dim.h"
 #include "rules/instance/instance.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// In the order of Instance::unknowns and Instance::real_variables.
 struct Assignment {
@@ -60,4 +60,4 @@ class AssignmentSampler {
   std::vector<std::vector<std::size_t>> hypotheses_of_;  // of each unknown
 };
 
-}  // namespace taso
+}  // namespace taso::rules

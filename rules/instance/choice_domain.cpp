@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace taso {
+namespace taso::rules {
 
 ChoiceDomain axes_below(std::size_t rank) {
   ChoiceDomain domain;
@@ -31,4 +31,4 @@ ChoiceDomain subsets_of(std::size_t rank) {
   return domain;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

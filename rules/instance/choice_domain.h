@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace taso {
+namespace taso::rules {
 
 /// Each element is one choice: an axis, a switch, a list of axes or a permutation.
 using ChoiceDomain = std::vector<std::vector<std::int64_t>>;
@@ -15,4 +15,4 @@ ChoiceDomain permutations_of(std::size_t rank);
 /// All but the empty one.
 ChoiceDomain subsets_of(std::size_t rank);
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -2,7 +2,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 constexpr std::int64_t quotient = -1;
@@ -65,4 +65,4 @@ std::optional<std::int64_t> CompiledDim::evaluate_code(std::span<const std::int6
   return run(code, values);
 }
 
-}  // namespace taso
+}  // namespace taso::rules

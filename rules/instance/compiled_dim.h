@@ -10,7 +10,7 @@
 
 #include "ops/core/dim.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// The place of each unknown in the lists of values.
 using Places = std::map<std::string, std::size_t, std::less<>>;
@@ -35,4 +35,4 @@ class CompiledDim {
   std::vector<std::int64_t> code_;
 };
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -7,7 +7,7 @@
 #include "ops/core/error.h"
 #include "ops/operators/fit.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 std::vector<std::size_t> needed(const Instance& instance, const std::vector<InstanceValue>& results) {
@@ -145,7 +145,7 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
     for (const std::size_t place : places) {
       ConcreteInstance::Node& node = result.nodes[place];
       node.operands = instance_.nodes[place].operands;
-      const std::string_view name = name_of(prototype(nodes_[place].kind));
+      const std::string_view name = ops::name_of(prototype(nodes_[place].kind));
       auto op = operator_at(place, assignment);
       if (!op) return ill_formed(in_target, fmt::format("{}: an attribute has no value", name));
       // Operators refuse attributes beyond what their products fit in; rules speak of those that they take.
@@ -154,7 +154,7 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
       Shapes operands;
       for (const auto& [operand, output] : node.operands) operands.push_back(result.nodes[operand].shapes[output]);
       try {
-        node.shapes = infer(node.op, operands);
+        node.shapes = ops::infer(node.op, operands);
         result.work += work_of(node.op, operands).flops;
       } catch (const ShapeError& error) {
         return ill_formed(in_target, error.what());
@@ -162,7 +162,7 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
       for (const Shape& shape : node.shapes) {
         for (const Dim& dim : shape)
           if (dim.value() < 1)
-            return ill_formed(in_target, fmt::format("{}: the result {} has no elements", name, text_of(shape)));
+            return ill_formed(in_target, fmt::format("{}: the result {} has no elements", name, ops::text_of(shape)));
         result.work += size_estimate(shape);
       }
     }
@@ -177,10 +177,10 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
     const auto shape = [&](InstanceValue value) { return result.nodes[value.first].shapes[value.second]; };
     const Shape source = shape(instance_.source[i]), target = shape(instance_.target[i]);
     if (source != target)
-      return Misfit{true,
-                    fmt::format("the results have different shapes: {} and {}", text_of(source), text_of(target))};
+      return Misfit{true, fmt::format("the results have different shapes: {} and {}", ops::text_of(source),
+                                      ops::text_of(target))};
   }
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -8,7 +8,7 @@
 
 #include "rules/instance/assignment.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// What is wrong with one side of an instance at an assignment.
 struct Misfit {
@@ -73,7 +73,7 @@ Sides<S> evaluate_sides(const ConcreteInstance& instance, const std::vector<Tens
     if (node.shapes.empty()) continue;
     std::vector<Tensor<S>> operands;
     for (const auto& [operand, output] : node.operands) operands.push_back(values[operand][output]);
-    values[i] = evaluate<S>(node.op, operands);
+    values[i] = ops::evaluate<S>(node.op, operands);
   }
   Sides<S> sides;
   for (const auto& [node, output] : instance.source) sides.source.push_back(values[node][output]);
@@ -81,4 +81,4 @@ Sides<S> evaluate_sides(const ConcreteInstance& instance, const std::vector<Tens
   return sides;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

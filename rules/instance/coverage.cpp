@@ -5,7 +5,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 using Kind = Requirement::Kind;
@@ -126,4 +126,4 @@ bool is_covered(const Instance& used, const Instance& proved) {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -4,11 +4,11 @@
 
 #include "rules/instance/instance.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// Whether an instance made without solving (see instance()) says no more than `proved`, which was made with it, for the
 /// same choices: wherever the hypotheses and obligations of `used` hold, all that `proved` assumes holds, and both have
 /// the same operators there. False also where that cannot be told.
 bool is_covered(const Instance& used, const Instance& proved);
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 using Kind = Requirement::Kind;
@@ -254,4 +254,4 @@ std::vector<Requirement> Equations::rest() const {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -8,7 +8,7 @@
 
 #include "rules/instance/symbolic_operator.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// An unknown integer: a dimension of an input ("x.0"), an attribute ("g", or "s.0" for an element of a list), or one
 /// made up to solve a divisibility ("q..1": no rule can have a name like that).
@@ -57,4 +57,4 @@ class Equations {
   std::map<std::string, Dim, std::less<>> made_up_;
 };
 
-}  // namespace taso
+}  // namespace taso::rules

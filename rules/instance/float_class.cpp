@@ -13,7 +13,7 @@
 #include "rules/instance/concrete.h"
 #include "rules/instance/term_value.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) { return scramble(scramble(a + 0x9e3779b97f4a7c15u) ^ b); }
@@ -36,8 +36,7 @@ struct Trace {
   friend Trace operator*(Trace a, Trace b) { return symmetric(3, a, b); }
 };
 
-template <>
-struct Math<Trace> {
+struct TraceMath {
   static Trace constant(double value) {
     std::uint64_t bits = 0;
     static_assert(sizeof(bits) == sizeof(value));
@@ -75,8 +74,7 @@ struct Reach {
   bool is_within(const Reach& other) const { return (*this + other).elements == other.elements; }
 };
 
-template <>
-struct Math<Reach> {
+struct ReachMath {
   static Reach constant(double) { return {}; }
   static Reach divide(const Reach& a, const Reach& b) { return a + b; }
   static Reach maximum(const Reach& a, const Reach& b) { return a + b; }
@@ -105,9 +103,8 @@ struct Watched {
 };
 thread_local double Watched::largest = 0;
 
-template <>
-struct Math<Watched> {
-  using M = Math<double>;
+struct WatchedMath {
+  using M = ops::Math<double>;
   static Watched constant(double value) { return {value}; }
   static Watched divide(Watched a, Watched b) { return Watched::of(a.value / b.value); }
   static Watched maximum(Watched a, Watched b) { return {M::maximum(a.value, b.value)}; }
@@ -121,9 +118,26 @@ struct Math<Watched> {
   static Watched sqrt_two() { return {M::sqrt_two()}; }
 };
 
-template std::vector<Tensor<Trace>> evaluate(const Operator&, Tensors<Trace>);
-template std::vector<Tensor<Reach>> evaluate(const Operator&, Tensors<Reach>);
-template std::vector<Tensor<Watched>> evaluate(const Operator&, Tensors<Watched>);
+}  // namespace taso::rules
+
+namespace taso::ops {
+
+template <>
+struct Math<rules::Trace> : rules::TraceMath {};
+
+template <>
+struct Math<rules::Reach> : rules::ReachMath {};
+
+template <>
+struct Math<rules::Watched> : rules::WatchedMath {};
+
+template std::vector<Tensor<rules::Trace>> evaluate(const Operator&, Tensors<rules::Trace>);
+template std::vector<Tensor<rules::Reach>> evaluate(const Operator&, Tensors<rules::Reach>);
+template std::vector<Tensor<rules::Watched>> evaluate(const Operator&, Tensors<rules::Watched>);
+
+}  // namespace taso::ops
+
+namespace taso::rules {
 
 namespace {
 
@@ -174,7 +188,7 @@ std::vector<std::vector<Tensor<S>>> values_of(const ConcreteInstance& instance, 
     }
     std::vector<Tensor<S>> operands;
     for (const auto& [operand, output] : node.operands) operands.push_back(values[operand][output]);
-    values[i] = evaluate<S>(node.op, operands);
+    values[i] = ops::evaluate<S>(node.op, operands);
   }
   return values;
 }
@@ -459,4 +473,4 @@ bool is_admitted(const FloatClass& float_class, FloatMode mode, bool in_float16)
   return !(in_float16 ? float_class.may_overflow : float_class.overflows_early);
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -8,7 +8,7 @@
 
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// Told from both sides at a number of ranks, sizes and contents: what is true of a class was seen there. The same for
 /// the same rule, on every machine.
@@ -46,4 +46,4 @@ bool is_admitted(const Rule& rule, FloatMode mode, bool in_float16);
 /// The same if the rule's class is known.
 bool is_admitted(const FloatClass& float_class, FloatMode mode, bool in_float16);
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -10,7 +10,7 @@
 #include "rules/instance/term_value.h"
 #include "rules/language/signature.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 using RequirementKind = Requirement::Kind;
@@ -569,4 +569,4 @@ std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const Insta
   return Builder(rule, chooser, options, solve).build();
 }
 
-}  // namespace taso
+}  // namespace taso::rules

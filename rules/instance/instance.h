@@ -13,7 +13,7 @@
 #include "rules/instance/symbolic_operator.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// A node's operands come before it. Equal nodes are one.
 struct InstanceNode {
@@ -94,4 +94,4 @@ class Chooser {
 std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const InstanceOptions& options = {},
                                  bool solve = true);
 
-}  // namespace taso
+}  // namespace taso::rules

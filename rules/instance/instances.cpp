@@ -7,7 +7,7 @@
 #include "rules/instance/instance.h"
 #include "rules/instance/term_value.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 /// Goes through all sequences of choices: each run repeats the last one up to the choice that changes.
@@ -130,4 +130,4 @@ std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options
   return all_instances(rule, options).made;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

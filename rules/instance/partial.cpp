@@ -1,6 +1,6 @@
 #include "rules/instance/partial.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 bool is_positive(const SymbolicOperator& op, std::string_view name) {
@@ -35,4 +35,4 @@ struct MayBeUndefined {
 
 bool may_be_undefined(const SymbolicOperator& op) { return std::visit(MayBeUndefined{op}, prototype(op.kind)); }
 
-}  // namespace taso
+}  // namespace taso::rules

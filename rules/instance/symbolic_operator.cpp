@@ -4,7 +4,7 @@
 
 #include "ops/text/literal.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 std::optional<SymbolicField> sample_of(const NamedField& field) {
@@ -98,7 +98,7 @@ const Operator& prototype(std::size_t kind) { return entries().at(kind).op; }
 
 std::optional<std::size_t> kind_named(std::string_view name) {
   for (std::size_t i = 0; i < entries().size(); ++i)
-    if (name_of(entries()[i].op) == name) return i;
+    if (ops::name_of(entries()[i].op) == name) return i;
   return std::nullopt;
 }
 
@@ -113,11 +113,11 @@ const SymbolicField& field(const SymbolicOperator& op, std::string_view name) {
 }
 
 std::string text_of(const SymbolicOperator& op) {
-  std::string text(name_of(prototype(op.kind)));
+  std::string text(ops::name_of(prototype(op.kind)));
   const auto& names = symbolic_fields(op.kind);
   for (std::size_t i = 0; i < names.size(); ++i)
     text += fmt::format("{}{}={}", i ? ", " : "[", names[i].name, std::visit(FieldText{}, op.fields[i]));
   return names.empty() ? text : text + "]";
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -12,7 +12,7 @@
 
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// A statement about integers that shape inference needs or that a rule's condition makes.
 struct Requirement {
@@ -67,4 +67,4 @@ std::string text_of(const SymbolicOperator& op);
 std::optional<Shapes> infer(const SymbolicOperator& op, std::span<const Shape> operands,
                             std::vector<Requirement>& requirements);
 
-}  // namespace taso
+}  // namespace taso::rules

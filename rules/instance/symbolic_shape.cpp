@@ -7,7 +7,7 @@
 
 #include "rules/instance/symbolic_operator.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 using Maybe = std::optional<Shapes>;
@@ -324,4 +324,4 @@ std::optional<Shapes> infer(const SymbolicOperator& op, std::span<const Shape> o
   return std::visit(Inference(op, operands, requirements), sample);
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -7,7 +7,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 /// Far beyond any rank.
@@ -109,7 +109,7 @@ class Evaluation {
                               (context_.differ && context_.differ(list[i], wanted));
       if (!is_decided || (is_there && place))
         throw Undecided{
-            fmt::format("{} stands at more than one place of {}, or may do so", wanted.text(), taso::text_of(list))};
+            fmt::format("{} stands at more than one place of {}, or may do so", wanted.text(), ops::text_of(list))};
       if (is_there) place = i;
     }
     if (!place) throw NoValue{};
@@ -242,4 +242,4 @@ std::vector<std::int64_t> as_integers(const TermValue& value) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

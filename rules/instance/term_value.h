@@ -10,7 +10,7 @@
 #include "rules/instance/symbolic_operator.h"
 #include "rules/language/term.h"
 
-namespace taso {
+namespace taso::rules {
 
 using TermValue = std::variant<Dim, std::vector<Dim>, RealAttribute, bool>;
 
@@ -46,4 +46,4 @@ std::vector<Dim> as_list(const TermValue& value);
 std::int64_t as_integer(const TermValue& value);
 std::vector<std::int64_t> as_integers(const TermValue& value);
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -11,7 +11,7 @@
 #include "rules/language/rule_text.h"
 #include "rules/language/signature.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 constexpr std::size_t digits_in_name = 10;
@@ -260,4 +260,4 @@ bool is_generated_name(std::string_view name) {
          name.find_first_not_of("0123456789abcdef", name.size() - digits_in_name) == std::string_view::npos;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

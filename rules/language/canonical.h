@@ -6,7 +6,7 @@
 
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::rules {
 
 enum class ResultOrder {
   kept,  ///< the first result of one is the first of the other
@@ -34,4 +34,4 @@ bool is_generated_name(std::string_view name);
 /// The first 128 bits of SHA-256, as 32 hexadecimal digits.
 std::string hash_of_text(std::string_view text);
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -1,7 +1,7 @@
 #include "ops/support/sha256.h"
 #include "rules/language/canonical.h"
 
-namespace taso {
+namespace taso::rules {
 
 std::string hash_of_text(std::string_view text) {
   Sha256 hash;
@@ -9,4 +9,4 @@ std::string hash_of_text(std::string_view text) {
   return hash.digest().substr(0, 32);
 }
 
-}  // namespace taso
+}  // namespace taso::rules

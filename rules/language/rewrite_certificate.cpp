@@ -11,7 +11,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -222,4 +222,4 @@ RewriteCertificate parse_certificate(const std::string& bytes) {
 
 std::string text_in_json(const std::string& text) { return Json::parse(text_of(Json(text))).get<std::string>(); }
 
-}  // namespace taso
+}  // namespace taso::rules

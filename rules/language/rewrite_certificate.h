@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace taso {
+namespace taso::rules {
 
 using ValueNumber = std::uint64_t;
 
@@ -73,4 +73,4 @@ RewriteCertificate parse_certificate(const std::string& text);
 /// What text becomes that is written and read again: the same, unless it is not UTF-8.
 std::string text_in_json(const std::string& text);
 
-}  // namespace taso
+}  // namespace taso::rules

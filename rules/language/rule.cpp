@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 template <class T>
@@ -51,4 +51,4 @@ bool Rule::same_statement(const Rule& other) const {
          same(target, other.target) && conditions == other.conditions;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

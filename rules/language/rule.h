@@ -9,7 +9,7 @@
 #include "ops/text/source.h"
 #include "rules/language/term.h"
 
-namespace taso {
+namespace taso::rules {
 
 struct Pattern;
 using PatternPtr = std::shared_ptr<const Pattern>;
@@ -68,4 +68,4 @@ struct Rule {
   bool same_statement(const Rule& other) const;
 };
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -14,7 +14,7 @@
 #include "rules/language/signature.h"
 #include "rules/language/well_formed.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 // Deeper than anything sensible; shallow enough for any stack.
@@ -539,4 +539,4 @@ Rule parse_rule(std::string_view text) {
   return rule;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -6,7 +6,7 @@
 #include "rules/language/rule_text.h"
 #include "rules/language/signature.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 constexpr std::size_t widest_line = 120;
@@ -231,4 +231,4 @@ std::string print(const RuleFile& file) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

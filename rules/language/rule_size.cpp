@@ -5,7 +5,7 @@
 
 #include "rules/language/rule_text.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 std::size_t operators_of(const Pattern& pattern) {
@@ -30,4 +30,4 @@ std::size_t operators_of(const std::vector<PatternPtr>& side) {
 
 std::size_t size_of(const Rule& rule) { return std::max(operators_of(rule.source), operators_of(rule.target)); }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -10,7 +10,7 @@
 #include "ops/text/source.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// A comment that stands by itself: an empty line follows it. Its lines, without '#'.
 struct CommentBlock {
@@ -46,4 +46,4 @@ std::string text_of(const Pattern& pattern);
 std::string text_of(const std::vector<PatternPtr>& side);
 std::string text_of(const Condition& condition);
 
-}  // namespace taso
+}  // namespace taso::rules

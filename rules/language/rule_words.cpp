@@ -6,7 +6,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 // How many bytes the code point takes; 0 if it is none.
@@ -117,4 +117,4 @@ void RuleWords::fail_expected(std::string_view what) const {
                                    indents ? "" : "; the lines that belong to it are indented"));
 }
 
-}  // namespace taso
+}  // namespace taso::rules

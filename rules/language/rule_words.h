@@ -8,7 +8,7 @@
 
 #include "ops/text/lexer.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// A comment, without '#' and the space behind it.
 struct RuleComment {
@@ -49,4 +49,4 @@ class RuleWords {
   std::size_t last_end_ = 0;
 };
 
-}  // namespace taso
+}  // namespace taso::rules

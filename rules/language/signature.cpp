@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 struct KindOfField {
@@ -22,7 +22,7 @@ struct KindOfField {
 std::vector<Signature> make_signatures() {
   std::vector<Signature> all;
   for (const Operator& op : all_operators()) {
-    Signature signature{name_of(op), min_inputs(op), max_inputs(op), outputs_of(op), {}};
+    Signature signature{ops::name_of(op), min_inputs(op), max_inputs(op), outputs_of(op), {}};
     for (NamedField& field : fields_of(op))
       if (!std::holds_alternative<ElementType>(field.value)) {
         const ValueKind kind = std::visit(KindOfField{}, field.value);
@@ -71,4 +71,4 @@ bool must_be_given(std::string_view field) {
   return needed.contains(field);
 }
 
-}  // namespace taso
+}  // namespace taso::rules

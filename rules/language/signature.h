@@ -7,7 +7,7 @@
 
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// What a term or an attribute is.
 enum class ValueKind { integer, list, boolean, real };
@@ -34,4 +34,4 @@ std::span<const Signature> signatures();
 /// Null if there is no operator of that name.
 const Signature* signature_of(std::string_view operator_name);
 
-}  // namespace taso
+}  // namespace taso::rules

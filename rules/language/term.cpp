@@ -8,7 +8,7 @@
 #include "ops/core/error.h"
 #include "ops/text/literal.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 constexpr std::array functions{
@@ -128,4 +128,4 @@ std::string text_of(const Term& term) {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace taso {
+namespace taso::rules {
 
 struct Term;
 using TermPtr = std::shared_ptr<const Term>;
@@ -54,4 +54,4 @@ TermPtr call_term(std::string function, std::vector<TermPtr> operands);
 /// As it stands in a rule file, with the fewest parentheses.
 std::string text_of(const Term& term);
 
-}  // namespace taso
+}  // namespace taso::rules

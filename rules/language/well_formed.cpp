@@ -7,7 +7,7 @@
 #include "ops/core/error.h"
 #include "rules/language/signature.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 ValueKind kind_of_field(const Pattern& pattern, const std::string& field_name) {
@@ -197,4 +197,4 @@ std::optional<Flaw> flaw_of(const Rule& rule) {
   return std::nullopt;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -7,7 +7,7 @@
 
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// What is wrong, and at which part of the rule.
 struct Flaw {
@@ -20,4 +20,4 @@ struct Flaw {
 /// The first flaw, if there is one. Operators, fields and numbers of operands must be right already.
 std::optional<Flaw> flaw_of(const Rule& rule);
 
-}  // namespace taso
+}  // namespace taso::rules

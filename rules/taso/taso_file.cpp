@@ -11,7 +11,7 @@
 #include "rules/taso/taso_terms.h"
 #include "rules/taso/wire.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 using Pairs = TasoTerms::Pairs;
@@ -501,4 +501,4 @@ RuleFile parse_taso_rules(const Source& bytes) {
   return file;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

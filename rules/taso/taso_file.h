@@ -4,7 +4,7 @@
 #include "ops/text/source.h"
 #include "rules/language/rule_text.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// Every substitution of the file as a candidate called taso-000, taso-001, … Throws InputError with the offset of the
 /// byte at fault, also when an operator has no counterpart here.
@@ -26,4 +26,4 @@ struct UnstatedRule {
 /// The same, but rules that cannot be stated are left out, and a comment says why; they are told in `unstated`.
 RuleFile parse_taso_rules(const Source& bytes, std::vector<UnstatedRule>& unstated);
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -8,7 +8,7 @@
 
 #include "rules/taso/wire.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 // TASO itself writes three. Shared operators are written out each time that they are used: what that makes of a hostile
@@ -190,4 +190,4 @@ class Reader {
 
 std::vector<TasoRule> read_taso_messages(const Source& bytes) { return Reader(bytes).rules(); }
 
-}  // namespace taso
+}  // namespace taso::rules

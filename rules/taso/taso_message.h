@@ -8,7 +8,7 @@
 
 #include "ops/text/source.h"
 
-namespace taso {
+namespace taso::rules {
 
 enum class TasoType : std::int32_t {
   conv = 3,
@@ -72,4 +72,4 @@ struct TasoRule {
 /// text is not endless.
 std::vector<TasoRule> read_taso_messages(const Source& bytes);
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 std::int32_t parameter(const TasoOperator& op, TasoKey key, std::int32_t otherwise) {
@@ -207,4 +207,4 @@ std::optional<std::int32_t> TasoTerms::rank(TasoValue value) const {
   return std::nullopt;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

@@ -10,7 +10,7 @@
 #include "rules/language/term.h"
 #include "rules/taso/taso_message.h"
 
-namespace taso {
+namespace taso::rules {
 
 /// What is known of an operator's attributes when its operands are; null where it has none of them.
 struct TasoAttributes {
@@ -59,4 +59,4 @@ class TasoTerms {
 /// The element of a list of two that belongs to an axis from 2 on; an integer counts for both.
 TermPtr element_for(const TermPtr& list, std::int32_t axis);
 
-}  // namespace taso
+}  // namespace taso::rules

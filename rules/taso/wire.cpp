@@ -6,7 +6,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::rules {
 namespace {
 
 // How a field's bytes are laid out: the low three bits of its key.
@@ -82,4 +82,4 @@ std::optional<WireField> WireReader::next() {
   return field;
 }
 
-}  // namespace taso
+}  // namespace taso::rules

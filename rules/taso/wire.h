@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace taso {
+namespace taso::rules {
 
 /// Bytes of a message, and where they stand in their file.
 struct WireBytes {
@@ -56,4 +56,4 @@ class WireReader {
 /// Throws InputError("file: byte 12: message").
 [[noreturn]] void fail_at_byte(std::string_view file, std::size_t offset, const std::string& message);
 
-}  // namespace taso
+}  // namespace taso::rules

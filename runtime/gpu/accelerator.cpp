@@ -9,7 +9,7 @@
 #include "runtime/gpu/cuda/module.h"
 #include "runtime/gpu/device.h"
 
-namespace taso {
+namespace taso::gpu {
 
 std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
   // What the probe says is what people should read; it also refuses a module that is not ours.
@@ -36,4 +36,4 @@ std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
   return std::unique_ptr<Accelerator>(static_cast<Accelerator*>(opened));
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -12,7 +12,7 @@
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/schedule.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// What a call finds when it is measured.
 struct Surroundings {
@@ -27,7 +27,7 @@ struct Surroundings {
 };
 
 /// Figures as they are kept, or why there are none.
-struct Measurement : RecordedPrice {
+struct Measurement : cost::RecordedPrice {
   std::string trouble;  ///< empty if there are some
 };
 
@@ -42,7 +42,7 @@ struct Binding {
 /// A program for a device: what runs, when, on which memory.
 struct DeviceSteps {
   struct Step {
-    Call call;           ///< with `host`: only its operands count
+    cost::Call call;     ///< with `host`: only its operands count
     std::string choice;  ///< as it was measured; empty: it is to be found out
     std::vector<Binding> read, written;
     /// What has no kernel is done here, with the bytes of what it reads, densely, on the host. Empty for all others.
@@ -92,16 +92,16 @@ class Accelerator {
   virtual std::string versions() const = 0;  ///< "driver 13.0, CUDA 13.0, cuDNN 9.14.0, cuBLAS 13.0.0"
   /// That these will be measured soon, in this order: what can be prepared beside other work, is. None: nothing that was
   /// expected before is any more.
-  virtual void expect(std::span<const Call> calls) { (void)calls; }
-  virtual Measurement measure(const Call& call) = 0;
+  virtual void expect(std::span<const cost::Call> calls) { (void)calls; }
+  virtual Measurement measure(const cost::Call& call) = 0;
   /// A way that was chosen before, measured once more, with all figures. Throws EnvironmentError if it cannot be done so.
-  virtual Measurement measure_choice(const Call& call, const std::string& choice) = 0;
+  virtual Measurement measure_choice(const cost::Call& call, const std::string& choice) = 0;
   /// Nanoseconds of such a way in these surroundings.
-  virtual double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) = 0;
+  virtual double time_choice(const cost::Call& call, const std::string& choice, const Surroundings& surroundings) = 0;
   /// All ways that there are, each looked at briefly, in no order of merit: for people who want to see what there is.
-  virtual std::vector<Measurement> measure_all(const Call& call) { return {measure(call)}; }
+  virtual std::vector<Measurement> measure_all(const cost::Call& call) { return {measure(call)}; }
   /// Choices that can be run and compute the same, the most promising first, at most so many; none of them is measured.
-  virtual std::vector<std::string> ways(const Call& call, std::size_t most) = 0;
+  virtual std::vector<std::string> ways(const cost::Call& call, std::size_t most) = 0;
   virtual std::unique_ptr<DeviceProgram> load(DeviceSteps steps) = 0;
   virtual DeviceState state() const = 0;
 };
@@ -109,4 +109,4 @@ class Accelerator {
 /// The first GPU; null with the reason in `trouble` if there is none.
 std::unique_ptr<Accelerator> open_accelerator(std::string& trouble);
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -9,7 +9,7 @@
 #include "ops/support/program_folder.h"
 #include "runtime/gpu/cuda/module.h"
 
-namespace taso {
+namespace taso::gpu {
 
 namespace {
 
@@ -93,4 +93,4 @@ std::string describe(const DeviceReport& report) {
   return line;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace taso {
+namespace taso::gpu {
 
 /// The CUDA side as the module found it. Versions are text such as "13.0"; empty where the library is not there.
 struct DeviceInfo {
@@ -35,4 +35,4 @@ std::filesystem::path find_cuda_module();
 /// One line for people, such as "CUDA 13.0, cuDNN 9.19.0, cuBLAS 13.0.0, driver 13.0, NVIDIA H200".
 std::string describe(const DeviceReport& report);
 
-}  // namespace taso
+}  // namespace taso::gpu

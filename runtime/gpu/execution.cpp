@@ -15,11 +15,11 @@
 #include "runtime/gpu/share.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
 std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  return (bytes + cost::buffer_alignment - 1) / cost::buffer_alignment * cost::buffer_alignment;
 }
 
 std::int64_t elements_of(const Extents& extents) {
@@ -35,7 +35,7 @@ struct MovedAxis {
 
 /// Axes that make a difference: those of one element do not, and two that lie behind one another on both sides are one. In the
 /// order in which the elements are written.
-std::vector<MovedAxis> moved_axes(const Extents& extents, const Strides& from, const Strides& to) {
+std::vector<MovedAxis> moved_axes(const Extents& extents, const cost::Strides& from, const cost::Strides& to) {
   std::vector<MovedAxis> axes;
   for (std::size_t i = 0; i < extents.size(); ++i)
     if (extents[i] != 1) axes.push_back({extents[i], from[i], to[i]});
@@ -96,8 +96,8 @@ void move_elements(std::vector<MovedAxis> axes, const Element* from, Element* to
 }
 
 /// Moves elements of some size from one side to the other.
-void rearrange(const Extents& extents, std::size_t size, const std::byte* from, const Strides& from_strides,
-               std::byte* to, const Strides& to_strides) {
+void rearrange(const Extents& extents, std::size_t size, const std::byte* from, const cost::Strides& from_strides,
+               std::byte* to, const cost::Strides& to_strides) {
   if (elements_of(extents) == 0) return;
   const std::vector<MovedAxis> axes = moved_axes(extents, from_strides, to_strides);
   const auto with = [&]<class Element>(Element) {
@@ -113,7 +113,7 @@ void rearrange(const Extents& extents, std::size_t size, const std::byte* from, 
 
 class Maker {
  public:
-  Maker(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision)
+  Maker(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision)
       : view_(view), graph_(graph), plan_(plan), precision_(precision) {}
 
   Execution make(std::uint32_t most_lanes) {
@@ -130,8 +130,8 @@ class Maker {
     bind_steps();
     schedule(most_lanes);
     const std::size_t copies = execution_.tasks.size() - execution_.plan_steps.size();
-    const Cost in_a_row = one_after_the_other(execution_.tasks).predicted;
-    Outlook outlook{1, in_a_row, in_a_row, static_cast<Cost>(copies) * price_of_copy};
+    const cost::Cost in_a_row = one_after_the_other(execution_.tasks).predicted;
+    Outlook outlook{1, in_a_row, in_a_row, static_cast<cost::Cost>(copies) * price_of_copy};
     if (!steps_.schedules.empty() && steps_.schedules.front().expected < outlook.cost) {
       outlook.lanes = steps_.schedules.front().lanes;
       outlook.cost = steps_.schedules.front().expected;
@@ -160,16 +160,16 @@ class Maker {
              std::all_of(names.begin(), names.end(), [&](const auto& name) { return told.contains(name); });
     };
     for (std::uint32_t i = 0; i < view_.values(); ++i) {
-      const Value value = view_.value(PlanValue{i});
+      const Value value = view_.value(cost::PlanValue{i});
       const Type& type = value.type();
-      const bool is_used = view_.users(PlanValue{i}) > 0 || view_.is_output(PlanValue{i});
+      const bool is_used = view_.users(cost::PlanValue{i}) > 0 || view_.is_output(cost::PlanValue{i});
       if (!is_used) continue;
       const bool is_all_known = type.shape && std::all_of(type.shape->begin(), type.shape->end(), is_known);
-      if (!is_all_known || size_of(type.element) == 0) refuse(PlanValue{i});
+      if (!is_all_known || size_of(type.element) == 0) refuse(cost::PlanValue{i});
     }
   }
 
-  [[noreturn]] void refuse(PlanValue value) const {
+  [[noreturn]] void refuse(cost::PlanValue value) const {
     const Opaque* const opaque = view_.node(view_.producer(value)).as_opaque();
     if (const std::string obstacle = opaque && opaque->body ? opaque->body->obstacle() : ""; !obstacle.empty())
       throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
@@ -177,8 +177,8 @@ class Maker {
                                  producer_name(value), operands_text(value)));
   }
 
-  std::string producer_name(PlanValue value) const {
-    const PlanNode node = view_.producer(value);
+  std::string producer_name(cost::PlanValue value) const {
+    const cost::PlanNode node = view_.producer(value);
     if (view_.op(node) != nullptr) return std::string(name_of(*view_.op(node)));
     if (const Opaque* opaque = view_.node(node).as_opaque()) return opaque->kind;
     if (const Input* input = view_.node(node).as_input()) return fmt::format("the input '{}'", input->name);
@@ -186,7 +186,7 @@ class Maker {
   }
 
   /// What it is computed from: operands that do not fit have no result, of any size.
-  std::string operands_text(PlanValue value) const {
+  std::string operands_text(cost::PlanValue value) const {
     constexpr std::size_t most = 4;
     std::vector<std::string> types;
     for (const Value& operand : view_.node(view_.producer(value)).inputs())
@@ -199,33 +199,33 @@ class Maker {
   void index_places() {
     place_.assign(view_.values(), nullptr);
     copy_.assign(view_.values(), nullptr);
-    for (const Plan::Place& found : plan_.places) place_[place(found.value)] = &found;
-    for (const Plan::Place& found : plan_.converted) copy_[place(found.value)] = &found;
+    for (const cost::Plan::Place& found : plan_.places) place_[cost::place(found.value)] = &found;
+    for (const cost::Plan::Place& found : plan_.converted) copy_[cost::place(found.value)] = &found;
   }
 
-  std::int64_t dense_bytes(PlanValue value) const {
+  std::int64_t dense_bytes(cost::PlanValue value) const {
     return elements_of(*view_.extents(value)) *
-           static_cast<std::int64_t>(size_of(stored(view_.element(value), precision_)));
+           static_cast<std::int64_t>(size_of(cost::stored(view_.element(value), precision_)));
   }
 
   /// Bytes are planned for the types of the graph; what is stored in fewer needs fewer.
-  std::int64_t stored_offset(PlanValue value, std::int64_t bytes) const {
+  std::int64_t stored_offset(cost::PlanValue value, std::int64_t bytes) const {
     const auto size = static_cast<std::int64_t>(size_of(view_.element(value)));
-    return bytes / size * static_cast<std::int64_t>(size_of(stored(view_.element(value), precision_)));
+    return bytes / size * static_cast<std::int64_t>(size_of(cost::stored(view_.element(value), precision_)));
   }
 
   void bind_borders() {
     for (const Value& input : graph_.inputs) {
-      const PlanValue value = view_.find(input);
+      const cost::PlanValue value = view_.find(input);
       input_of_value_.try_emplace(value, static_cast<std::uint32_t>(steps_.input_bytes.size()));
-      steps_.input_bytes.push_back(value == no_plan_value ? 0 : dense_bytes(value));
+      steps_.input_bytes.push_back(value == cost::no_plan_value ? 0 : dense_bytes(value));
     }
     output_of_buffer_.assign(plan_.buffers.size(), no_output);
     is_written_.assign(graph_.outputs.size(), false);
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-      const PlanValue value = view_.find(graph_.outputs[i]);
+      const cost::PlanValue value = view_.find(graph_.outputs[i]);
       steps_.output_bytes.push_back(dense_bytes(value));
-      const Plan::Place* const found = place_of_output(value);
+      const cost::Plan::Place* const found = place_of_output(value);
       if (found == nullptr || found->offset != 0 || output_of_buffer_[found->buffer] != no_output) continue;
       if (stored_offset(value, plan_.buffers[found->buffer].size) != dense_bytes(value)) continue;
       output_of_buffer_[found->buffer] = static_cast<std::uint32_t>(i);
@@ -233,15 +233,16 @@ class Maker {
     }
   }
 
-  bool is_output_in_copy(PlanValue value) const {
-    return copy_[place(value)] != nullptr && !is_dense(*view_.extents(value), strides_in_memory(view_, value));
+  bool is_output_in_copy(cost::PlanValue value) const {
+    return copy_[cost::place(value)] != nullptr &&
+           !cost::is_dense(*view_.extents(value), cost::strides_in_memory(view_, value));
   }
-  const Plan::Place* place_of_output(PlanValue value) const {
-    return is_output_in_copy(value) ? copy_[place(value)] : place_[place(value)];
+  const cost::Plan::Place* place_of_output(cost::PlanValue value) const {
+    return is_output_in_copy(value) ? copy_[cost::place(value)] : place_[cost::place(value)];
   }
 
   /// In the arena by buffers, until it is laid out.
-  Binding in_buffer(PlanValue value, const Plan::Place& found) const {
+  Binding in_buffer(cost::PlanValue value, const cost::Plan::Place& found) const {
     const std::int64_t offset = stored_offset(value, found.offset);
     if (const std::uint32_t output = output_of_buffer_[found.buffer]; output != no_output)
       return {Binding::Place::output, output, offset};
@@ -249,23 +250,24 @@ class Maker {
   }
 
   /// Of what a kernel reads or writes. A view of an input has no place of its own: it lies in the input.
-  Binding binding(PlacedValue placed, const Call::Operand& operand) {
+  Binding binding(cost::PlacedValue placed, const cost::Call::Operand& operand) {
     Binding found = place_of(placed, operand);
     if (elements_of(operand.extents) == 0) found.offset = 0;  // wherever nothing lies
     return found;
   }
-  Binding place_of(PlacedValue placed, const Call::Operand& operand) {
+  Binding place_of(cost::PlacedValue placed, const cost::Call::Operand& operand) {
     if (operand.is_weight) return weight(placed.value, operand);
-    const Plan::Place* const found = placed.is_copy ? copy_[place(placed.value)] : place_[place(placed.value)];
+    const cost::Plan::Place* const found =
+        placed.is_copy ? copy_[cost::place(placed.value)] : place_[cost::place(placed.value)];
     if (found != nullptr) return in_buffer(placed.value, *found);
     check(!placed.is_copy, "a copy has a place");
-    const auto [owner, offset] = storage_of(view_, placed.value);
+    const auto [owner, offset] = cost::storage_of(view_, placed.value);
     const auto input = input_of_value_.find(owner);
     check(input != input_of_value_.end(), "what is not computed is an input or a weight");
     return {Binding::Place::input, input->second, stored_offset(owner, offset)};
   }
 
-  Binding weight(PlanValue value, const Call::Operand& operand) {
+  Binding weight(cost::PlanValue value, const cost::Call::Operand& operand) {
     const Extents& extents = *view_.extents(value);
     // A bias may be seen as a vector: then only one axis is longer than 1, and it lies as every dense layout has it.
     const bool is_seen_otherwise = operand.extents.size() != extents.size();
@@ -278,23 +280,23 @@ class Maker {
   }
 
   void add(std::size_t index) {
-    const Kernel& kernel = plan_.steps[index].kernel;
-    PlacedCall placed = call_of(view_, kernel, precision_);
-    const auto is_empty = [](const Call::Operand& operand) { return elements_of(operand.extents) == 0; };
+    const cost::Kernel& kernel = plan_.steps[index].kernel;
+    cost::PlacedCall placed = cost::call_of(view_, kernel, precision_);
+    const auto is_empty = [](const cost::Call::Operand& operand) { return elements_of(operand.extents) == 0; };
     if (std::all_of(placed.call.written.begin(), placed.call.written.end(), is_empty)) return;  // nothing to do
     DeviceSteps::Step step;
     for (std::size_t i = 0; i < placed.read.size(); ++i)
       step.read.push_back(binding(placed.read[i], placed.call.read[i]));
     for (std::size_t i = 0; i < placed.written.size(); ++i)
       step.written.push_back(binding(placed.written[i], placed.call.written[i]));
-    if (placed.call.kind == Kernel::Kind::opaque) step.host = on_host(kernel, placed);
+    if (placed.call.kind == cost::Kernel::Kind::opaque) step.host = on_host(kernel, placed);
     step.call = std::move(placed.call);
     steps_.steps.push_back(std::move(step));
     execution_.plan_steps.push_back(index);
   }
 
   /// What an operator that we do not model does with its operands' bytes.
-  decltype(DeviceSteps::Step::host) on_host(const Kernel& kernel, const PlacedCall& placed) {
+  decltype(DeviceSteps::Step::host) on_host(const cost::Kernel& kernel, const cost::PlacedCall& placed) {
     if (!is_to_run_) return [](const auto&, const auto&) {};
     const Node& node = view_.node(kernel.main);
     const Opaque* const opaque = node.as_opaque();
@@ -310,7 +312,7 @@ class Maker {
       Extents extents;
     };
     std::vector<Side> read;
-    for (const PlacedValue& value : placed.read)
+    for (const cost::PlacedValue& value : placed.read)
       read.push_back({view_.element(value.value), *view_.extents(value.value)});
     std::vector<std::optional<std::size_t>> operands;  // which of those that are read
     for (std::size_t i = 0; i < view_.operands(kernel.main); ++i) {
@@ -319,7 +321,7 @@ class Maker {
         if (placed.read[j].value == view_.operand(kernel.main, i)) operands.back() = j;
     }
     std::vector<std::size_t> results;  // for each that is written
-    for (const PlacedValue& value : placed.written)
+    for (const cost::PlacedValue& value : placed.written)
       for (std::size_t j = 0; j < view_.results(kernel.main); ++j)
         if (view_.result(kernel.main, j) == value.value) results.push_back(j);
 
@@ -347,14 +349,14 @@ class Maker {
   void copy_outputs() {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       if (is_written_[i] || steps_.output_bytes[i] == 0) continue;
-      const PlanValue value = view_.find(graph_.outputs[i]);
-      Call call;
-      call.kind = Kernel::Kind::copy;
-      Call::Operand to{stored(view_.element(value), precision_), *view_.extents(value),
-                       strides_of(*view_.extents(value)), false};
-      Call::Operand from = to;
+      const cost::PlanValue value = view_.find(graph_.outputs[i]);
+      cost::Call call;
+      call.kind = cost::Kernel::Kind::copy;
+      cost::Call::Operand to{cost::stored(view_.element(value), precision_), *view_.extents(value),
+                             strides_of(*view_.extents(value)), false};
+      cost::Call::Operand from = to;
       from.is_weight = view_.is_weight(value);
-      if (!from.is_weight && !is_output_in_copy(value)) from.strides = strides_in_memory(view_, value);
+      if (!from.is_weight && !is_output_in_copy(value)) from.strides = cost::strides_in_memory(view_, value);
       call.pieces.push_back({0, 0, 0, 0, from.extents, to.extents, from.strides, to.strides});
       DeviceSteps::Step step;
       step.read.push_back(binding({value, is_output_in_copy(value)}, from));
@@ -380,7 +382,7 @@ class Maker {
     for (std::size_t i = 0; i < steps_.steps.size(); ++i) {
       Task task{price_of_copy, 1, static_cast<bool>(steps_.steps[i].host), needs[i]};
       if (i < execution_.plan_steps.size()) {
-        const Plan::Step& step = plan_.steps[execution_.plan_steps[i]];
+        const cost::Plan::Step& step = plan_.steps[execution_.plan_steps[i]];
         task.cost = step.price;
         task.cost_again = step.price_again;
         if (!steps_.steps[i].host) task.kind = kind_of(i);
@@ -394,7 +396,7 @@ class Maker {
 
   /// No two buffers share memory unless all who use the one are done before anybody uses the other, in each way to run the steps.
   void lay_out_arena() {
-    std::vector<Buffer> buffers = plan_.buffers;
+    std::vector<cost::Buffer> buffers = plan_.buffers;
     std::vector<std::vector<std::uint32_t>> users(buffers.size());
     for (std::uint32_t i = 0; i < steps_.steps.size(); ++i)
       for (const auto* list : {&steps_.steps[i].read, &steps_.steps[i].written})
@@ -410,7 +412,7 @@ class Maker {
     };
     add_order(one_after_the_other(execution_.tasks));
     for (const Schedule& way : steps_.schedules) add_order(way);
-    steps_.arena_bytes = lay_out(buffers, [&](std::size_t a, std::size_t b) {
+    steps_.arena_bytes = cost::lay_out(buffers, [&](std::size_t a, std::size_t b) {
       if (users[a].empty() || users[b].empty()) return false;
       return std::any_of(uses.begin(), uses.end(), [&](const std::vector<StepOrder::Use>& use) {
         return !use[a].is_before(use[b]) && !use[b].is_before(use[a]);
@@ -428,11 +430,11 @@ class Maker {
     std::vector<Value> values;
     for (const auto& [key, offset] : weights_)
       if (values.empty() || !(values.back() == view_.value(key.first))) values.push_back(view_.value(key.first));
-    const std::vector<Array> arrays = interpret(Graph{graph_.pool, {}, values}, {});
+    const std::vector<Array> arrays = runtime::interpret(Graph{graph_.pool, {}, values}, {});
     struct Laid {
       const Array* array;
-      PlanValue value;
-      const Strides* strides;
+      cost::PlanValue value;
+      const cost::Strides* strides;
       std::int64_t offset;
     };
     std::vector<Laid> list;
@@ -441,9 +443,9 @@ class Maker {
       while (!(values[at] == view_.value(key.first))) ++at;
       list.push_back({&arrays[at], key.first, &key.second, offset});
     }
-    kernels::parallel_for(kernels::thread_count(0), static_cast<std::int64_t>(list.size()), [&](std::int64_t i) {
+    parallel_for(thread_count(0), static_cast<std::int64_t>(list.size()), [&](std::int64_t i) {
       const Laid& one = list[static_cast<std::size_t>(i)];
-      const ElementType element = stored(one.array->type(), precision_);
+      const ElementType element = cost::stored(one.array->type(), precision_);
       const Array kept = element == one.array->type() ? *one.array : one.array->cast(element);
       const Extents& extents = *view_.extents(one.value);
       rearrange(extents, size_of(element), kept.data(), strides_of(extents), steps_.weights.data() + one.offset,
@@ -452,46 +454,47 @@ class Maker {
   }
 
   static constexpr std::uint32_t no_output = static_cast<std::uint32_t>(-1);
-  static constexpr Cost price_of_copy = 2'000'000;  // of an output, which no plan has
-  const WholeGraph& view_;
+  static constexpr cost::Cost price_of_copy = 2'000'000;  // of an output, which no plan has
+  const cost::WholeGraph& view_;
   const Graph& graph_;
-  const Plan& plan_;
-  Precision precision_;
+  const cost::Plan& plan_;
+  cost::Precision precision_;
   bool is_to_run_ = true;
   Execution execution_;
-  std::map<Cost, std::vector<std::uint32_t>> by_price_;  // the first steps of each kind
+  std::map<cost::Cost, std::vector<std::uint32_t>> by_price_;  // the first steps of each kind
   DeviceSteps steps_;
-  std::vector<const Plan::Place*> place_, copy_;  // by value
-  std::unordered_map<PlanValue, std::uint32_t> input_of_value_;
+  std::vector<const cost::Plan::Place*> place_, copy_;  // by value
+  std::unordered_map<cost::PlanValue, std::uint32_t> input_of_value_;
   std::vector<std::uint32_t> output_of_buffer_;
   std::vector<bool> is_written_;  // by output
-  std::map<std::pair<PlanValue, Strides>, std::int64_t> weights_;
+  std::map<std::pair<cost::PlanValue, cost::Strides>, std::int64_t> weights_;
   std::int64_t weight_bytes_ = 0;
 };
 
 }  // namespace
 
-Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
-                         std::uint32_t most_lanes) {
+Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
+                         cost::Precision precision, std::uint32_t most_lanes) {
   return Maker(view, graph, plan, precision).make(most_lanes);
 }
 
-Outlook look_ahead(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
+Outlook look_ahead(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision,
                    std::uint32_t most_lanes) {
   return Maker(view, graph, plan, precision).look_ahead(most_lanes);
 }
 
-std::vector<std::byte> to_device(const Array& array, Precision precision) {
-  const ElementType element = stored(array.type(), precision);
+std::vector<std::byte> to_device(const Array& array, cost::Precision precision) {
+  const ElementType element = cost::stored(array.type(), precision);
   const Array kept = element == array.type() ? array : array.cast(element);
   return {kept.data(), kept.data() + kept.bytes()};
 }
 
-Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents, Precision precision) {
-  Array array(stored(element, precision), extents);
+Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents,
+                  cost::Precision precision) {
+  Array array(cost::stored(element, precision), extents);
   check(array.bytes() == bytes.size(), "as many bytes as the type has");
   std::copy(bytes.begin(), bytes.end(), array.mutable_data());
   return array.type() == element ? array : array.cast(element);
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

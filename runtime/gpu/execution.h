@@ -4,7 +4,7 @@
 #include "cost/plan/plan.h"
 #include "runtime/gpu/accelerator.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// More kernels than this side by side gain little: even the smallest fill some of the GPU.
 inline constexpr std::uint32_t usual_lanes = 16;
@@ -20,23 +20,24 @@ struct Execution {
 /// All sizes must be known, or follow from those of inputs, for which the view has numbers. Reads the weights, and computes
 /// what depends on them alone. Throws InputError where something cannot be run: a size that is not known, an operator that the
 /// interpreter does not have. With at most so many lanes, in which steps may run side by side.
-Execution make_execution(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
-                         std::uint32_t most_lanes = usual_lanes);
+Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
+                         cost::Precision precision, std::uint32_t most_lanes = usual_lanes);
 
 /// How long a plan is expected to take with its steps side by side, and in how many lanes. `Plan::cost` is one after the other;
 /// copies of outputs, which no plan has, count here.
 struct Outlook {
   std::uint32_t lanes = 1;
-  Cost cost = 0;
-  Cost in_a_row = 0;  ///< what it takes one step after the other
-  Cost copies = 0;    ///< of outputs, in a row
+  cost::Cost cost = 0;
+  cost::Cost in_a_row = 0;  ///< what it takes one step after the other
+  cost::Cost copies = 0;    ///< of outputs, in a row
 };
 /// Does not read weights. Unknown dimensions are what the view prices them as. Throws InputError where a rank is not known.
-Outlook look_ahead(const WholeGraph& view, const Graph& graph, const Plan& plan, Precision precision,
+Outlook look_ahead(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision,
                    std::uint32_t most_lanes = usual_lanes);
 
 /// An input or output as the device has it, and back. The element type is the one stored; bytes are row by row.
-std::vector<std::byte> to_device(const Array& array, Precision precision);
-Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents, Precision precision);
+std::vector<std::byte> to_device(const Array& array, cost::Precision precision);
+Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents,
+                  cost::Precision precision);
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
 bool is_empty(const Footprint& one) {
@@ -43,4 +43,4 @@ bool may_overlap(const Footprint& a, const Footprint& b) {
   return true;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

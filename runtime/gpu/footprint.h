@@ -5,14 +5,14 @@
 
 #include "cost/plan/movement.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// A tensor that lies somewhere in a memory.
 struct Footprint {
   std::int64_t offset = 0;  ///< of the first element, in bytes
   std::int64_t size = 1;    ///< of an element, in bytes
   Extents extents;
-  Strides strides;  ///< in elements, none below 0
+  cost::Strides strides;  ///< in elements, none below 0
 };
 
 /// Bytes from the first to behind the last element; 0 if there is none.
@@ -22,4 +22,4 @@ std::int64_t length_of(const Footprint& one);
 /// channels side by side that belong to different tensors are told apart. May say yes where a closer look would say no.
 bool may_overlap(const Footprint& a, const Footprint& b);
 
-}  // namespace taso
+}  // namespace taso::gpu

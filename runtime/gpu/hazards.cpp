@@ -4,10 +4,10 @@
 #include <bit>
 #include <map>
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-void add(std::vector<Access>& list, const Binding& binding, const Call::Operand& operand, bool is_write) {
+void add(std::vector<Access>& list, const Binding& binding, const cost::Call::Operand& operand, bool is_write) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   list.push_back({binding.place, binding.index, {binding.offset, size, operand.extents, operand.strides}, is_write});
 }
@@ -50,9 +50,9 @@ struct Memory {
 
 std::vector<Access> accesses_of(const DeviceSteps::Step& step) {
   std::vector<Access> list;
-  for (const Call::Piece& piece : step.call.pieces) {
-    const auto add_piece = [&](const Binding& binding, const Call::Operand& operand, std::int64_t offset,
-                               const Extents& extents, const Strides& strides, bool is_write) {
+  for (const cost::Call::Piece& piece : step.call.pieces) {
+    const auto add_piece = [&](const Binding& binding, const cost::Call::Operand& operand, std::int64_t offset,
+                               const Extents& extents, const cost::Strides& strides, bool is_write) {
       add(list, binding, {operand.element, extents, strides, operand.is_weight}, is_write);
       list.back().what.offset += offset * list.back().what.size;
     };
@@ -93,4 +93,4 @@ std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::
   return needs;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -6,7 +6,7 @@
 #include "runtime/gpu/accelerator.h"
 #include "runtime/gpu/footprint.h"
 
-namespace taso {
+namespace taso::gpu {
 
 struct Access {
   Binding::Place place = Binding::Place::arena;
@@ -23,4 +23,4 @@ std::vector<Access> accesses_of(const DeviceSteps::Step& step);
 /// for a step need not wait for those that this one waits for; they may be listed or not.
 std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps);
 
-}  // namespace taso
+}  // namespace taso::gpu

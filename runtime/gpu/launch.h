@@ -11,7 +11,7 @@
 
 #include "cost/pricing/call.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// Memory that a launch works on: one of the call's operands, or a part of the memory that the lowering asks for.
 struct Argument {
@@ -27,7 +27,7 @@ struct LaunchTensor {
   Argument memory;
   ElementType element = ElementType::undefined;
   Extents extents;
-  Strides strides;
+  cost::Strides strides;
 };
 
 /// What is done to each element of a product before it is written, one after the other; each takes the value so far, and
@@ -98,6 +98,6 @@ struct Lowering {
 };
 
 /// All ways that we know, the most promising first; at least one.
-std::vector<Lowering> lowerings(const Call& call);
+std::vector<Lowering> lowerings(const cost::Call& call);
 
-}  // namespace taso
+}  // namespace taso::gpu

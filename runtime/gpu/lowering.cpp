@@ -6,19 +6,19 @@
 #include "runtime/gpu/launch.h"
 #include "runtime/gpu/packed_operands.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
 /// Convolutions with at most this many channels in a group have little to gain from products of matrices.
 constexpr std::int64_t few_channels = 32;
 
-std::int64_t bytes_of(const Call::Operand& operand) {
+std::int64_t bytes_of(const cost::Call::Operand& operand) {
   std::int64_t last = 0;  // of the elements, wherever they lie
   for (std::size_t i = 0; i < operand.extents.size(); ++i) last += (operand.extents[i] - 1) * operand.strides[i];
   return (last + 1) * static_cast<std::int64_t>(size_of(operand.element));
 }
 
-LaunchTensor tensor(const Call::Operand& operand, Argument memory) {
+LaunchTensor tensor(const cost::Call::Operand& operand, Argument memory) {
   return {memory, operand.element, operand.extents, operand.strides};
 }
 
@@ -37,7 +37,7 @@ LaunchTensor with_rank(LaunchTensor tensor, std::size_t rank) {
 /// A convolution or matmul with what is done to its result, often a chain.
 class Product {
  public:
-  explicit Product(const Call& call) : call_(call), main_(call.steps[call.main]) {
+  explicit Product(const cost::Call& call) : call_(call), main_(call.steps[call.main]) {
     check(call.main == 0, "nothing comes before a product");
     chain_.assign(call.steps.begin() + 1, call.steps.end());
     if (!chain_.empty() && std::holds_alternative<op::Transpose>(chain_.back().op)) {
@@ -53,11 +53,11 @@ class Product {
     }
   }
 
-  const Call::Step& main() const { return main_; }
-  const Call::Operand& result() const { return result_; }
+  const cost::Call::Step& main() const { return main_; }
+  const cost::Call::Operand& result() const { return result_; }
   /// The product alone, in scratch memory.
-  Call::Operand between() const {
-    Call::Operand product = without_gaps(result_);
+  cost::Call::Operand between() const {
+    cost::Call::Operand product = without_gaps(result_);
     product.is_weight = false;
     return product;
   }
@@ -71,7 +71,7 @@ class Product {
   std::optional<std::vector<Pointwise>> epilogue() const {
     std::vector<Pointwise> steps;
     std::uint32_t value = main_.first_result;
-    for (const Call::Step& step : chain_) {
+    for (const cost::Call::Step& step : chain_) {
       if (std::find(step.operands.begin(), step.operands.end(), value) == step.operands.end()) return std::nullopt;
       std::optional<Pointwise> next = pointwise(step, value);
       if (!next) return std::nullopt;
@@ -82,20 +82,20 @@ class Product {
   }
 
   /// What is left to do to the product's result when only that is there: it is what is read first.
-  Call rest() const {
-    Call rest;
-    rest.kind = Kernel::Kind::element_wise;
+  cost::Call rest() const {
+    cost::Call rest;
+    rest.kind = cost::Kernel::Kind::element_wise;
     rest.read.push_back(between());
     std::vector<std::uint32_t> number(first_free(), 0);
-    for (const Call::Step& step : chain_)
+    for (const cost::Call::Step& step : chain_)
       for (const std::uint32_t operand : step.operands)
         if (operand < call_.read.size() && number[operand] == 0) {
           number[operand] = static_cast<std::uint32_t>(rest.read.size());
           rest.read.push_back(call_.read[operand]);
         }
     auto next = static_cast<std::uint32_t>(rest.read.size());
-    for (const Call::Step& step : chain_) {
-      Call::Step again{step.op, {}, next};
+    for (const cost::Call::Step& step : chain_) {
+      cost::Call::Step again{step.op, {}, next};
       for (const std::uint32_t operand : step.operands) again.operands.push_back(number[operand]);
       number[step.first_result] = next++;
       rest.steps.push_back(std::move(again));
@@ -108,7 +108,7 @@ class Product {
   std::vector<Argument> arguments_of_rest() const {
     std::vector<Argument> arguments{{Argument::Place::scratch, 0, 0}};
     std::vector<bool> known(call_.read.size(), false);
-    for (const Call::Step& step : chain_)
+    for (const cost::Call::Step& step : chain_)
       for (const std::uint32_t operand : step.operands)
         if (operand < call_.read.size() && !known[operand]) {
           known[operand] = true;
@@ -120,11 +120,11 @@ class Product {
  private:
   std::size_t first_free() const {
     std::size_t most = call_.read.size();
-    for (const Call::Step& step : call_.steps) most = std::max<std::size_t>(most, step.first_result + 1);
+    for (const cost::Call::Step& step : call_.steps) most = std::max<std::size_t>(most, step.first_result + 1);
     return most;
   }
 
-  std::optional<Pointwise> pointwise(const Call::Step& step, std::uint32_t value) const {
+  std::optional<Pointwise> pointwise(const cost::Call::Step& step, std::uint32_t value) const {
     using Mode = Pointwise::Mode;
     const auto alone = [](Mode mode, double low = 0, double high = 0) {
       return Pointwise{mode, std::nullopt, false, low, high};
@@ -133,7 +133,7 @@ class Product {
       const bool first = step.operands[0] != value;
       const std::uint32_t number = first ? step.operands[0] : step.operands[1];
       if (number >= call_.read.size()) return std::nullopt;  // the value twice, or an earlier one
-      const Call::Operand& operand = call_.read[number];
+      const cost::Call::Operand& operand = call_.read[number];
       if (operand.extents.size() > result_.extents.size()) return std::nullopt;
       return Pointwise{mode, with_rank(tensor(operand, {Argument::Place::read, number, 0}), result_.extents.size()),
                        first, 0, 0};
@@ -179,14 +179,14 @@ class Product {
         step.op);
   }
 
-  const Call& call_;
-  const Call::Step& main_;
-  std::vector<Call::Step> chain_;
+  const cost::Call& call_;
+  const cost::Call::Step& main_;
+  std::vector<cost::Call::Step> chain_;
   std::vector<std::int64_t> transpose_;
-  Call::Operand result_;
+  cost::Call::Operand result_;
 };
 
-ConvolutionLaunch convolution(const Call& call, const Product& product) {
+ConvolutionLaunch convolution(const cost::Call& call, const Product& product) {
   const auto& conv = std::get<op::Conv>(product.main().op);
   ConvolutionLaunch launch;
   launch.x = product.read(0);
@@ -198,23 +198,23 @@ ConvolutionLaunch convolution(const Call& call, const Product& product) {
   launch.pads_before.assign(conv.pads.begin(), conv.pads.begin() + half);
   launch.pads_after.assign(conv.pads.begin() + half, conv.pads.end());
   launch.groups = conv.groups;
-  launch.is_tf32 = call.precision == Precision::tf32;
+  launch.is_tf32 = call.precision == cost::Precision::tf32;
   if (product.main().operands.size() > 2) {
     LaunchTensor bias = product.read(2);
     const std::int64_t channels = bias.extents[0];
     bias.extents = Extents(launch.y.extents.size(), 1);
     bias.extents[1] = channels;
     const bool last = launch.y.extents.size() > 2 && launch.y.strides[1] == 1;
-    bias.strides = packed(bias.extents, last ? Layout::channels_last : Layout::channels_first);
+    bias.strides = cost::packed(bias.extents, last ? cost::Layout::channels_last : cost::Layout::channels_first);
     launch.epilogue.push_back({Pointwise::Mode::add, std::move(bias), false, 0, 0});
   }
   return launch;
 }
 
-MatmulLaunch matmul(const Call& call, const Product& product) {
+MatmulLaunch matmul(const cost::Call& call, const Product& product) {
   MatmulLaunch launch;
   launch.y = tensor(product.result(), {Argument::Place::written, 0, 0});
-  launch.is_tf32 = call.precision == Precision::tf32;
+  launch.is_tf32 = call.precision == cost::Precision::tf32;
   const std::size_t rank = launch.y.extents.size();
   const auto stretched = [&](LaunchTensor factor) {
     factor = with_rank(std::move(factor), rank);
@@ -266,7 +266,7 @@ void merge_batches(MatmulLaunch& launch) {
   }
 }
 
-void add_tensor_ways(const Call& call, std::vector<Lowering>& ways) {
+void add_tensor_ways(const cost::Call& call, std::vector<Lowering>& ways) {
   for (auto& [name, launch] : tensor_product_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
 }
 
@@ -305,11 +305,11 @@ void add_ways(const Product& product, L plain, std::vector<Lowering>& ways) {
 
 }  // namespace
 
-std::vector<Lowering> lowerings(const Call& call) {
+std::vector<Lowering> lowerings(const cost::Call& call) {
   std::vector<Lowering> ways;
   switch (call.kind) {
-    case Kernel::Kind::convolution: {
-      const auto of_libraries = [](const Call& same) {
+    case cost::Kernel::Kind::convolution: {
+      const auto of_libraries = [](const cost::Call& same) {
         std::vector<Lowering> list;
         const Product product(same);
         add_ways(product, convolution(same, product), list);
@@ -326,22 +326,22 @@ std::vector<Lowering> lowerings(const Call& call) {
       add_tensor_ways(call, ways);
       break;
     }
-    case Kernel::Kind::matmul: {
+    case cost::Kernel::Kind::matmul: {
       const Product product(call);
       add_ways(product, matmul(call, product), ways);
       add_tensor_ways(call, ways);
       break;
     }
-    case Kernel::Kind::element_wise: ways.push_back({"own", {element_wise_source(call)}, 0}); break;
-    case Kernel::Kind::rows: ways.push_back({"own", {rows_source(call)}, 0}); break;
-    case Kernel::Kind::pooling: ways.push_back({"own", {pooling_source(call)}, 0}); break;
-    case Kernel::Kind::copy:
+    case cost::Kernel::Kind::element_wise: ways.push_back({"own", {element_wise_source(call)}, 0}); break;
+    case cost::Kernel::Kind::rows: ways.push_back({"own", {rows_source(call)}, 0}); break;
+    case cost::Kernel::Kind::pooling: ways.push_back({"own", {pooling_source(call)}, 0}); break;
+    case cost::Kernel::Kind::copy:
       ways.push_back({"own", {call.gather_axis ? gather_source(call) : copy_source(call)}, 0});
       break;
-    case Kernel::Kind::opaque: throw InputError("an operator that we do not model has no kernel");
+    case cost::Kernel::Kind::opaque: throw InputError("an operator that we do not model has no kernel");
   }
   check(!ways.empty(), "every call can be done");
   return ways;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -5,14 +5,14 @@
 #include "cost/plan/memory_plan.h"
 #include "runtime/gpu/kernels/source.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
 std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  return (bytes + cost::buffer_alignment - 1) / cost::buffer_alignment * cost::buffer_alignment;
 }
 
-std::int64_t dense_bytes(const Call::Operand& operand) {
+std::int64_t dense_bytes(const cost::Call::Operand& operand) {
   return count(operand.extents) * static_cast<std::int64_t>(size_of(operand.element));
 }
 
@@ -35,9 +35,9 @@ void for_each_argument(Launch& launch, const std::function<void(Argument&)>& vis
   }
 }
 
-SourceLaunch copy(const Call::Operand& from, Argument source, const Call::Operand& to, Argument target) {
-  Call call;
-  call.kind = Kernel::Kind::copy;
+SourceLaunch copy(const cost::Call::Operand& from, Argument source, const cost::Call::Operand& to, Argument target) {
+  cost::Call call;
+  call.kind = cost::Kernel::Kind::copy;
   call.read = {from};
   call.read[0].is_weight = false;
   call.written = {to};
@@ -52,25 +52,25 @@ SourceLaunch copy(const Call::Operand& from, Argument source, const Call::Operan
 
 }  // namespace
 
-bool is_part_of_channels(const Call::Operand& operand) {
+bool is_part_of_channels(const cost::Call::Operand& operand) {
   if (operand.extents.size() < 3 || count(operand.extents) == 0 || operand.strides[1] != 1) return false;
-  return !is_packed(operand.extents, operand.strides, Layout::channels_last) &&
-         !is_packed(operand.extents, operand.strides, Layout::channels_first);
+  return !cost::is_packed(operand.extents, operand.strides, cost::Layout::channels_last) &&
+         !cost::is_packed(operand.extents, operand.strides, cost::Layout::channels_first);
 }
 
-Call::Operand without_gaps(Call::Operand operand) {
-  if (is_part_of_channels(operand)) operand.strides = packed(operand.extents, Layout::channels_last);
+cost::Call::Operand without_gaps(cost::Call::Operand operand) {
+  if (is_part_of_channels(operand)) operand.strides = cost::packed(operand.extents, cost::Layout::channels_last);
   return operand;
 }
 
-std::vector<Lowering> through_copies(const Call& call, std::uint32_t read,
-                                     const std::function<std::vector<Lowering>(const Call&)>& ways) {
+std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
+                                     const std::function<std::vector<Lowering>(const cost::Call&)>& ways) {
   std::vector<Lowering> all;
   for (const auto& way_to_copy : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
     const bool gathers = way_to_copy.first, scatters = way_to_copy.second;  // names that lambdas may use
     if ((gathers && !is_part_of_channels(call.read[read])) || (scatters && !is_part_of_channels(call.written[0])))
       continue;
-    Call dense = call;
+    cost::Call dense = call;
     if (gathers) dense.read[read] = without_gaps(call.read[read]);
     if (scatters) dense.written[0] = without_gaps(call.written[0]);
     for (Lowering& way : ways(dense)) {
@@ -105,4 +105,4 @@ std::vector<Lowering> through_copies(const Call& call, std::uint32_t read,
   return all;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -8,16 +8,16 @@
 
 #include "runtime/gpu/launch.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// Whether other channels lie between the places of an image.
-bool is_part_of_channels(const Call::Operand& operand);
+bool is_part_of_channels(const cost::Call::Operand& operand);
 /// The same operand with nothing in between.
-Call::Operand without_gaps(Call::Operand operand);
+cost::Call::Operand without_gaps(cost::Call::Operand operand);
 
 /// The ways of a call that has an operand read so, or its result written so, through dense copies: of either, and of both.
 /// `ways` gives those of a call that has none, in memory of the call's own operands.
-std::vector<Lowering> through_copies(const Call& call, std::uint32_t read,
-                                     const std::function<std::vector<Lowering>(const Call&)>& ways);
+std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
+                                     const std::function<std::vector<Lowering>(const cost::Call&)>& ways);
 
-}  // namespace taso
+}  // namespace taso::gpu

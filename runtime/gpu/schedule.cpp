@@ -7,11 +7,11 @@
 #include "cost/pricing/h200.h"
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
 /// What promises less is not worth another lane: one part of so many.
-constexpr Cost least_gain = 200;
+constexpr cost::Cost least_gain = 200;
 /// Of more tasks than any network has, fewer schedules are looked at.
 constexpr std::size_t many_tasks = 20'000;
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
@@ -26,14 +26,15 @@ struct Manner {
 };
 constexpr Manner at_best{1e6, 1e6, 0, 0, &Task::share};
 /// Loads are of all of a step's time.
-constexpr Manner as_found{0, h200::crossing * 1e3, h200::held_up * 1e3, h200::between_begins * 1e3, &Task::load};
+constexpr Manner as_found{0, cost::h200::crossing * 1e3, cost::h200::held_up * 1e3, cost::h200::between_begins * 1e3,
+                          &Task::load};
 
 /// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
 /// networks took.
 class CodeAtHand {
  public:
   /// What a task costs that begins now.
-  Cost cost_of(const Task& task) {
+  cost::Cost cost_of(const Task& task) {
     if (!task.kind) return task.cost;
     const auto known = std::find(kinds_.begin(), kinds_.end(), *task.kind);
     const bool is_at_hand = known != kinds_.end();
@@ -179,8 +180,8 @@ class Lanes {
 };
 
 /// How long everything takes that can only be done after a task, and the task itself, along the longest way.
-std::vector<Cost> ways_to_the_end(const std::vector<Task>& tasks) {
-  std::vector<Cost> ways(tasks.size(), 0);
+std::vector<cost::Cost> ways_to_the_end(const std::vector<Task>& tasks) {
+  std::vector<cost::Cost> ways(tasks.size(), 0);
   for (std::size_t i = tasks.size(); i-- > 0;) {
     ways[i] += tasks[i].cost;
     for (const std::uint32_t need : tasks[i].needs) ways[need] = std::max(ways[need], ways[i]);
@@ -189,9 +190,9 @@ std::vector<Cost> ways_to_the_end(const std::vector<Task>& tasks) {
 }
 
 /// What all lanes of the world need: a task takes its cost, or that of code at hand, along the longest way.
-Cost least_time(const std::vector<Task>& tasks) {
-  std::vector<Cost> done(tasks.size(), 0);
-  Cost longest = 0;
+cost::Cost least_time(const std::vector<Task>& tasks) {
+  std::vector<cost::Cost> done(tasks.size(), 0);
+  cost::Cost longest = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     for (const std::uint32_t need : tasks[i].needs) done[i] = std::max(done[i], done[need]);
     done[i] += tasks[i].kind ? std::min(tasks[i].cost, tasks[i].cost_again) : tasks[i].cost;
@@ -236,7 +237,7 @@ class ListScheduler {
   }
 
  private:
-  using Ready = std::pair<Cost, std::uint32_t>;  // the longest way to the end first: it is negative
+  using Ready = std::pair<cost::Cost, std::uint32_t>;  // the longest way to the end first: it is negative
 
   void schedule_part(std::uint32_t begin, std::uint32_t end) {
     ready_.clear();
@@ -328,7 +329,7 @@ class ListScheduler {
 
   const std::vector<Task>& tasks_;
   const ScheduleOptions& options_;
-  std::vector<Cost> ways_;
+  std::vector<cost::Cost> ways_;
   Machine machine_{at_best};
   Lanes lanes_;
   std::vector<std::size_t> missing_;
@@ -339,7 +340,7 @@ class ListScheduler {
   Schedule schedule_;
 };
 
-Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Manner& manner) {
+cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Manner& manner) {
   Machine machine(manner);
   std::vector<double> finished(tasks.size(), -1);
   std::vector<std::vector<const Schedule::Step*>> queues(schedule.lanes);
@@ -382,7 +383,7 @@ Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, const Ma
     if (tasks[step.task].is_barrier) finish_all();
   }
   finish_all();
-  return static_cast<Cost>(machine.now() + 0.5);
+  return static_cast<cost::Cost>(machine.now() + 0.5);
 }
 
 }  // namespace
@@ -406,7 +407,7 @@ Schedule in_lanes(const std::vector<Task>& tasks, const ScheduleOptions& options
 
 std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t most_lanes) {
   constexpr std::size_t most_schedules = 5;
-  const Cost alone = one_after_the_other(tasks).predicted;
+  const cost::Cost alone = one_after_the_other(tasks).predicted;
   std::vector<Schedule> found;
   // Nothing is done before the longest way: of a row of steps there is no need to ask.
   if (least_time(tasks) >= alone - alone / least_gain) return found;
@@ -418,7 +419,7 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
     Schedule best;
     for (const double least : {0.0, 1.5, 3.0}) {
       if (are_many && least > 0) continue;
-      Schedule schedule = in_lanes(tasks, {lanes, static_cast<Cost>(least * at_best.crossing)});
+      Schedule schedule = in_lanes(tasks, {lanes, static_cast<cost::Cost>(least * at_best.crossing)});
       if (best.steps.empty() || schedule.predicted < best.predicted) best = std::move(schedule);
     }
     if (best.lanes > 1 && best.predicted < alone - alone / least_gain) found.push_back(std::move(best));
@@ -439,12 +440,12 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
   return kept;
 }
 
-Cost play(const std::vector<Task>& tasks, const Schedule& schedule) { return simulate(tasks, schedule, at_best); }
+cost::Cost play(const std::vector<Task>& tasks, const Schedule& schedule) { return simulate(tasks, schedule, at_best); }
 
-Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) {
-  const Cost alone = one_after_the_other(tasks).predicted;
-  const Cost gain = alone - simulate(tasks, schedule, as_found);
-  return alone - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(gain));
+cost::Cost expect(const std::vector<Task>& tasks, const Schedule& schedule) {
+  const cost::Cost alone = one_after_the_other(tasks).predicted;
+  const cost::Cost gain = alone - simulate(tasks, schedule, as_found);
+  return alone - static_cast<cost::Cost>(cost::h200::gain_in_lanes * static_cast<double>(gain));
 }
 
 StepOrder::StepOrder(const std::vector<Task>& tasks, const Schedule& schedule)
@@ -494,4 +495,4 @@ bool StepOrder::Use::is_before(const Use& other) const {
   return true;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -9,18 +9,18 @@
 
 #include "cost/plan/kernel.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// A step as far as scheduling is concerned.
 struct Task {
-  Cost cost = 0;                     ///< by itself
+  cost::Cost cost = 0;               ///< by itself
   double share = 1;                  ///< of the GPU's multiprocessors, which it fills while it runs
   bool is_barrier = false;           ///< nothing runs beside it: the host does it
   std::vector<std::uint32_t> needs;  ///< tasks before it, in the list, that have to be done first
   double load = 1;                   ///< of what the GPU gets done at most, while it runs
   /// Soon after a task of the same kind it costs less, for its code is at hand.
   std::optional<std::uint32_t> kind = {};
-  Cost cost_again = 0;
+  cost::Cost cost_again = 0;
 };
 
 struct Schedule {
@@ -33,8 +33,8 @@ struct Schedule {
   };
   std::vector<Step> steps;  ///< in an order in which they can be done one after the other
   std::uint32_t lanes = 1;
-  Cost predicted = 0;  ///< as `play` has it, by which schedules are made
-  Cost expected = 0;   ///< of those that `schedules` finds: as `expect` has it
+  cost::Cost predicted = 0;  ///< as `play` has it, by which schedules are made
+  cost::Cost expected = 0;   ///< of those that `schedules` finds: as `expect` has it
 };
 
 /// Every task in the order of the list, in one lane.
@@ -42,7 +42,7 @@ Schedule one_after_the_other(const std::vector<Task>& tasks);
 
 struct ScheduleOptions {
   std::uint32_t lanes = 4;
-  Cost least_beside = 0;  ///< what costs less does not leave the lane of what it needs
+  cost::Cost least_beside = 0;  ///< what costs less does not leave the lane of what it needs
 };
 /// In lanes: whenever one is free, the task that most of the remaining work hangs on.
 Schedule in_lanes(const std::vector<Task>& tasks, const ScheduleOptions& options);
@@ -53,12 +53,12 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
 
 /// How long a schedule takes at best. Steps that run side by side slow each other down where their shares are more than the whole
 /// GPU; waiting for another lane takes time of its own.
-Cost play(const std::vector<Task>& tasks, const Schedule& schedule);
+cost::Cost play(const std::vector<Task>& tasks, const Schedule& schedule);
 
 /// How long a schedule is expected to take, as was found on a GPU: by loads instead of shares, with what it takes to begin, and of
 /// the gain a part is lost. Not what schedules are made by: a step in one lane too many costs little, one that waits for no reason
 /// costs what it takes.
-Cost expect(const std::vector<Task>& tasks, const Schedule& schedule);
+cost::Cost expect(const std::vector<Task>& tasks, const Schedule& schedule);
 
 /// Which steps of a schedule are done before which others begin, whatever happens.
 class StepOrder {
@@ -87,4 +87,4 @@ class StepOrder {
   std::vector<std::uint32_t> done_;  // by task and lane: how many of the lane's steps are done before it begins
 };
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -4,14 +4,14 @@
 #include "cost/plan/kernel.h"
 #include "cost/pricing/precision.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// From above 0 to 1. Estimated from how many blocks its result makes, and from the bytes that it moves in the time that it
 /// takes.
-double share_of(const Kernel& kernel, Cost price);
+double share_of(const cost::Kernel& kernel, cost::Cost price);
 
 /// From above 0 to 1: how long it would take if it could have all of the GPU without waiting for anything, of the time that it
 /// takes. Its bytes count, and what its tiles fetch of the factors of a product.
-double load_of(const Kernel& kernel, Cost price, Precision precision);
+double load_of(const cost::Kernel& kernel, cost::Cost price, cost::Precision precision);
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 struct Dimension {
@@ -147,4 +147,4 @@ Array gather_strided(const Array& from, std::int64_t offset, std::vector<std::in
   return result;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

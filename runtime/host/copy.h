@@ -5,7 +5,7 @@
 
 #include "ops/core/array.h"
 
-namespace taso::host {
+namespace taso::runtime {
 
 /// Calls `visit` with an integral constant: the element size, so that a copy of one element becomes one instruction.
 template <class Visit>
@@ -34,4 +34,4 @@ void fill(std::byte* to, const std::byte* element, std::size_t count, std::size_
 /// A new dense array that reads `from` at `offset` with the strides given (in elements).
 Array gather_strided(const Array& from, std::int64_t offset, std::vector<std::int64_t> strides, Array result);
 
-}  // namespace taso::host
+}  // namespace taso::runtime

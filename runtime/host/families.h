@@ -6,7 +6,7 @@
 
 #include "runtime/host/host.h"
 
-namespace taso::host {
+namespace taso::runtime {
 
 using Family = std::span<const std::pair<std::string_view, HostFunction>>;
 
@@ -68,4 +68,4 @@ inline std::vector<Family> families() {
   };
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/host/families.h"
 
-namespace taso {
+namespace taso::runtime {
 namespace {
 
 template <class T>
@@ -21,7 +21,7 @@ T attribute(const std::map<std::string, Attributes::Attribute, std::less<>>& val
 const std::map<std::string_view, HostFunction>& table() {
   static const auto all = [] {
     std::map<std::string_view, HostFunction> functions;
-    for (const auto family : host::families())
+    for (const auto family : runtime::families())
       for (const auto& [name, function] : family) check(functions.emplace(name, function).second, "one function each");
     return functions;
   }();
@@ -70,4 +70,4 @@ std::vector<std::string_view> host_functions() {
   return names;
 }
 
-}  // namespace taso
+}  // namespace taso::runtime

@@ -11,7 +11,7 @@
 
 #include "ops/core/array.h"
 
-namespace taso {
+namespace taso::runtime {
 
 /// The attributes of an ONNX node.
 class Attributes {
@@ -54,4 +54,4 @@ HostFunction find_host_function(std::string_view domain, std::string_view op_typ
 /// Every (op_type) of the default domain that there is a function for, sorted.
 std::vector<std::string_view> host_functions();
 
-}  // namespace taso
+}  // namespace taso::runtime

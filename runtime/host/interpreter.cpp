@@ -7,7 +7,7 @@
 #include "ops/support/threads.h"
 #include "runtime/host/kernels/fast.h"
 
-namespace taso {
+namespace taso::runtime {
 namespace {
 
 /// Attributes that name unknown dimensions, with the numbers that the unknowns have in this run.
@@ -47,8 +47,7 @@ std::vector<Array> evaluate_owned(const Operator& op, std::vector<Array> inputs,
       if (!extents) throw ShapeError(fmt::format("{}: the value of a dimension is not known", name_of(op)));
       results.push_back(*extents);
     }
-    if (auto fast = kernels::evaluate_fast(op, inputs, results, kernels::thread_count(options.threads)))
-      return std::move(*fast);
+    if (auto fast = kernels::evaluate_fast(op, inputs, results, thread_count(options.threads))) return std::move(*fast);
   }
   return evaluate_plainly(op, inputs);
 }
@@ -166,4 +165,4 @@ std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs, 
   return Run(graph, options)(inputs);
 }
 
-}  // namespace taso
+}  // namespace taso::runtime

@@ -3,7 +3,7 @@
 
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::runtime {
 
 /// A result was not of the type that its node promised: the promise, by which a model may have been changed, was wrong.
 struct TypeMismatch : InputError {
@@ -22,4 +22,4 @@ std::vector<Array> evaluate(const Operator& op, std::span<const Array> inputs, c
 /// operand does not fit.
 std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs, const InterpreterOptions& options = {});
 
-}  // namespace taso
+}  // namespace taso::runtime

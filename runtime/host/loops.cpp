@@ -1,6 +1,6 @@
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 
 void require_same_type(const HostCall& call, std::size_t first, std::size_t last) {
   for (std::size_t i = first + 1; i < std::min(last, call.inputs.size()); ++i)
@@ -38,4 +38,4 @@ void simplify_walk(Extents& extents, std::span<Strides*> strides) {
   for (Strides* s : strides) s->resize(kept);
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -8,7 +8,7 @@
 
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 
 /// Throws InputError unless the operands, as far as they are there, share one element type.
 void require_same_type(const HostCall& call, std::size_t first, std::size_t last);
@@ -184,4 +184,4 @@ struct AxisView {
   }
 };
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -3,9 +3,9 @@
 
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 
 /// MatMul of two arrays of one type, int32, float, double or another integer; throws InputError if they do not fit.
 Array matrix_product(const HostCall& call, const Array& a, const Array& b);
 
-}  // namespace taso::host
+}  // namespace taso::runtime

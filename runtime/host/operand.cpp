@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace taso::host {
+namespace taso::runtime {
 
 void refuse(const HostCall& call, std::string_view why) { throw InputError(fmt::format("{}: {}", call.op_type, why)); }
 
@@ -128,4 +128,4 @@ ElementType computing_type(ElementType type) {
   return type == ElementType::float16 || type == ElementType::bfloat16 ? ElementType::float32 : type;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

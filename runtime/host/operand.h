@@ -6,7 +6,7 @@
 
 #include "runtime/host/host.h"
 
-namespace taso::host {
+namespace taso::runtime {
 
 /// The most elements that a result may have; a model that asks for more is taken for broken.
 inline constexpr std::int64_t most_elements = std::int64_t{1} << 40;
@@ -72,4 +72,4 @@ decltype(auto) with_floating(const HostCall& call, std::size_t operand, Visit&& 
 /// Extents that may not be negative, multiplied; refused beyond most_elements.
 std::int64_t product(const HostCall& call, const Extents& extents, std::size_t begin, std::size_t end);
 
-}  // namespace taso::host
+}  // namespace taso::runtime

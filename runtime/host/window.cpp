@@ -4,7 +4,7 @@
 
 #include "ops/core/tensor.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 constexpr std::int64_t largest = std::int64_t{1} << 31;  // of any one number, so that their products stay 64-bit
@@ -123,4 +123,4 @@ Extents spatial_of(const HostCall& call, const Array& x) {
   return {x.extents().begin() + 2, x.extents().end()};
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

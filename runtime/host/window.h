@@ -3,7 +3,7 @@
 
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 
 struct Window {
   Extents input, kernel, output;  ///< spatial dimensions only
@@ -27,4 +27,4 @@ Taps taps_of(const HostCall& call, const Window& window);
 /// The spatial dimensions of [N, C, …]; refuses lower ranks.
 Extents spatial_of(const HostCall& call, const Array& x);
 
-}  // namespace taso::host
+}  // namespace taso::runtime

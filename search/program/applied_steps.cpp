@@ -4,7 +4,7 @@
 
 #include "search/rewriting/rewrite.h"
 
-namespace taso {
+namespace taso::search {
 
 AppliedSteps::Way AppliedSteps::way_without(const std::set<const Match*>& some) const {
   Way way;
@@ -45,4 +45,4 @@ void AppliedSteps::go_back(Back back) {
   prices_.moved();
 }
 
-}  // namespace taso
+}  // namespace taso::search

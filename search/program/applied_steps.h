@@ -9,7 +9,7 @@
 #include "search/prices.h"
 #include "search/region.h"
 
-namespace taso {
+namespace taso::search {
 
 class AppliedSteps {
  public:
@@ -42,4 +42,4 @@ class AppliedSteps {
   std::vector<Applied>& applied_;
 };
 
-}  // namespace taso
+}  // namespace taso::search

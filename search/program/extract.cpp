@@ -8,13 +8,13 @@
 #include "ops/text/operator_text.h"
 #include "search/rewriting/matcher.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 std::string text_of_attribute(const Attribute& attribute) {
   if (attribute.is_real) return text_of_number(attribute.real);
   if (attribute.numbers.size() == 1) return attribute.numbers[0].text();
-  return text_of(attribute.numbers);
+  return ops::text_of(attribute.numbers);
 }
 
 }  // namespace
@@ -60,9 +60,9 @@ Graph Extractor::graph() {
   return result;
 }
 
-RewriteStep Extractor::describe(const Match& match, const Program::Log& log,
-                                const std::vector<std::vector<ValueId>>& results) {
-  RewriteStep step;
+rules::RewriteStep Extractor::describe(const Match& match, const Program::Log& log,
+                                       const std::vector<std::vector<ValueId>>& results) {
+  rules::RewriteStep step;
   step.rule = match.rule->name();
   const auto& inputs = match.rule->property().inputs();
   const auto& variables = match.rule->property().variables();
@@ -79,7 +79,7 @@ RewriteStep Extractor::describe(const Match& match, const Program::Log& log,
   std::unordered_set<ValueId> fresh;
   for (std::size_t i = 0; i < results.size(); ++i) {
     auto& made = step.made.emplace_back();
-    made.op = text_of(match.target[i].op->op);
+    made.op = ops::text_of(match.target[i].op->op);
     for (const ValueId result : results[i]) {
       if (!program_.definition(result).exists && fresh.insert(result).second)
         numbers_.insert_or_assign(result, next_number_++);
@@ -222,4 +222,4 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -9,7 +9,7 @@
 #include "search/program/program.h"
 #include "search/search.h"
 
-namespace taso {
+namespace taso::search {
 
 struct Match;
 
@@ -30,7 +30,8 @@ class Extractor {
   const Value& value_of(ValueId id) const { return made_.at(id); }
   /// The step that a match is, before it is taken: what it will change, and what it will make, as rewrite() says. Every step since the graph was as it was given
   /// has to be told, for values are numbered on the way.
-  RewriteStep describe(const Match& match, const Program::Log& log, const std::vector<std::vector<ValueId>>& made);
+  rules::RewriteStep describe(const Match& match, const Program::Log& log,
+                              const std::vector<std::vector<ValueId>>& made);
   /// Notes which values a change found to be others, once it is made.
   void note(const Program::Log& log);
   /// Of the values for which `is_named` holds; of all, if there is no such function.
@@ -44,12 +45,13 @@ class Extractor {
 
   const Program& program_;
   const Graph& original_;
-  std::unordered_map<ValueId, ValueNumber> numbers_;  // of what is there; the search gives names again, numbers never
-  ValueNumber next_number_ = 0;
+  std::unordered_map<ValueId, rules::ValueNumber>
+      numbers_;  // of what is there; the search gives names again, numbers never
+  rules::ValueNumber next_number_ = 0;
   std::unordered_map<ValueId, Value> made_;
   MergedValues merged_;
   OpaqueNodes own_;
   OpaqueNodes& opaque_;  // those made anew
 };
 
-}  // namespace taso
+}  // namespace taso::search

@@ -5,7 +5,7 @@
 
 #include "search/program/program.h"
 
-namespace taso {
+namespace taso::search {
 
 class MergedValues {
  public:
@@ -29,4 +29,4 @@ class MergedValues {
   std::unordered_map<ValueId, ValueId> into_;
 };
 
-}  // namespace taso
+}  // namespace taso::search

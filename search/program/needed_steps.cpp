@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 /// Of what the graph costs, so many parts, one may be given up.
-constexpr Cost least_part = 1000;
+constexpr cost::Cost least_part = 1000;
 /// Of the steps that save something by themselves, those that save the least: to price a large graph takes a tenth of a
 /// second.
 constexpr std::size_t most_paying = 8;
@@ -15,7 +15,7 @@ class NeededSteps {
  public:
   NeededSteps(AppliedSteps& steps, Prices& prices, const NeededStepsOptions& options)
       : steps_(steps), prices_(prices), options_(options) {
-    const Cost now = steps.cost().charged();
+    const cost::Cost now = steps.cost().charged();
     most_ = now + std::max(prices.kernels().noise(), now / least_part);
   }
 
@@ -31,7 +31,7 @@ class NeededSteps {
 
  private:
   using Some = std::vector<const Match*>;
-  static Cost saved_by(const Applied& step) { return step.before.charged() - step.after.charged(); }
+  static cost::Cost saved_by(const Applied& step) { return step.before.charged() - step.after.charged(); }
 
   /// The steps that save nothing by themselves.
   Some idle() const {
@@ -84,7 +84,7 @@ class NeededSteps {
   AppliedSteps& steps_;
   Prices& prices_;
   const NeededStepsOptions& options_;
-  Cost most_ = 0;
+  cost::Cost most_ = 0;
   std::size_t work_ = 0;
 };
 
@@ -94,4 +94,4 @@ void keep_needed_steps(AppliedSteps& steps, Prices& prices, const NeededStepsOpt
   NeededSteps(steps, prices, options).run();
 }
 
-}  // namespace taso
+}  // namespace taso::search

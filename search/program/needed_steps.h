@@ -6,7 +6,7 @@
 
 #include "search/program/applied_steps.h"
 
-namespace taso {
+namespace taso::search {
 
 struct NeededStepsOptions {
   /// Whether the program as it stands, which costs no more, is as good in other ways. Asked before steps are left out
@@ -22,4 +22,4 @@ struct NeededStepsOptions {
 /// than noise, or a thousandth, is given up.
 void keep_needed_steps(AppliedSteps& steps, Prices& prices, const NeededStepsOptions& options);
 
-}  // namespace taso
+}  // namespace taso::search

@@ -7,7 +7,7 @@
 
 #include "search/program/needed_steps.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 /// How often steps are left out for the growth of weights before all are.
@@ -97,7 +97,7 @@ class PayingSteps {
 
   /// Whether larger weights cost all that is saved.
   bool is_eaten_up() const {
-    const Cost charge = steps_.cost().charge;
+    const cost::Cost charge = steps_.cost().charge;
     if (charge <= 0) return false;
     if (!options_.time_now) return steps_.before().price - steps_.cost().price <= charge;
     return weighed(options_.time_before) - weighed(options_.time_now()) <= weighed({charge, charge});
@@ -106,7 +106,7 @@ class PayingSteps {
   void keep_needed(const RunTime& now) {
     NeededStepsOptions needed;
     needed.should_end = options_.should_end;
-    const Cost most = weighed(now) + std::max(prices_.kernels().noise(), weighed(now) / 1000);
+    const cost::Cost most = weighed(now) + std::max(prices_.kernels().noise(), weighed(now) / 1000);
     if (options_.time_now)
       needed.is_as_good = [this, most] {
         const RunTime time = options_.time_now();
@@ -192,4 +192,4 @@ void keep_paying_steps(AppliedSteps& steps, const Program& program, Prices& pric
   PayingSteps(steps, program, prices, extractor, options).run();
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -9,7 +9,7 @@
 #include "search/program/extract.h"
 #include "search/run_time.h"
 
-namespace taso {
+namespace taso::search {
 
 struct PayingStepsOptions {
   /// What the program as it stands takes as it runs; not given where only prices count.
@@ -25,4 +25,4 @@ struct PayingStepsOptions {
 void keep_paying_steps(AppliedSteps& steps, const Program& program, Prices& prices, Extractor& extractor,
                        const PayingStepsOptions& options);
 
-}  // namespace taso
+}  // namespace taso::search

@@ -5,7 +5,7 @@
 #include "ops/core/error.h"
 #include "ops/support/scramble.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 ProgramHash hash_of_part(std::uint64_t kind, std::uint64_t what, std::uint64_t output, ValueId name) {
@@ -296,4 +296,4 @@ void Program::redo(const Log& log) {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -10,7 +10,7 @@
 
 #include "search/program/store.h"
 
-namespace taso {
+namespace taso::search {
 
 /// A sum over what a graph consists of: equal for equal graphs, in whatever order they came about. Two different graphs
 /// with one hash are as likely as a guess of 128 bits; the search would then overlook one of them, and nothing worse.
@@ -145,4 +145,4 @@ class Program {
   mutable std::uint32_t look_ = 0;
 };
 
-}  // namespace taso
+}  // namespace taso::search

@@ -7,7 +7,7 @@
 #include "cost/plan/graph_view.h"
 #include "rules/instance/symbolic_operator.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 std::size_t mix(std::size_t seed, std::size_t value) {
@@ -40,7 +40,7 @@ const KnownOperator& Store::known(const Operator& op) {
   KnownOperator entry{op, static_cast<std::uint32_t>(op.index()), {}};
   for (const NamedField& field : fields_of(op))
     if (!std::holds_alternative<ElementType>(field.value)) entry.attributes.push_back(attribute_of(field.value));
-  check(entry.attributes.size() == symbolic_fields(entry.kind).size(), "fields are listed in one order");
+  check(entry.attributes.size() == rules::symbolic_fields(entry.kind).size(), "fields are listed in one order");
   operators_.push_back(std::move(entry));
   operators_by_hash_.emplace(hash, &operators_.back());
   return operators_.back();
@@ -52,7 +52,7 @@ bool Store::is_made(const Computation& computation) const {
   return opaque != nullptr &&
          std::all_of(computation.operands.begin(), computation.operands.end(),
                      [&](ValueId operand) { return operand == no_value || weight_only(operand); }) &&
-         gives_weights(*opaque);
+         cost::gives_weights(*opaque);
 }
 
 ComputationId Store::intern(Computation computation, std::size_t hash, const std::vector<Type>* types) {
@@ -75,7 +75,7 @@ ComputationId Store::intern(Computation computation, std::size_t hash, const std
       const Type& operand_type = type(operand);
       if (!operand_type.shape) throw ShapeError("an operand has unknown rank");
       if (element != ElementType::undefined && element != operand_type.element)
-        throw ShapeError(fmt::format("{}: operands of two types", name_of(computation.op->op)));
+        throw ShapeError(fmt::format("{}: operands of two types", ops::name_of(computation.op->op)));
       element = operand_type.element;
       shapes.push_back(*operand_type.shape);
     }
@@ -129,4 +129,4 @@ ValueId Store::result(ComputationId id, std::size_t output, std::size_t attempt)
   return names[attempt];
 }
 
-}  // namespace taso
+}  // namespace taso::search

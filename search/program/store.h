@@ -14,7 +14,7 @@
 
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::search {
 
 enum class ValueId : std::uint32_t {};
 enum class ComputationId : std::uint32_t {};
@@ -108,4 +108,4 @@ class Store {
   std::unordered_multimap<std::size_t, ComputationId> computations_by_hash_;
 };
 
-}  // namespace taso
+}  // namespace taso::search

@@ -4,7 +4,7 @@
 
 #include "search/rewriting/rewrite.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 /// A constant that half of the network uses says nothing about who is near whom.
@@ -142,4 +142,4 @@ void Candidates::repair() {
   look_at(std::move(order));
 }
 
-}  // namespace taso
+}  // namespace taso::search

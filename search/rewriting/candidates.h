@@ -11,7 +11,7 @@
 #include "search/prices.h"
 #include "search/rewriting/matcher.h"
 
-namespace taso {
+namespace taso::search {
 
 struct Candidate {
   std::shared_ptr<const Match> match;
@@ -55,4 +55,4 @@ class Candidates {
   std::size_t matched_ = 0;
 };
 
-}  // namespace taso
+}  // namespace taso::search

@@ -4,14 +4,14 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 /// The choice of ranks, axes and broadcast dimensions that a match amounts to.
-Property::Choice choice_of(const Store& store, const Match& match) {
+rules::Property::Choice choice_of(const Store& store, const Match& match) {
   const RewriteRule& rule = *match.rule;
-  const Property& property = rule.property();
-  Property::Choice choice;
+  const rules::Property& property = rule.property();
+  rules::Property::Choice choice;
   for (const ValueId input : match.inputs) choice.ranks.push_back(store.shape(input).size());
   choice.ones.resize(match.inputs.size());
   for (const auto& group : rule.broadcasts()) {
@@ -35,7 +35,7 @@ Property::Choice choice_of(const Store& store, const Match& match) {
   }
   for (std::size_t i = 0; i < match.variables.size(); ++i) {
     const Attribute& value = match.variables[i];
-    FieldCode& code = choice.values.emplace_back();
+    rules::FieldCode& code = choice.values.emplace_back();
     if (property.is_real(i)) continue;
     if (property.holds_numbers(i)) {
       code.push_back(static_cast<std::uint32_t>(value.numbers.size()));
@@ -53,7 +53,7 @@ Property::Choice choice_of(const Store& store, const Match& match) {
 /// An instance with its unknowns replaced by the dimensions and attributes of the model.
 class Grounding {
  public:
-  Grounding(const PropertyInstance& instance, const std::vector<Dim>& unknowns)
+  Grounding(const rules::PropertyInstance& instance, const std::vector<Dim>& unknowns)
       : instance_(instance), unknowns_(unknowns) {
     for (const Dim& dim : unknowns_) {
       is_static_ = is_static_ && dim.is_static();
@@ -70,15 +70,15 @@ class Grounding {
         const auto left = requirement.left.evaluate(numbers_), right = requirement.right.evaluate(numbers_);
         return left && right && holds_for_all({requirement.kind, *left, *right});
       });
-    const Instance& instance = instance_.instance;
+    const rules::Instance& instance = instance_.instance;
     for (std::size_t i = 0; i < unknowns_.size(); ++i)
       if (!surely_at_least(unknowns_[i], instance.unknowns[i].least)) return false;
-    const auto holds_here = [&](const Requirement& requirement) { return holds_for_all(ground(requirement)); };
+    const auto holds_here = [&](const rules::Requirement& requirement) { return holds_for_all(ground(requirement)); };
     return std::all_of(instance.hypotheses.begin(), instance.hypotheses.end(), holds_here) &&
            std::all_of(instance.obligations.begin(), instance.obligations.end(), holds_here);
   }
 
-  Requirement ground(const Requirement& requirement) const {
+  rules::Requirement ground(const rules::Requirement& requirement) const {
     return {requirement.kind, ground(requirement.left), ground(requirement.right)};
   }
   Dim ground(const Dim& dim) const {
@@ -93,14 +93,14 @@ class Grounding {
   std::optional<std::vector<Dim>> field(std::size_t node, std::size_t index) const {
     std::vector<Dim> result;
     if (is_static_) {
-      for (const CompiledDim& dim : instance_.fields[node][index]) {
+      for (const rules::CompiledDim& dim : instance_.fields[node][index]) {
         const auto number = dim.evaluate(numbers_);
         if (!number) return std::nullopt;
         result.emplace_back(*number);
       }
       return result;
     }
-    const SymbolicField& symbolic = instance_.instance.nodes[node].op.fields[index];
+    const rules::SymbolicField& symbolic = instance_.instance.nodes[node].op.fields[index];
     if (const auto* number = std::get_if<Dim>(&symbolic)) result.push_back(ground(*number));
     if (const auto* list = std::get_if<std::vector<Dim>>(&symbolic))
       for (const Dim& dim : *list) result.push_back(ground(dim));
@@ -108,22 +108,22 @@ class Grounding {
   }
 
  private:
-  static bool holds_for_all(const Requirement& requirement) {
+  static bool holds_for_all(const rules::Requirement& requirement) {
     const Dim &left = requirement.left, &right = requirement.right;
     switch (requirement.kind) {
-      case Requirement::Kind::equal: return left == right;
-      case Requirement::Kind::not_equal:
+      case rules::Requirement::Kind::equal: return left == right;
+      case rules::Requirement::Kind::not_equal:
         if (left.is_static() && right.is_static()) return left != right;
         return surely_at_least(left, right + 1) || surely_at_least(right, left + 1);
-      case Requirement::Kind::at_least: return surely_at_least(left, right);
-      case Requirement::Kind::divides:
+      case rules::Requirement::Kind::at_least: return surely_at_least(left, right);
+      case rules::Requirement::Kind::divides:
         if (left.is_static() && right.is_static()) return left.value() > 0 && right.value() % left.value() == 0;
         return surely_at_least(left, 1) && exact_div(right, left).has_value();
     }
     return false;
   }
 
-  const PropertyInstance& instance_;
+  const rules::PropertyInstance& instance_;
   const std::vector<Dim>& unknowns_;
   bool is_static_ = true;
   std::vector<std::int64_t> numbers_;
@@ -136,7 +136,7 @@ class Discharge {
       : store_(program.store()), match_(match), element_(element) {}
 
   bool run() {
-    const Property& property = match_.rule->property();
+    const rules::Property& property = match_.rule->property();
     match_.instance = property.at(choice_of(store_, match_));
     if (match_.instance == nullptr || !instance().target_fits) return false;
     for (const auto& origin : match_.instance->origins) {
@@ -147,16 +147,16 @@ class Discharge {
     }
     const Grounding grounding(*match_.instance, match_.unknowns);
     if (!grounding.requirements_hold()) return false;
-    const Instance& instance = match_.instance->instance;
+    const rules::Instance& instance = match_.instance->instance;
     for (std::size_t i = 0; i < match_.roots.size(); ++i)
       if (!fields_agree(grounding, match_.rule->roots()[i], instance.source[i].first)) return false;
     return build_target(grounding);
   }
 
  private:
-  const Instance& instance() const { return match_.instance->instance; }
+  const rules::Instance& instance() const { return match_.instance->instance; }
 
-  const double* real_of(const RealAttribute& attribute) const {
+  const double* real_of(const rules::RealAttribute& attribute) const {
     if (attribute.variable.empty()) return &attribute.value;
     const auto& variables = match_.rule->property().variables();
     const auto found = std::find(variables.begin(), variables.end(), attribute.variable);
@@ -166,12 +166,12 @@ class Discharge {
 
   /// The value of one field of one node of the instance, as the graph's operators have it.
   std::optional<Attribute> attribute_of(const Grounding& grounding, std::size_t node, std::size_t index) const {
-    const SymbolicField& field = instance().nodes[node].op.fields[index];
+    const rules::SymbolicField& field = instance().nodes[node].op.fields[index];
     if (const auto* truth = std::get_if<bool>(&field)) return Attribute{{*truth ? 1 : 0}, 0, false};
     if (const auto* axis = std::get_if<std::int64_t>(&field)) return Attribute{{*axis}, 0, false};
     if (const auto* axes = std::get_if<std::vector<std::int64_t>>(&field))
       return Attribute{std::vector<Dim>(axes->begin(), axes->end()), 0, false};
-    if (const auto* real = std::get_if<RealAttribute>(&field)) return Attribute{{}, *real_of(*real), true};
+    if (const auto* real = std::get_if<rules::RealAttribute>(&field)) return Attribute{{}, *real_of(*real), true};
     auto numbers = grounding.field(node, index);
     if (!numbers) return std::nullopt;
     return Attribute{std::move(*numbers), 0, false};
@@ -180,7 +180,7 @@ class Discharge {
   /// What the rule says of the attributes of its source is what the graph has.
   bool fields_agree(const Grounding& grounding, std::size_t source, std::size_t node) const {
     const SourceNode& pattern = match_.rule->nodes()[source];
-    const InstanceNode& symbolic = instance().nodes[node];
+    const rules::InstanceNode& symbolic = instance().nodes[node];
     if (pattern.input) return symbolic.input == pattern.input;
     if (symbolic.input || symbolic.op.kind != pattern.kind) return false;
     const KnownOperator& op = *store_[match_.source[source]].op;
@@ -210,13 +210,13 @@ class Discharge {
   }
 
   TargetNode::Operand operand_of(std::size_t node, std::size_t output) const {
-    const InstanceNode& symbolic = instance().nodes[node];
+    const rules::InstanceNode& symbolic = instance().nodes[node];
     if (symbolic.input) return {true, *symbolic.input, 0};
     return {false, *places_[node], output};
   }
 
   bool add(const Grounding& grounding, std::size_t node) {
-    const InstanceNode& symbolic = instance().nodes[node];
+    const rules::InstanceNode& symbolic = instance().nodes[node];
     if (symbolic.input || places_[node]) return true;
     TargetNode target;
     Shapes operands;
@@ -226,9 +226,9 @@ class Discharge {
       const auto& last = target.operands.back();
       operands.push_back(last.is_input ? store_.shape(match_.inputs[last.index]) : shapes_[last.index][last.output]);
     }
-    Operator op = prototype(symbolic.op.kind);
+    Operator op = rules::prototype(symbolic.op.kind);
     set_field(op, "type", element_);  // of those that have one
-    const auto& names = symbolic_fields(symbolic.op.kind);
+    const auto& names = rules::symbolic_fields(symbolic.op.kind);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto value = attribute_of(grounding, node, i);
       if (!value || !set(op, names[i], *value, symbolic.op.fields[i])) return false;
@@ -244,7 +244,8 @@ class Discharge {
     return true;
   }
 
-  static bool set(Operator& op, const SymbolicFieldName& name, const Attribute& value, const SymbolicField& form) {
+  static bool set(Operator& op, const rules::SymbolicFieldName& name, const Attribute& value,
+                  const rules::SymbolicField& form) {
     if (value.is_real) return set_field(op, name.name, value.real);
     if (std::holds_alternative<bool>(form)) return set_field(op, name.name, value.numbers[0] == Dim(1));
     const bool is_static =
@@ -278,7 +279,7 @@ bool discharge(Program& program, Match& match, ElementType element) {
 }
 
 std::vector<std::string> conditions_of(const Match& match) {
-  const Instance& instance = match.instance->instance;
+  const rules::Instance& instance = match.instance->instance;
   std::map<std::string, Dim, std::less<>> by_name;
   for (std::size_t i = 0; i < match.unknowns.size(); ++i) by_name.emplace(instance.unknowns[i].name, match.unknowns[i]);
   const auto ground = [&](const Dim& dim) {
@@ -289,10 +290,11 @@ std::vector<std::string> conditions_of(const Match& match) {
   };
   std::vector<std::string> texts;
   for (const auto* list : {&instance.hypotheses, &instance.obligations})
-    for (const Requirement& requirement : *list)
-      texts.push_back(text_of(requirement) + ": " +
-                      text_of(Requirement{requirement.kind, ground(requirement.left), ground(requirement.right)}));
+    for (const rules::Requirement& requirement : *list)
+      texts.push_back(
+          rules::text_of(requirement) + ": " +
+          rules::text_of(rules::Requirement{requirement.kind, ground(requirement.left), ground(requirement.right)}));
   return texts;
 }
 
-}  // namespace taso
+}  // namespace taso::search

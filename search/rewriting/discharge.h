@@ -6,11 +6,11 @@
 
 #include "search/rewriting/matcher.h"
 
-namespace taso {
+namespace taso::search {
 
 /// Fills in the instance, its unknowns and the target of a match whose inputs and variables are bound. False if the rule
 /// does not say anything about this place: an attribute is another one, a requirement fails or cannot be shown for every
 /// value of the model's unknown dimensions, or the target does not give the same types.
 bool discharge(Program& program, Match& match, ElementType element);
 
-}  // namespace taso
+}  // namespace taso::search

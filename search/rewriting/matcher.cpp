@@ -5,7 +5,7 @@
 #include "ops/core/error.h"
 #include "search/rewriting/discharge.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 class Matching {
@@ -205,4 +205,4 @@ bool find_matches(Program& program, const RewriteRule& rule, ComputationId root,
   return !may_match(program, rule, root) || Matching(program, rule, found, should_end).run(root);
 }
 
-}  // namespace taso
+}  // namespace taso::search

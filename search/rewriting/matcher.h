@@ -8,7 +8,7 @@
 #include "search/program/program.h"
 #include "search/rewriting/rewrite_rule.h"
 
-namespace taso {
+namespace taso::search {
 
 /// One operator of the target, with its attributes worked out.
 struct TargetNode {
@@ -29,7 +29,7 @@ struct Match {
   std::vector<Attribute> variables;
   std::vector<ComputationId> source;  ///< for each node of the source; for inputs without meaning
   std::vector<bool> exchanged;        ///< for each node of the source, whether its operands stand the other way round
-  const PropertyInstance* instance = nullptr;
+  const rules::PropertyInstance* instance = nullptr;
   std::vector<Dim> unknowns;  ///< what the unknowns of the instance stand for
   std::vector<TargetNode> target;
   std::vector<TargetNode::Operand> results;  ///< what each root becomes
@@ -43,4 +43,4 @@ bool find_matches(Program& program, const RewriteRule& rule, ComputationId root,
 /// What had to hold for a match, in the model's own dimensions.
 std::vector<std::string> conditions_of(const Match& match);
 
-}  // namespace taso
+}  // namespace taso::search

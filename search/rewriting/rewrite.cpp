@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 class Rewriting {
@@ -187,4 +187,4 @@ bool rewrite(Program& program, const Match& match, Program::Log& log, std::vecto
   return true;
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -3,7 +3,7 @@
 
 #include "search/rewriting/matcher.h"
 
-namespace taso {
+namespace taso::search {
 
 /// Changes the program, and says how in `log`, and in `made` how the results of the target's nodes are called, before any of
 /// them turn out to be others. False, with the program as it was, if the match is no longer there, if something inside of it
@@ -12,4 +12,4 @@ namespace taso {
 bool rewrite(Program& program, const Match& match, Program::Log& log,
              std::vector<std::vector<ValueId>>* made = nullptr);
 
-}  // namespace taso
+}  // namespace taso::search

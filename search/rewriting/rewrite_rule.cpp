@@ -7,7 +7,7 @@
 #include "rules/language/canonical.h"
 #include "rules/language/well_formed.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 bool commutes(std::string_view op) { return op == "add" || op == "mul" || op == "max" || op == "min"; }
@@ -19,44 +19,45 @@ std::size_t place_of(const std::vector<T>& list, const T& element) {
   return static_cast<std::size_t>(found - list.begin());
 }
 
-std::optional<Dim> literal(const Term& term) {
-  if (term.kind == Term::Kind::integer || term.kind == Term::Kind::boolean) return Dim(term.integer);
+std::optional<Dim> literal(const rules::Term& term) {
+  if (term.kind == rules::Term::Kind::integer || term.kind == rules::Term::Kind::boolean) return Dim(term.integer);
   return std::nullopt;
 }
 
 /// The rule that has nothing but the source, in this order.
-Rule source_alone(const Rule& rule, bool exchanged) {
-  Rule alone = rule;
+rules::Rule source_alone(const rules::Rule& rule, bool exchanged) {
+  rules::Rule alone = rule;
   if (exchanged) std::swap(alone.source[0], alone.source[1]);
   alone.target = alone.source;
-  alone.kind = Rule::Kind::candidate;
+  alone.kind = rules::Rule::Kind::candidate;
   return alone;
 }
 
 /// The same for patterns that differ in the order of what is added or multiplied.
-std::string text_in_one_order(const Pattern& pattern) {
+std::string text_in_one_order(const rules::Pattern& pattern) {
   if (pattern.is_input()) return pattern.input;
   std::string text = pattern.op + ' ' + std::to_string(pattern.output) + '[';
-  for (const auto& [name, term] : pattern.attributes) text += name + '=' + text_of(*term) + ',';
+  for (const auto& [name, term] : pattern.attributes) text += name + '=' + rules::text_of(*term) + ',';
   std::vector<std::string> operands;
-  for (const PatternPtr& operand : pattern.operands) operands.push_back(text_in_one_order(*operand));
+  for (const rules::PatternPtr& operand : pattern.operands) operands.push_back(text_in_one_order(*operand));
   if (commutes(pattern.op)) std::sort(operands.begin(), operands.end());
   for (const std::string& operand : operands) text += '(' + operand + ')';
   return text + ']';
 }
 
 /// Such a rule leads nowhere: what is added or multiplied is found in either order anyway.
-bool only_exchanges(const Rule& rule) {
-  return std::equal(
-      rule.source.begin(), rule.source.end(), rule.target.begin(), rule.target.end(),
-      [](const PatternPtr& a, const PatternPtr& b) { return text_in_one_order(*a) == text_in_one_order(*b); });
+bool only_exchanges(const rules::Rule& rule) {
+  return std::equal(rule.source.begin(), rule.source.end(), rule.target.begin(), rule.target.end(),
+                    [](const rules::PatternPtr& a, const rules::PatternPtr& b) {
+                      return text_in_one_order(*a) == text_in_one_order(*b);
+                    });
 }
 
 }  // namespace
 
-SourceNode::Field RewriteRule::field_of(const Pattern& pattern, std::size_t kind, std::size_t index) const {
+SourceNode::Field RewriteRule::field_of(const rules::Pattern& pattern, std::size_t kind, std::size_t index) const {
   using Kind = SourceNode::Field::Kind;
-  const SymbolicFieldName& field = symbolic_fields(kind)[index];
+  const rules::SymbolicFieldName& field = rules::symbolic_fields(kind)[index];
   const auto& variables = property_->variables();
   SourceNode::Field result;
   const auto given = std::find_if(pattern.attributes.begin(), pattern.attributes.end(),
@@ -73,36 +74,36 @@ SourceNode::Field RewriteRule::field_of(const Pattern& pattern, std::size_t kind
     } else if (field.name == "groups") {
       result.kind = Kind::numbers;
       result.numbers = {1};
-    } else if (const auto* real = std::get_if<RealAttribute>(&field.sample)) {
+    } else if (const auto* real = std::get_if<rules::RealAttribute>(&field.sample)) {
       result.kind = Kind::real;
       result.real = real->value;
     }
     return result;
   }
-  const Term& term = *given->second;
-  const auto is_variable = [](const TermPtr& element) { return element->kind == Term::Kind::variable; };
-  if (term.kind == Term::Kind::variable) {
+  const rules::Term& term = *given->second;
+  const auto is_variable = [](const rules::TermPtr& element) { return element->kind == rules::Term::Kind::variable; };
+  if (term.kind == rules::Term::Kind::variable) {
     result.kind = Kind::variable;
     result.variable = place_of(variables, term.name);
-  } else if (term.kind == Term::Kind::list) {
+  } else if (term.kind == rules::Term::Kind::list) {
     if (std::any_of(term.operands.begin(), term.operands.end(), is_variable)) {
       result.kind = Kind::elements;
-      for (const TermPtr& element : term.operands) {
+      for (const rules::TermPtr& element : term.operands) {
         result.elements.emplace_back();
         if (is_variable(element)) result.elements.back() = place_of(variables, element->name);
       }
     } else {
       result.kind = Kind::numbers;
-      for (const TermPtr& element : term.operands) {
+      for (const rules::TermPtr& element : term.operands) {
         const auto number = literal(*element);
         if (!number) return {};
         result.numbers.push_back(*number);
       }
     }
-  } else if (std::holds_alternative<RealAttribute>(field.sample)) {
-    if (term.kind == Term::Kind::real || term.kind == Term::Kind::integer) {
+  } else if (std::holds_alternative<rules::RealAttribute>(field.sample)) {
+    if (term.kind == rules::Term::Kind::real || term.kind == rules::Term::Kind::integer) {
       result.kind = Kind::real;
-      result.real = term.kind == Term::Kind::real ? term.real : static_cast<double>(term.integer);
+      result.real = term.kind == rules::Term::Kind::real ? term.real : static_cast<double>(term.integer);
     }
   } else if (const auto number = literal(term)) {
     result.kind = Kind::numbers;
@@ -112,17 +113,18 @@ SourceNode::Field RewriteRule::field_of(const Pattern& pattern, std::size_t kind
   return result;
 }
 
-std::size_t RewriteRule::add(const Pattern& pattern) {
+std::size_t RewriteRule::add(const rules::Pattern& pattern) {
   SourceNode node;
   if (pattern.is_input()) {
     node.input = place_of(property_->inputs(), pattern.input);
   } else {
-    for (const PatternPtr& operand : pattern.operands) node.operands.push_back(add(*operand));
-    const std::size_t kind = *kind_named(pattern.op);
+    for (const rules::PatternPtr& operand : pattern.operands) node.operands.push_back(add(*operand));
+    const std::size_t kind = *rules::kind_named(pattern.op);
     node.kind = static_cast<std::uint32_t>(kind);
     node.output = static_cast<std::uint32_t>(pattern.output);
     node.commutes = commutes(pattern.op);
-    for (std::size_t i = 0; i < symbolic_fields(kind).size(); ++i) node.fields.push_back(field_of(pattern, kind, i));
+    for (std::size_t i = 0; i < rules::symbolic_fields(kind).size(); ++i)
+      node.fields.push_back(field_of(pattern, kind, i));
     if (std::find(kinds_.begin(), kinds_.end(), node.kind) == kinds_.end()) kinds_.push_back(node.kind);
   }
   nodes_.push_back(std::move(node));
@@ -162,46 +164,48 @@ bool RewriteRule::find_ways() {
   return true;
 }
 
-std::unique_ptr<RewriteRule> RewriteRule::compile(const Rule& rule, const Rule& proved) {
-  for (const PatternPtr& pattern : rule.source)
+std::unique_ptr<RewriteRule> RewriteRule::compile(const rules::Rule& rule, const rules::Rule& proved) {
+  for (const rules::PatternPtr& pattern : rule.source)
     if (pattern->is_input()) return nullptr;
   if (only_exchanges(rule)) return nullptr;
   std::unique_ptr<RewriteRule> compiled(new RewriteRule);
   compiled->name_ = rule.name;
-  Rule axiom = rule;
-  axiom.kind = Rule::Kind::axiom;  // what a rule must show and what it may assume are all looked at, where it is used
-  compiled->property_ = std::make_unique<const Property>(std::move(axiom), proved);
+  rules::Rule axiom = rule;
+  axiom.kind =
+      rules::Rule::Kind::axiom;  // what a rule must show and what it may assume are all looked at, where it is used
+  compiled->property_ = std::make_unique<const rules::Property>(std::move(axiom), proved);
   const auto& inputs = compiled->property_->inputs();
-  for (const PatternPtr& pattern : rule.source) compiled->roots_.push_back(compiled->add(*pattern));
+  for (const rules::PatternPtr& pattern : rule.source) compiled->roots_.push_back(compiled->add(*pattern));
   if (!compiled->find_ways()) return nullptr;
-  for (const Condition& condition : rule.conditions) {
-    if (condition.relation != Condition::Relation::broadcast) continue;
+  for (const rules::Condition& condition : rule.conditions) {
+    if (condition.relation != rules::Condition::Relation::broadcast) continue;
     auto& group = compiled->broadcasts_.emplace_back();
     for (const std::string& input : condition.inputs) group.push_back(place_of(inputs, input));
   }
   if (rule.source.size() == 2)
-    compiled->symmetric_ = canonical_text(source_alone(rule, false)) == canonical_text(source_alone(rule, true));
+    compiled->symmetric_ =
+        rules::canonical_text(source_alone(rule, false)) == rules::canonical_text(source_alone(rule, true));
   return compiled;
 }
 
-std::vector<std::unique_ptr<RewriteRule>> compile(const std::vector<Rule>& rules) {
+std::vector<std::unique_ptr<RewriteRule>> compile(const std::vector<rules::Rule>& rules) {
   std::vector<std::unique_ptr<RewriteRule>> compiled;
-  const auto take = [&](const Rule& rule, const Rule& proved) {
+  const auto take = [&](const rules::Rule& rule, const rules::Rule& proved) {
     if (auto one = RewriteRule::compile(rule, proved)) compiled.push_back(std::move(one));
   };
-  for (const Rule& rule : rules) {
-    if (rule.kind != Rule::Kind::axiom) {
+  for (const rules::Rule& rule : rules) {
+    if (rule.kind != rules::Rule::Kind::axiom) {
       take(rule, rule);
       continue;
     }
     for (const bool backwards : {false, true}) {
-      Rule directed = rule;
-      directed.kind = Rule::Kind::candidate;
+      rules::Rule directed = rule;
+      directed.kind = rules::Rule::Kind::candidate;
       if (backwards) std::swap(directed.source, directed.target);
-      if (!flaw_of(directed)) take(directed, rule);  // a side that does not bind every name cannot be the source
+      if (!rules::flaw_of(directed)) take(directed, rule);  // a side that does not bind every name cannot be the source
     }
   }
   return compiled;
 }
 
-}  // namespace taso
+}  // namespace taso::search

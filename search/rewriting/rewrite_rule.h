@@ -10,7 +10,7 @@
 #include "rules/language/rule.h"
 #include "search/program/store.h"
 
-namespace taso {
+namespace taso::search {
 
 /// One operator of the source, or an input of the rule.
 struct SourceNode {
@@ -46,13 +46,13 @@ class RewriteRule {
   /// Nothing if it cannot be looked for, for a result is an input, or results share none, or if it would change nothing but
   /// the order of what is added or multiplied. An axiom is read from left
   /// to right.
-  static std::unique_ptr<RewriteRule> compile(const Rule& rule) { return compile(rule, rule); }
+  static std::unique_ptr<RewriteRule> compile(const rules::Rule& rule) { return compile(rule, rule); }
   /// The same for a rule that reads an axiom in one direction; the axiom is what is proved.
-  static std::unique_ptr<RewriteRule> compile(const Rule& rule, const Rule& proved);
+  static std::unique_ptr<RewriteRule> compile(const rules::Rule& rule, const rules::Rule& proved);
 
   const std::string& name() const { return name_; }
-  const Rule& rule() const { return property_->rule(); }
-  const Property& property() const { return *property_; }
+  const rules::Rule& rule() const { return property_->rule(); }
+  const rules::Property& property() const { return *property_; }
   const std::vector<SourceNode>& nodes() const { return nodes_; }
   /// The node of each result.
   const std::vector<std::size_t>& roots() const { return roots_; }
@@ -69,14 +69,14 @@ class RewriteRule {
 
  private:
   RewriteRule() = default;
-  std::size_t add(const Pattern& pattern);
-  SourceNode::Field field_of(const Pattern& pattern, std::size_t kind, std::size_t field) const;
+  std::size_t add(const rules::Pattern& pattern);
+  SourceNode::Field field_of(const rules::Pattern& pattern, std::size_t kind, std::size_t field) const;
   bool find_ways();
   void ways_to(std::size_t root, std::size_t node, std::vector<std::pair<std::size_t, std::size_t>>& steps,
                std::vector<WayUp>& ways) const;
 
   std::string name_;
-  std::unique_ptr<const Property> property_;
+  std::unique_ptr<const rules::Property> property_;
   std::vector<SourceNode> nodes_;
   std::vector<std::size_t> roots_;
   std::vector<std::vector<WayUp>> ways_;
@@ -87,6 +87,6 @@ class RewriteRule {
 };
 
 /// The rules of a set that can be looked for: each in the direction that it states, properties in both.
-std::vector<std::unique_ptr<RewriteRule>> compile(const std::vector<Rule>& rules);
+std::vector<std::unique_ptr<RewriteRule>> compile(const std::vector<rules::Rule>& rules);
 
-}  // namespace taso
+}  // namespace taso::search

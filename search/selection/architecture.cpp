@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 struct KindName {
@@ -320,7 +320,8 @@ void Anatomy::look_at_sizes(const std::vector<std::size_t>& leaves) {
     const auto enter = [&](std::size_t index) {
       const Part& part = parts_[index];
       if (part.role == Role::convolution && part.node->outputs()[0].shape && part.node->outputs()[0].shape->size() > 2)
-        sizes.insert(text_of(Shape(part.node->outputs()[0].shape->begin() + 2, part.node->outputs()[0].shape->end())));
+        sizes.insert(
+            ops::text_of(Shape(part.node->outputs()[0].shape->begin() + 2, part.node->outputs()[0].shape->end())));
       return part.role == Role::plain || part.role == Role::concat || part.role == Role::sum ||
              part.role == Role::scaling || part.role == Role::gate || part.role == Role::softmax;
     };
@@ -382,4 +383,4 @@ std::optional<NetworkKind> network_kind_named(std::string_view name) {
 
 Architecture recognise(const Graph& graph) { return Anatomy(graph).judge(); }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -9,7 +9,7 @@
 
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::search {
 
 enum class NetworkKind : std::uint8_t {
   unknown,
@@ -38,4 +38,4 @@ struct Architecture {
 /// A graph with few convolutions and products is of no kind. Operators that we do not model count by their name.
 Architecture recognise(const Graph& graph);
 
-}  // namespace taso
+}  // namespace taso::search

@@ -11,7 +11,7 @@
 #include "ops/text/literal.h"
 #include "rules/language/canonical.h"
 
-namespace taso {
+namespace taso::search {
 namespace {
 
 constexpr std::uint64_t highest_number = 1'000'000'000'000'000;  // sums of some stay in range
@@ -130,7 +130,7 @@ std::string text_of(const Experience& experience) {
   return text;
 }
 
-RuleChoice choose_rules(const std::vector<Rule>& rules, NetworkKind kind, const Experience& experience,
+RuleChoice choose_rules(const std::vector<rules::Rule>& rules, NetworkKind kind, const Experience& experience,
                         bool were_tried) {
   RuleChoice choice;
   const auto use_all = [&](std::string reason) {
@@ -150,18 +150,18 @@ RuleChoice choose_rules(const std::vector<Rule>& rules, NetworkKind kind, const 
       if (one.kind == kind) of_kind.emplace(rule.rule, rule);
     }
   const std::size_t known = static_cast<std::size_t>(
-      std::count_if(rules.begin(), rules.end(), [&](const Rule& rule) { return in_all.contains(rule.name); }));
+      std::count_if(rules.begin(), rules.end(), [&](const rules::Rule& rule) { return in_all.contains(rule.name); }));
   if (were_tried && known * 2 < in_all.size())
     return use_all(fmt::format("of {} rules that paid, {} are there", in_all.size(), known));
 
-  std::vector<std::pair<RuleExperience, const Rule*>> first, second;
-  std::vector<const Rule*> last;
-  for (const Rule& rule : rules) {
+  std::vector<std::pair<RuleExperience, const rules::Rule*>> first, second;
+  std::vector<const rules::Rule*> last;
+  for (const rules::Rule& rule : rules) {
     if (const auto found = of_kind.find(rule.name); found != of_kind.end())
       first.emplace_back(found->second, &rule);
     else if (const auto other = in_all.find(rule.name); other != in_all.end())
       second.emplace_back(other->second, &rule);
-    else if (!were_tried || !is_generated_name(rule.name))
+    else if (!were_tried || !rules::is_generated_name(rule.name))
       last.push_back(&rule);
     else
       choice.others.push_back(rule);
@@ -171,11 +171,11 @@ RuleChoice choose_rules(const std::vector<Rule>& rules, NetworkKind kind, const 
     std::stable_sort(list->begin(), list->end(), by_savings);
     for (const auto& [saved, rule] : *list) choice.rules.push_back(*rule);
   }
-  for (const Rule* rule : last) choice.rules.push_back(*rule);
+  for (const rules::Rule* rule : last) choice.rules.push_back(*rule);
   choice.paid = first.size();
   choice.paid_elsewhere = second.size();
   choice.kept = last.size();
   return choice;
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -18,7 +18,7 @@
 #include "rules/language/rule.h"
 #include "search/selection/architecture.h"
 
-namespace taso {
+namespace taso::search {
 
 struct RuleExperience {
   std::string rule;
@@ -52,18 +52,19 @@ std::string text_of(const Experience& experience);
 struct RuleChoice {
   /// Why all rules are used; empty if some were chosen.
   std::string reason;
-  std::vector<Rule> rules;  ///< those that paid for the kind come first, then those that paid elsewhere, then the rest
-  std::size_t paid = 0;     ///< for networks of this kind
+  std::vector<rules::Rule>
+      rules;             ///< those that paid for the kind come first, then those that paid elsewhere, then the rest
+  std::size_t paid = 0;  ///< for networks of this kind
   std::size_t paid_elsewhere = 0;
   std::size_t kept = 0;  ///< that did not pay, or that nobody has tried
   /// Those that did not pay and are not kept: for steps that make the graph better at once, which take little time to find.
-  std::vector<Rule> others;
+  std::vector<rules::Rule> others;
 };
 
 /// If all these rules were among those of the recorded searches, the ones that paid, and those that somebody stated by hand:
 /// there are few, and for a reason. If not, all of them, in that order. For a network of no known kind, of one that nobody has
 /// experience with, and if most rules that paid are not there, too.
-RuleChoice choose_rules(const std::vector<Rule>& rules, NetworkKind kind, const Experience& experience,
+RuleChoice choose_rules(const std::vector<rules::Rule>& rules, NetworkKind kind, const Experience& experience,
                         bool were_tried = true);
 
-}  // namespace taso
+}  // namespace taso::search

@@ -4,41 +4,41 @@
 #include <map>
 #include <string>
 
-namespace taso {
+namespace taso::search {
 
-Lesson learn(const Graph& graph, const std::vector<Rule>& rules, const KernelPrices& prices,
+Lesson learn(const Graph& graph, const std::vector<rules::Rule>& rules, const cost::KernelPrices& prices,
              const SearchOptions& options) {
   const SearchResult full = search(graph, rules, prices, options);
   Lesson lesson{{}, full.cost_before, full.cost_after, full.cost_after};
 
   // What each rule's own steps saved: the least first, as those are the most likely to be there by chance.
-  std::map<std::string, Cost> own;
-  for (const RewriteStep& step : full.steps) own[step.rule] += step.cost_before - step.cost_after;
-  std::vector<Rule> needed;
-  for (const Rule& rule : rules)
+  std::map<std::string, cost::Cost> own;
+  for (const rules::RewriteStep& step : full.steps) own[step.rule] += step.cost_before - step.cost_after;
+  std::vector<rules::Rule> needed;
+  for (const rules::Rule& rule : rules)
     if (own.contains(rule.name)) needed.push_back(rule);
   std::stable_sort(needed.begin(), needed.end(),
-                   [&](const Rule& a, const Rule& b) { return own.at(a.name) < own.at(b.name); });
+                   [&](const rules::Rule& a, const rules::Rule& b) { return own.at(a.name) < own.at(b.name); });
   if (full.cost_after == full.cost_before) return lesson;
 
   const auto without = [&](std::size_t index) {
-    std::vector<Rule> others = needed;
+    std::vector<rules::Rule> others = needed;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(index));
     return others;
   };
   // The same rules are asked for again: when one is tried, and when it is said what it saved.
   std::map<std::vector<std::string>, SearchResult> known;
-  const auto found_with = [&](const std::vector<Rule>& some) -> const SearchResult& {
+  const auto found_with = [&](const std::vector<rules::Rule>& some) -> const SearchResult& {
     std::vector<std::string> names;
-    for (const Rule& rule : some) names.push_back(rule.name);
+    for (const rules::Rule& rule : some) names.push_back(rule.name);
     const auto [place, is_new] = known.try_emplace(std::move(names));
     if (is_new) place->second = search(graph, some, prices, options);
     return place->second;
   };
-  Cost lowest = found_with(needed).cost_after;
+  cost::Cost lowest = found_with(needed).cost_after;
   for (std::size_t i = 0; i < needed.size();) {
-    std::vector<Rule> others = without(i);
-    const Cost cost = found_with(others).cost_after;
+    std::vector<rules::Rule> others = without(i);
+    const cost::Cost cost = found_with(others).cost_after;
     if (cost <= lowest + prices.noise()) {
       needed = std::move(others);
       lowest = std::min(lowest, cost);
@@ -50,12 +50,12 @@ Lesson learn(const Graph& graph, const std::vector<Rule>& rules, const KernelPri
   lesson.cost_with_these = best.cost_after;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     RuleExperience rule{needed[i].name, 0, 1, 0};
-    for (const RewriteStep& step : best.steps) rule.steps += step.rule == rule.rule;
-    const Cost lost = found_with(without(i)).cost_after - best.cost_after;
-    rule.saved = static_cast<std::uint64_t>((std::max<Cost>(lost, 0) + 500) / 1000);
+    for (const rules::RewriteStep& step : best.steps) rule.steps += step.rule == rule.rule;
+    const cost::Cost lost = found_with(without(i)).cost_after - best.cost_after;
+    rule.saved = static_cast<std::uint64_t>((std::max<cost::Cost>(lost, 0) + 500) / 1000);
     lesson.rules.push_back(std::move(rule));
   }
   return lesson;
 }
 
-}  // namespace taso
+}  // namespace taso::search

@@ -9,29 +9,29 @@
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 
-namespace taso {
+namespace taso::test {
 
 struct ExampleNetwork {
   std::string_view name;
   std::string batch = "1";
   ElementType type = ElementType::float32;
-  networks::Variant variant;
+  examples::Variant variant;
 };
 
-inline Model model_of(const ExampleNetwork& example) {
-  networks::BuilderOptions options;
+inline onnx::Model model_of(const ExampleNetwork& example) {
+  examples::BuilderOptions options;
   options.batch = example.batch;
   options.type = example.type;
-  networks::Builder net(example.name, options);
-  networks::build(net, networks::network_named(example.name), example.variant);
+  examples::Builder net(example.name, options);
+  examples::build(net, examples::network_named(example.name), example.variant);
   return net.finish();
 }
 
 /// Only while the model is there can weights be read.
-inline Graph cleaned_graph(const Model& model) {
-  GraphEdit edit(model);
-  clean_up(edit);
-  return import_model(edit.view()).graph;
+inline Graph cleaned_graph(const onnx::Model& model) {
+  onnx::GraphEdit edit(model);
+  onnx::clean_up(edit);
+  return onnx::import_model(edit.view()).graph;
 }
 
-}  // namespace taso
+}  // namespace taso::test

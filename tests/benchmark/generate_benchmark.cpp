@@ -32,12 +32,12 @@ double seconds(const timeval& time) {
 
 Totals enumerate_all(const std::vector<std::string>& schemas, std::size_t operators, std::size_t memory_limit) {
   Totals totals;
-  for (const Family& family : families(schemas)) {
-    EnumerateOptions options;
+  for (const generator::Family& family : generator::families(schemas)) {
+    generator::EnumerateOptions options;
     options.max_operators = operators;
     options.memory_limit = memory_limit;
-    Workers workers(1);
-    const Enumeration found = enumerate(family, options, workers);
+    generator::Workers workers(1);
+    const generator::Enumeration found = generator::enumerate(family, options, workers);
     totals.graphs += found.graphs;
     totals.evaluations += found.evaluations;
     totals.values += found.values;
@@ -103,12 +103,12 @@ int main(int argc, char** argv) {
   bool good = true;
   if (!growth) {
     for (std::size_t operators = 2; operators <= most; ++operators) {
-      good = measure("taso", taso_schemas(), operators, memory_limit) && good;
-      good = measure("full", schema_names(), operators, memory_limit) && good;
+      good = measure("taso", generator::taso_schemas(), operators, memory_limit) && good;
+      good = measure("full", generator::schema_names(), operators, memory_limit) && good;
     }
     return good ? 0 : 1;
   }
-  const std::vector<std::string> all = schema_names();
+  const std::vector<std::string> all = generator::schema_names();
   for (std::size_t count = 5; count < all.size() + 5; count += 5) {
     const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(count, all.size()));
     good = measure("the first", {all.begin(), end}, std::min<std::size_t>(most, 3), memory_limit) && good;

@@ -54,7 +54,7 @@ void make_model(const fs::path& path) {
     value = pool->apply(op::Relu{}, {value});
   }
   graph.outputs = {value};
-  write_model(graph).save(path);
+  taso::onnx::write_model(graph).save(path);
 }
 
 double milliseconds(const std::function<void()>& work) {
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   const fs::path out = scratch / "out.onnx";
 
   const double plain = milliseconds([&] {
-    onnx::ModelProto proto;
+    proto::ModelProto proto;
     std::ifstream file(model, std::ios::binary);
     proto.ParseFromIstream(&file);
     std::ofstream result(out, std::ios::binary);
@@ -86,13 +86,13 @@ int main(int argc, char** argv) {
   });
   const auto through = [&](bool clean) {
     return [&, clean] {
-      Model read = Model::load(model);
+      taso::onnx::Model read = taso::onnx::Model::load(model);
       read.validate();
-      auto edit = std::make_unique<GraphEdit>(read);
-      if (clean) clean_up(*edit);
-      const Imported imported = import_model(edit->view());
-      export_graph(imported, imported.graph, *edit);
-      GraphEdit::commit(std::move(edit), std::move(read)).save(out, {.sync = false});
+      auto edit = std::make_unique<taso::onnx::GraphEdit>(read);
+      if (clean) taso::onnx::clean_up(*edit);
+      const taso::onnx::Imported imported = taso::onnx::import_model(edit->view());
+      taso::onnx::export_graph(imported, imported.graph, *edit);
+      taso::onnx::GraphEdit::commit(std::move(edit), std::move(read)).save(out, {.sync = false});
     };
   };
   const double round_trip = milliseconds(through(false));

@@ -174,7 +174,7 @@ double milliseconds_of(const auto& work) {
 Array random_input(const Graph& graph) { return RandomWeight(*static_extents(graph.inputs[0].shape()), 1, 99).load(); }
 
 /// Each node by itself, on operands of the right shapes.
-void print_operators(const Graph& graph, const InterpreterOptions& options) {
+void print_operators(const Graph& graph, const runtime::InterpreterOptions& options) {
   std::map<std::string, double> total;
   for (const Node* node : graph.nodes()) {
     const Operator* op = node->as_operator();
@@ -187,7 +187,7 @@ void print_operators(const Graph& graph, const InterpreterOptions& options) {
     }
     double least = std::numeric_limits<double>::infinity();
     for (int run = 0; run < 4; ++run)
-      least = std::min(least, milliseconds_of([&] { evaluate(*op, operands, options); }));
+      least = std::min(least, milliseconds_of([&] { runtime::evaluate(*op, operands, options); }));
     const double flops = std::visit(
         [&](const auto& o) {
           Shapes shapes;
@@ -205,7 +205,7 @@ void print_operators(const Graph& graph, const InterpreterOptions& options) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, Graph (*)()> networks{{"resnet50", resnet50}, {"mobilenet2", mobilenet2}, {"bert", bert}};
-  InterpreterOptions options;
+  runtime::InterpreterOptions options;
   options.threads = 2;
   int runs = 7;
   bool operators = false;
@@ -228,11 +228,11 @@ int main(int argc, char** argv) {
   for (const std::string& name : chosen) {
     const Graph graph = networks.at(name)();
     const std::vector<Array> inputs{random_input(graph)};
-    interpret(graph, inputs, options);
+    runtime::interpret(graph, inputs, options);
     double least = std::numeric_limits<double>::infinity(), least_processor = least;
     for (int run = 0; run < runs; ++run) {
       const std::clock_t start = std::clock();
-      least = std::min(least, milliseconds_of([&] { interpret(graph, inputs, options); }));
+      least = std::min(least, milliseconds_of([&] { runtime::interpret(graph, inputs, options); }));
       least_processor = std::min(least_processor, 1000.0 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     }
     fmt::print("{} {:.1f} ms {:.1f} ms\n", name, least, least_processor);

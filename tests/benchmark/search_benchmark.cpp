@@ -18,6 +18,7 @@
 #include "tests/search/rule_graph.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
@@ -61,16 +62,16 @@ long peak_megabytes() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  SearchOptions options;
+  search::SearchOptions options;
   options.budget = argc > 1 ? static_cast<std::size_t>(std::atoi(argv[1])) : 1000;
-  const std::vector<Rule> rules = shipped_rules();
+  const std::vector<rules::Rule> rules = shipped_rules();
   fmt::print("{} rules, {} expansions\n", rules.size(), options.budget);
   fmt::print("{:>6} {:>6} {:>6} {:>9} {:>9} {:>8} {:>10} {:>10} {:>8}\n", "blocks", "nodes", "rules", "seconds",
              "exp./s", "matches", "kept", "cost", "peak MB");
   for (const std::size_t blocks : {1, 2, 4, 8, 16, 32, 64}) {
     const Graph graph = network(blocks);
     const auto start = std::chrono::steady_clock::now();
-    const SearchResult result = search(graph, rules, Roofline(), options);
+    const search::SearchResult result = search::search(graph, rules, cost::Roofline(), options);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     fmt::print("{:>6} {:>6} {:>6} {:>9.3f} {:>9.0f} {:>8} {:>10} {:>9.1f}% {:>8}\n", blocks, graph.nodes().size(),
                result.counts.rules, time.count(), static_cast<double>(result.counts.expanded) / time.count(),

@@ -19,6 +19,7 @@
 #include "tests/search/rule_graph.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
@@ -40,26 +41,28 @@ double peak() {
   return static_cast<double>(usage.ru_maxrss) * 1e-3;
 }
 
-void search_model(const std::string& path, const std::vector<Rule>& rules, const SearchOptions& options, bool steps) {
-  Model model = Model::load(path);
+void search_model(const std::string& path, const std::vector<rules::Rule>& rules, const search::SearchOptions& options,
+                  bool steps) {
+  taso::onnx::Model model = taso::onnx::Model::load(path);
   model.validate();
   const Graph graph = cleaned_graph(model);
   const double before = resident();
   const auto start = Clock::now();
-  const SearchResult found = search(graph, rules, Roofline(), options);
+  const search::SearchResult found = search::search(graph, rules, cost::Roofline(), options);
   const double time = seconds_since(start);
-  const PlanOptions planning{{}, found.layout};
-  const Plan first = plan(graph, Roofline(), planning), last = plan(found.graph, Roofline(), planning);
+  const cost::PlanOptions planning{{}, found.layout};
+  const cost::Plan first = cost::plan(graph, cost::Roofline(), planning),
+                   last = cost::plan(found.graph, cost::Roofline(), planning);
   check(first.cost == found.cost_before && last.cost == found.cost_after, "graphs cost what their plans cost");
   fmt::print("{:<24} {:>5} {:>5} {:>5} {:>9.4f} {:>9.4f} {:>6.1f}% {:>6} {:>5} {:>7} {:>9} {:>8.2f} {:>8.0f}  {}\n",
              std::filesystem::path(path).stem().string(), graph.nodes().size(), first.launches(), last.launches(),
              static_cast<double>(first.cost) * 1e-9, static_cast<double>(last.cost) * 1e-9,
-             100.0 * static_cast<double>(last.cost) / static_cast<double>(std::max<Cost>(first.cost, 1)),
+             100.0 * static_cast<double>(last.cost) / static_cast<double>(std::max<cost::Cost>(first.cost, 1)),
              found.counts.rules, found.steps.size(), found.counts.expanded, found.counts.matched, time,
-             std::max(peak() - before, 0.0), text_of(found.end));
+             std::max(peak() - before, 0.0), search::text_of(found.end));
   if (steps) {
-    std::map<std::string, std::pair<int, Cost>> rules_used;
-    for (const RewriteStep& step : found.steps) {
+    std::map<std::string, std::pair<int, cost::Cost>> rules_used;
+    for (const rules::RewriteStep& step : found.steps) {
       auto& [count, saved] = rules_used[step.rule];
       ++count;
       saved += step.cost_before - step.cost_after;
@@ -73,7 +76,7 @@ void search_model(const std::string& path, const std::vector<Rule>& rules, const
 }  // namespace
 
 int main(int argc, char** argv) {
-  SearchOptions options;
+  search::SearchOptions options;
   std::vector<std::filesystem::path> files;
   std::vector<std::string> models;
   bool steps = false;
@@ -86,16 +89,16 @@ int main(int argc, char** argv) {
     else if (argument == "--budget" && i + 1 < argc)
       options.budget = std::stoul(argv[++i]);
     else if (argument == "--channels" && i + 1 < argc)
-      options.layout = std::string(argv[++i]) == "last" ? Layout::channels_last : Layout::channels_first;
+      options.layout = std::string(argv[++i]) == "last" ? cost::Layout::channels_last : cost::Layout::channels_first;
     else if (argument == "--alpha" && i + 1 < argc)
       options.alpha = std::stod(argv[++i]);
     else
       models.push_back(argument);
   }
   const auto start = Clock::now();
-  std::vector<Rule> rules = files.empty() ? shipped_rules() : std::vector<Rule>();
+  std::vector<rules::Rule> rules = files.empty() ? shipped_rules() : std::vector<rules::Rule>();
   for (const auto& file : files)
-    for (Rule& rule : rules_of_file(file)) rules.push_back(std::move(rule));
+    for (rules::Rule& rule : rules_of_file(file)) rules.push_back(std::move(rule));
   fmt::print("{} rules, read in {:.2f} s; alpha {}, {} expansions at most\n", rules.size(), seconds_since(start),
              options.alpha, options.budget);
   fmt::print("{:<24} {:>5} {:>11} {:>19} {:>7} {:>6} {:>5} {:>7} {:>9} {:>8} {:>8}\n", "model", "nodes", "kernels",

@@ -17,22 +17,23 @@
 #include "tests/search/rule_graph.h"
 
 using namespace taso;
+using namespace taso::test;
 
 namespace {
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 struct Run {
-  SearchResult found;
+  search::SearchResult found;
   double seconds = 0, seconds_until = 0;
   std::size_t expanded_until = 0;
 };
 
-Run run(const Graph& graph, const std::vector<Rule>& rules, const SearchOptions& options) {
+Run run(const Graph& graph, const std::vector<rules::Rule>& rules, const search::SearchOptions& options) {
   Run result;
   const double start = processor_seconds();
-  Cost best = 0;
-  result.found = search(graph, rules, Roofline(), options, {}, [&](const SearchProgress& now) {
+  cost::Cost best = 0;
+  result.found = search::search(graph, rules, cost::Roofline(), options, {}, [&](const search::SearchProgress& now) {
     if (now.best < (best == 0 ? now.before : best)) {
       result.seconds_until = processor_seconds() - start;
       result.expanded_until = now.expanded;
@@ -44,21 +45,22 @@ Run run(const Graph& graph, const std::vector<Rule>& rules, const SearchOptions&
 }
 
 void print(const std::string& what, const Run& run, std::size_t rules) {
-  const auto cost = [](Cost picoseconds) { return static_cast<double>(picoseconds) * 1e-9; };
+  const auto cost = [](cost::Cost picoseconds) { return static_cast<double>(picoseconds) * 1e-9; };
   fmt::print("  {:<10} {:>5} {:>6} {:>9.4f} {:>7.2f}% {:>8} {:>8} {:>8.2f} {:>8.2f}  {}\n", what, rules,
              run.found.counts.rules, cost(run.found.cost_after),
              100.0 * cost(run.found.cost_after) / std::max(cost(run.found.cost_before), 1e-12),
-             run.found.counts.expanded, run.expanded_until, run.seconds, run.seconds_until, text_of(run.found.end));
+             run.found.counts.expanded, run.expanded_until, run.seconds, run.seconds_until,
+             search::text_of(run.found.end));
   std::fflush(stdout);
 }
 
-void compare(const std::string& name, const Graph& graph, const std::vector<Rule>& rules, const Experience& experience,
-             const SearchOptions& options) {
-  const Architecture architecture = recognise(graph);
-  const RuleChoice choice = choose_rules(rules, architecture.kind, experience);
-  fmt::print("{}: {}: {}\n", name, text_of(architecture.kind), architecture.reason);
+void compare(const std::string& name, const Graph& graph, const std::vector<rules::Rule>& rules,
+             const search::Experience& experience, const search::SearchOptions& options) {
+  const search::Architecture architecture = search::recognise(graph);
+  const search::RuleChoice choice = search::choose_rules(rules, architecture.kind, experience);
+  fmt::print("{}: {}: {}\n", name, search::text_of(architecture.kind), architecture.reason);
   print("all", run(graph, rules, options), rules.size());
-  SearchOptions chosen = options;
+  search::SearchOptions chosen = options;
   chosen.direct_rules = choice.others;
   print("chosen", run(graph, choice.rules, chosen), choice.rules.size());
 }
@@ -66,7 +68,7 @@ void compare(const std::string& name, const Graph& graph, const std::vector<Rule
 }  // namespace
 
 int main(int argc, char** argv) {
-  SearchOptions options;
+  search::SearchOptions options;
   std::string batch = "1";
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
@@ -79,17 +81,18 @@ int main(int argc, char** argv) {
       names.push_back(argument);
   }
   if (names.empty()) names = {"resnet50", "mobilenet_v2", "ssd300_resnet50", "bert_base"};
-  const std::vector<Rule> rules = shipped_rules();
-  const Experience experience = parse_experience(Source::read((source_folder() / "rules/search.experience").string()));
+  const std::vector<rules::Rule> rules = shipped_rules();
+  const search::Experience experience =
+      search::parse_experience(Source::read((source_folder() / "rules/search.experience").string()));
   fmt::print("  {:<10} {:>5} {:>6} {:>18} {:>8} {:>8} {:>8} {:>8}\n", "rules", "", "usable", "predicted ms", "expanded",
              "until", "seconds", "until");
   for (const std::string& name : names) {
     if (name.ends_with(".onnx")) {
-      Model model = Model::load(name);
+      taso::onnx::Model model = taso::onnx::Model::load(name);
       model.validate();
       compare(name, cleaned_graph(model), rules, experience, options);
     } else {
-      const Model model = model_of({name, batch, ElementType::float32, {}});
+      const taso::onnx::Model model = model_of({name, batch, ElementType::float32, {}});
       compare(name, cleaned_graph(model), rules, experience, options);
     }
   }

@@ -44,34 +44,35 @@ double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_P
 struct Times {
   double elapsed = 0, processor = 0;
   std::vector<double> each;
-  std::vector<RuleVerdict> verdicts;
+  std::vector<verifier::RuleVerdict> verdicts;
   double worst() const { return each.empty() ? 0 : *std::max_element(each.begin(), each.end()); }
 };
 
-Times time_once(const std::vector<GivenRule>& rules, const std::vector<Rule>& axioms, unsigned threads) {
+Times time_once(const std::vector<cli::GivenRule>& rules, const std::vector<rules::Rule>& axioms, unsigned threads) {
   Times times;
   times.each.resize(rules.size());
   times.verdicts.resize(rules.size());
   const auto start = Clock::now();
   const double processor = processor_seconds();
-  const Properties properties(axioms);
-  Spread work;
+  const rules::Properties properties(axioms);
+  cli::Spread work;
   work.tasks = rules.size();
   work.jobs = threads;
   work.work = [&](std::size_t i, const std::stop_token& stop) {
     const auto begin = Clock::now();
-    times.verdicts[i] = verify(rules[i].rule, properties, {}, stop);
+    times.verdicts[i] = verifier::verify(rules[i].rule, properties, {}, stop);
     times.each[i] = seconds_since(begin);
     return true;
   };
-  spread(work);
+  cli::spread(work);
   times.elapsed = seconds_since(start);
   times.processor = processor_seconds() - processor;
   return times;
 }
 
 /// The least of several runs, for the elapsed time and for each rule: other work on the machine only adds.
-Times time_rules(const std::vector<GivenRule>& rules, const std::vector<Rule>& axioms, const Settings& settings) {
+Times time_rules(const std::vector<cli::GivenRule>& rules, const std::vector<rules::Rule>& axioms,
+                 const Settings& settings) {
   Times best = time_once(rules, axioms, settings.threads);
   for (std::size_t run = 1; run < settings.runs; ++run) {
     const Times next = time_once(rules, axioms, settings.threads);
@@ -82,9 +83,9 @@ Times time_rules(const std::vector<GivenRule>& rules, const std::vector<Rule>& a
   return best;
 }
 
-void print_times(const std::vector<GivenRule>& rules, const Times& times, const Settings& settings) {
+void print_times(const std::vector<cli::GivenRule>& rules, const Times& times, const Settings& settings) {
   std::map<std::string_view, std::size_t> verdicts;
-  for (const RuleVerdict& verdict : times.verdicts) ++verdicts[text_of(verdict.kind)];
+  for (const verifier::RuleVerdict& verdict : times.verdicts) ++verdicts[verifier::text_of(verdict.kind)];
   fmt::print("{} rules on {} threads: {:.3f} s, {:.3f} s of processor time, worst rule {:.3f} s\n", rules.size(),
              settings.threads, times.elapsed, times.processor, times.worst());
   for (const auto& [verdict, count] : verdicts) fmt::print("  {} {}\n", count, verdict);
@@ -93,17 +94,17 @@ void print_times(const std::vector<GivenRule>& rules, const Times& times, const 
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return times.each[a] > times.each[b]; });
   order.resize(std::min<std::size_t>(order.size(), 5));
   for (const std::size_t i : order)
-    fmt::print("  {:.3f} s {} ({}, {} instances)\n", times.each[i], rules[i].rule.name, text_of(times.verdicts[i].kind),
-               times.verdicts[i].instances);
+    fmt::print("  {:.3f} s {} ({}, {} instances)\n", times.each[i], rules[i].rule.name,
+               verifier::text_of(times.verdicts[i].kind), times.verdicts[i].instances);
 }
 
 /// The properties that proofs use always stay, so that the verdicts do; the others are added in a random order.
-void print_growth(const std::vector<GivenRule>& rules, const std::vector<Rule>& axioms, const Times& all,
+void print_growth(const std::vector<cli::GivenRule>& rules, const std::vector<rules::Rule>& axioms, const Times& all,
                   const Settings& settings) {
   std::set<std::string> used;
-  std::vector<GivenRule> proved;
+  std::vector<cli::GivenRule> proved;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (all.verdicts[i].kind != RuleVerdict::Kind::proved) continue;
+    if (all.verdicts[i].kind != verifier::RuleVerdict::Kind::proved) continue;
     proved.push_back(rules[i]);
     used.insert(all.verdicts[i].properties.begin(), all.verdicts[i].properties.end());
   }
@@ -118,7 +119,7 @@ void print_growth(const std::vector<GivenRule>& rules, const std::vector<Rule>& 
   for (std::size_t step = 0; step <= steps; ++step) {
     std::set<std::size_t> kept(others.begin(),
                                others.begin() + static_cast<std::ptrdiff_t>(others.size() * step / steps));
-    std::vector<Rule> subset;
+    std::vector<rules::Rule> subset;
     for (std::size_t i = 0; i < axioms.size(); ++i)
       if (used.count(axioms[i].name) > 0 || kept.count(i) > 0) subset.push_back(axioms[i]);
     const Times times = time_rules(proved, subset, settings);
@@ -154,12 +155,12 @@ Settings parse(int argc, char** argv) {
 }
 
 void benchmark(const Settings& settings) {
-  std::vector<GivenFile> files;
-  for (const std::string& file : settings.files) files.push_back(read_rules(file));
-  std::vector<GivenRule> rules = rules_of(files);
-  std::erase_if(rules, [](const GivenRule& given) { return given.rule.kind == Rule::Kind::axiom; });
+  std::vector<cli::GivenFile> files;
+  for (const std::string& file : settings.files) files.push_back(cli::read_rules(file));
+  std::vector<cli::GivenRule> rules = cli::rules_of(files);
+  std::erase_if(rules, [](const cli::GivenRule& given) { return given.rule.kind == rules::Rule::Kind::axiom; });
   if (settings.limit > 0 && rules.size() > settings.limit) rules.resize(settings.limit);
-  const std::vector<Rule> axioms = read_properties(settings.properties).rules.rules();
+  const std::vector<rules::Rule> axioms = cli::read_properties(settings.properties).rules.rules();
   const Times times = time_rules(rules, axioms, settings);
   print_times(rules, times, settings);
   if (settings.growth) print_growth(rules, axioms, times, settings);

@@ -12,7 +12,9 @@
 #include "runtime/gpu/hazards.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 namespace {
 
@@ -124,12 +126,12 @@ TEST_CASE("a long row of views of views is copied now and then") {
 TEST_CASE("who has to wait for whom is found as if everything was compared with everything") {
   Random random(7);
   for (int round = 0; round < 200; ++round) {
-    std::vector<DeviceSteps::Step> steps(1 + random.below(30));
-    for (DeviceSteps::Step& step : steps) {
-      const auto touch = [&](std::vector<Binding>& bindings, std::vector<Call::Operand>& operands) {
+    std::vector<gpu::DeviceSteps::Step> steps(1 + random.below(30));
+    for (gpu::DeviceSteps::Step& step : steps) {
+      const auto touch = [&](std::vector<gpu::Binding>& bindings, std::vector<Call::Operand>& operands) {
         for (std::size_t i = random.below(3); i-- > 0;) {
           const bool in_arena = random.chance(0.7);
-          bindings.push_back({in_arena ? Binding::Place::arena : Binding::Place::output,
+          bindings.push_back({in_arena ? gpu::Binding::Place::arena : gpu::Binding::Place::output,
                               static_cast<std::uint32_t>(random.below(2)), 4 * random.between(0, 60)});
           const std::int64_t rows = random.between(0, 4), columns = random.between(1, 8);
           operands.push_back({ElementType::float32, {rows, columns}, {columns + random.between(0, 8), 1}, false});
@@ -138,18 +140,20 @@ TEST_CASE("who has to wait for whom is found as if everything was compared with 
       touch(step.read, step.call.read);
       touch(step.written, step.call.written);
     }
-    const auto needs = needs_of(steps);
+    const auto needs = gpu::needs_of(steps);
     for (std::uint32_t i = 0; i < steps.size(); ++i) {
       std::vector<std::uint32_t> expected;
       for (std::uint32_t k = 0; k < i; ++k) {
         bool waits = false;
-        for (const Access& a : accesses_of(steps[i]))
-          for (const Access& b : accesses_of(steps[k]))
+        for (const gpu::Access& a : gpu::accesses_of(steps[i]))
+          for (const gpu::Access& b : gpu::accesses_of(steps[k]))
             waits = waits || (a.place == b.place && a.index == b.index && (a.is_write || b.is_write) &&
-                              may_overlap(a.what, b.what));
+                              gpu::may_overlap(a.what, b.what));
         if (waits) expected.push_back(k);
       }
       REQUIRE(needs[i] == expected);
     }
   }
 }
+
+}  // namespace taso::test

@@ -6,7 +6,9 @@
 #include "ops/core/random.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 TEST_CASE("buffers that are needed together do not overlap") {
   Random random(3);
@@ -62,3 +64,5 @@ TEST_CASE("many buffers are laid out as few are") {
     for (std::size_t i = 0; i < buffers.size(); ++i) CHECK(buffers[i].offset == others[i].offset);
   }
 }
+
+}  // namespace taso::test

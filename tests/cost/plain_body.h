@@ -4,7 +4,7 @@
 #include "ops/graph/graph.h"
 #include "runtime/host/host.h"
 
-namespace taso {
+namespace taso::test {
 
 class PlainBody : public OpaqueBody {
  public:
@@ -15,7 +15,7 @@ class PlainBody : public OpaqueBody {
   std::string obstacle() const override { return ""; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override {
     const std::string_view name = name_of(function_.kind);
-    return find_host_function("", name)(HostCall{name, 21, attributes_, inputs, 1});
+    return runtime::find_host_function("", name)(runtime::HostCall{name, 21, attributes_, inputs, 1});
   }
   bool same(const OpaqueBody& other) const override {
     const auto* plain = dynamic_cast<const PlainBody*>(&other);
@@ -26,7 +26,7 @@ class PlainBody : public OpaqueBody {
 
  private:
   PlainFunction function_;
-  Attributes attributes_;
+  runtime::Attributes attributes_;
 };
 
 /// A null value is an operand that is left out.
@@ -36,4 +36,4 @@ inline Value apply_plain(Pool& pool, PlainFunction function, const Type& result,
       .output();
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -13,7 +13,9 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 namespace {
 
@@ -47,10 +49,10 @@ std::string describe(const std::string& text_of_graph) {
   const Plan laid = plan(view, Roofline());
   std::string text;
   for (const Plan::Step& step : laid.steps) {
-    text += fmt::format("#= {} ps {}:", step.price, name_of(step.kernel.kind));
+    text += fmt::format("#= {} ps {}:", step.price, cost::name_of(step.kernel.kind));
     if (step.kernel.nodes.empty()) text += " conversion";
     for (const PlanNode node : step.kernel.nodes)
-      text += fmt::format(" {}", view.op(node) ? name_of(*view.op(node)) : "opaque");
+      text += fmt::format(" {}", view.op(node) ? ops::name_of(*view.op(node)) : "opaque");
     text += "\n";
   }
   return text + fmt::format("#= {} bytes\n", laid.arena_bytes);
@@ -174,3 +176,5 @@ TEST_CASE("parts of a concat lie in its buffer, views in that of what they show"
   for (const Plan::Place& value : laid.places) offsets.push_back(value.offset);
   CHECK(offsets == std::vector<std::int64_t>{0, 4 * 64 * 4, 0, 3 * 64 * 4, 3 * 64 * 4});
 }
+
+}  // namespace taso::test

@@ -6,7 +6,9 @@
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 namespace {
 
@@ -135,12 +137,12 @@ TEST_CASE("what was measured counts, and the roofline for the rest") {
     auto database = std::make_shared<PriceDatabase>();
     Cost expected = 0, cautiously = 0;
     for (const Plan::Step& step : by_roofline.steps) {
-      const std::string text = text_of(call_of(view, step.kernel, Precision::tf32).call);
+      const std::string text = cost::text_of(call_of(view, step.kernel, Precision::tf32).call);
       if (database->find("M", text) == nullptr && random.chance(0.5)) database->set("M", text, {12345.5, 0, true, ""});
     }
     for (const Plan::Step& step : by_roofline.steps) {
       const bool is_measured =
-          database->find("M", text_of(call_of(view, step.kernel, Precision::tf32).call)) != nullptr;
+          database->find("M", cost::text_of(call_of(view, step.kernel, Precision::tf32).call)) != nullptr;
       expected += is_measured ? 12'345'500 : step.price;
       cautiously += is_measured ? 12'345'500 : 2 * step.price;
     }
@@ -165,3 +167,5 @@ TEST_CASE("what was measured counts, and the roofline for the rest") {
     CHECK(plan(view, learning).cost == static_cast<Cost>(by_roofline.steps.size()) * 2000);
   }
 }
+
+}  // namespace taso::test

@@ -7,7 +7,7 @@
 #include "tests/cost/plain_body.h"
 #include "tests/ops/random_graph.h"
 
-namespace taso {
+namespace taso::test {
 
 /// [batch, 4, 4, 4]
 inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t steps) {
@@ -82,12 +82,12 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         const std::int64_t length = axis == 0 ? batch : 4;
         if (random.chance(0.5)) {
           joined = pool.apply(op::Concat{axis}, {joined, some()});
-          const Node& first = pool.add(op::Split{axis, length}, std::vector{joined});
+          const ops::Node& first = pool.add(op::Split{axis, length}, std::vector{joined});
           values.push_back(first.output(0));
           joined = first.output(1);
         }
         if (random.chance(0.3)) joined = pool.apply(op::Relu{}, {joined});
-        const Node& cut = pool.add(op::Split{axis, length}, std::vector{joined});
+        const ops::Node& cut = pool.add(op::Split{axis, length}, std::vector{joined});
         values.push_back(cut.output(0));
         result = cut.output(1);
         break;
@@ -116,9 +116,9 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
           values.push_back(pool.apply(op::Slice{1, begin, begin + 4}, {joined}));
         }
         const std::int64_t at = 1 + static_cast<std::int64_t>(random.below(4));
-        const Node& cut = pool.add(op::Split{1, at}, std::vector{joined});
+        const ops::Node& cut = pool.add(op::Split{1, at}, std::vector{joined});
         const Value again = pool.apply(op::Concat{1}, {cut.output(1), pool.apply(op::Relu{}, {cut.output(0)})});
-        const Node& half = pool.add(op::Split{1, 4}, std::vector{again});
+        const ops::Node& half = pool.add(op::Split{1, 4}, std::vector{again});
         values.push_back(pool.apply(op::MaxPool{three, one, one, pads}, {half.output(0)}));
         result = pool.apply(op::Slice{1, channels - 8, channels - 4}, {half.output(1)});
         break;
@@ -167,50 +167,55 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
 }
 
 /// A copy of a view, in which operands and outputs can be exchanged.
-class ChangingGraph : public GraphView {
+class ChangingGraph : public cost::GraphView {
  public:
-  explicit ChangingGraph(const WholeGraph& view)
-      : GraphView(view.layout()), view_(view), operands_(view.nodes()), users_(view.values()) {
+  explicit ChangingGraph(const cost::WholeGraph& view)
+      : cost::GraphView(view.layout()), view_(view), operands_(view.nodes()), users_(view.values()) {
     for (std::uint32_t i = 0; i < view.nodes(); ++i)
-      for (std::size_t j = 0; j < view.operands(PlanNode{i}); ++j) operands_[i].push_back(view.operand(PlanNode{i}, j));
-    for (std::uint32_t i = 0; i < view.values(); ++i) outputs_.push_back(view.is_output(PlanValue{i}));
+      for (std::size_t j = 0; j < view.operands(cost::PlanNode{i}); ++j)
+        operands_[i].push_back(view.operand(cost::PlanNode{i}, j));
+    for (std::uint32_t i = 0; i < view.values(); ++i) outputs_.push_back(view.is_output(cost::PlanValue{i}));
     find_users();
   }
-  void set_operand(PlanNode node, std::size_t index, PlanValue value) {
-    operands_[place(node)][index] = value;
+  void set_operand(cost::PlanNode node, std::size_t index, cost::PlanValue value) {
+    operands_[cost::place(node)][index] = value;
     find_users();
   }
-  void set_output(PlanValue value, bool output) { outputs_[place(value)] = output; }
+  void set_output(cost::PlanValue value, bool output) { outputs_[cost::place(value)] = output; }
 
-  const Operator* op(PlanNode node) const override { return view_.op(node); }
-  const Opaque* opaque(PlanNode node) const override { return view_.opaque(node); }
-  bool is_free(PlanNode node) const override { return view_.is_free(node); }
-  std::size_t operands(PlanNode node) const override { return view_.operands(node); }
-  PlanValue operand(PlanNode node, std::size_t index) const override { return operands_[place(node)][index]; }
-  std::size_t results(PlanNode node) const override { return view_.results(node); }
-  PlanValue result(PlanNode node, std::size_t index) const override { return view_.result(node, index); }
-  PlanNode producer(PlanValue value) const override { return view_.producer(value); }
-  std::size_t users(PlanValue value) const override { return users_[place(value)].size(); }
-  PlanNode user(PlanValue value, std::size_t index) const override { return users_[place(value)][index]; }
-  bool is_output(PlanValue value) const override { return outputs_[place(value)]; }
-  bool is_weight(PlanValue value) const override { return view_.is_weight(value); }
-  std::optional<double> number(PlanValue value) const override { return view_.number(value); }
-  ElementType element(PlanValue value) const override { return view_.element(value); }
-  const Extents* extents(PlanValue value) const override { return view_.extents(value); }
+  const Operator* op(cost::PlanNode node) const override { return view_.op(node); }
+  const Opaque* opaque(cost::PlanNode node) const override { return view_.opaque(node); }
+  bool is_free(cost::PlanNode node) const override { return view_.is_free(node); }
+  std::size_t operands(cost::PlanNode node) const override { return view_.operands(node); }
+  cost::PlanValue operand(cost::PlanNode node, std::size_t index) const override {
+    return operands_[cost::place(node)][index];
+  }
+  std::size_t results(cost::PlanNode node) const override { return view_.results(node); }
+  cost::PlanValue result(cost::PlanNode node, std::size_t index) const override { return view_.result(node, index); }
+  cost::PlanNode producer(cost::PlanValue value) const override { return view_.producer(value); }
+  std::size_t users(cost::PlanValue value) const override { return users_[cost::place(value)].size(); }
+  cost::PlanNode user(cost::PlanValue value, std::size_t index) const override {
+    return users_[cost::place(value)][index];
+  }
+  bool is_output(cost::PlanValue value) const override { return outputs_[cost::place(value)]; }
+  bool is_weight(cost::PlanValue value) const override { return view_.is_weight(value); }
+  std::optional<double> number(cost::PlanValue value) const override { return view_.number(value); }
+  ElementType element(cost::PlanValue value) const override { return view_.element(value); }
+  const Extents* extents(cost::PlanValue value) const override { return view_.extents(value); }
 
  private:
   void find_users() {
     for (auto& users : users_) users.clear();
     for (std::uint32_t i = 0; i < operands_.size(); ++i)
-      for (const PlanValue value : operands_[i]) {
-        auto& users = users_[place(value)];
-        if (users.empty() || users.back() != PlanNode{i}) users.push_back(PlanNode{i});
+      for (const cost::PlanValue value : operands_[i]) {
+        auto& users = users_[cost::place(value)];
+        if (users.empty() || users.back() != cost::PlanNode{i}) users.push_back(cost::PlanNode{i});
       }
   }
-  const WholeGraph& view_;
-  std::vector<std::vector<PlanValue>> operands_;
-  std::vector<std::vector<PlanNode>> users_;
+  const cost::WholeGraph& view_;
+  std::vector<std::vector<cost::PlanValue>> operands_;
+  std::vector<std::vector<cost::PlanNode>> users_;
   std::vector<bool> outputs_;
 };
 
-}  // namespace taso
+}  // namespace taso::test

@@ -12,7 +12,9 @@
 #include "tests/cost/random_plan_graph.h"
 #include "tests/ops/random_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 namespace {
 
@@ -21,7 +23,7 @@ class DetailedPrices : public KernelPrices {
  public:
   Cost price(const GraphView& view, const Kernel& kernel) const override {
     if (!can_be_called(view, kernel)) return 1;
-    return static_cast<Cost>(std::hash<std::string>{}(text_of(call_of(view, kernel, Precision::tf32).call)) %
+    return static_cast<Cost>(std::hash<std::string>{}(cost::text_of(call_of(view, kernel, Precision::tf32).call)) %
                              1'000'000);
   }
 };
@@ -43,7 +45,7 @@ Cost sum_over(const GraphView& view, const std::set<PlanNode>& nodes, const Kern
 /// Every value is written before it is read, and no kernel touches bytes of a value that somebody still needs.
 void check_plan(const WholeGraph& view, const Plan& laid) {
   std::vector<std::size_t> place_of(view.values(), laid.places.size());
-  for (std::size_t i = 0; i < laid.places.size(); ++i) place_of[place(laid.places[i].value)] = i;
+  for (std::size_t i = 0; i < laid.places.size(); ++i) place_of[cost::place(laid.places[i].value)] = i;
   for (const Buffer& buffer : laid.buffers) CHECK(buffer.offset + buffer.size <= laid.arena_bytes);
   // A run in which every byte says which value was written there last. Views and parts are told by what they show: a value
   // is whole if its bytes were last written by the kernels that it comes from, which is so if they did not change since it
@@ -70,13 +72,13 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     }
     return result;
   };
-  const auto bytes = [&](PlanValue value) { return bytes_at(laid.places[place_of[place(value)]]); };
+  const auto bytes = [&](PlanValue value) { return bytes_at(laid.places[place_of[cost::place(value)]]); };
   const auto content_at = [&](const Plan::Place& found) {
     std::vector<std::int32_t> result;
     for (const std::size_t at : bytes_at(found)) result.push_back(memory[at]);
     return result;
   };
-  const auto content = [&](PlanValue value) { return content_at(laid.places[place_of[place(value)]]); };
+  const auto content = [&](PlanValue value) { return content_at(laid.places[place_of[cost::place(value)]]); };
   // Copies in the other layout, and what they hold.
   std::map<PlanValue, std::pair<const Plan::Place*, std::vector<std::int32_t>>> copies;
   for (const Plan::Place& copy : laid.converted) copies[copy.value] = {&copy, {}};
@@ -85,7 +87,7 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     REQUIRE(!copies[value].second.empty());
     CHECK(copies[value].second == content_at(*copies[value].first));
   };
-  const auto is_held = [&](PlanValue value) { return place_of[place(value)] < laid.places.size(); };
+  const auto is_held = [&](PlanValue value) { return place_of[cost::place(value)] < laid.places.size(); };
   // The values that are complete, by what was written for them.
   std::vector<std::vector<std::int32_t>> contents(view.values());
   std::vector<bool> computed(view.values(), false);
@@ -94,28 +96,28 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
   // What needs no kernel is there as soon as its operands are.
   std::vector<bool> taken(view.nodes(), false);
   for (const Plan::Step& step : laid.steps)
-    for (const PlanNode node : step.kernel.nodes) taken[place(node)] = true;
+    for (const PlanNode node : step.kernel.nodes) taken[cost::place(node)] = true;
   const auto complete = [&] {
     for (std::uint32_t i = 0; i < view.nodes(); ++i) {
       const PlanNode node{i};
       if (view.is_free(node)) continue;
       bool ready = true;
       for (std::size_t j = 0; j < view.operands(node); ++j)
-        ready = ready && (view.operand(node, j) == no_plan_value || computed[place(view.operand(node, j))]);
+        ready = ready && (view.operand(node, j) == no_plan_value || computed[cost::place(view.operand(node, j))]);
       for (std::size_t j = 0; j < view.results(node) && ready; ++j) {
         const PlanValue value = view.result(node, j);
         // A split may copy some of its results and show the others.
-        if (computed[place(value)] || (taken[i] && !seen(view, value))) continue;
-        computed[place(value)] = true;
+        if (computed[cost::place(value)] || (taken[i] && !seen(view, value))) continue;
+        computed[cost::place(value)] = true;
         if (!is_held(value)) continue;
-        contents[place(value)] = content(value);
+        contents[cost::place(value)] = content(value);
       }
     }
   };
   const auto check_whole = [&](PlanValue value) {
-    REQUIRE(computed[place(value)]);
+    REQUIRE(computed[cost::place(value)]);
     if (!is_held(value)) return;
-    CHECK(contents[place(value)] == content(value));
+    CHECK(contents[cost::place(value)] == content(value));
   };
   complete();
   std::int32_t writes = 0;
@@ -151,8 +153,8 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
           std::holds_alternative<op::Concat>(view.op(step.kernel.main) ? *view.op(step.kernel.main) : Operator());
       if (!joins)
         for (const std::size_t at : bytes(value)) memory[at] = writes;
-      computed[place(value)] = true;
-      contents[place(value)] = content(value);
+      computed[cost::place(value)] = true;
+      contents[cost::place(value)] = content(value);
     }
     check_read(step.kernel);  // nor is it overwritten while it is read
     complete();
@@ -208,7 +210,7 @@ TEST_CASE("a plan costs the sum of the prices of its nodes, and holds every valu
       CHECK(laid.cost == sum_over_nodes(view, view.nodes()));
       CHECK(plan(graph, Roofline(), {{}, layout}).cost == laid.cost);
       if (layout == Layout::channels_first) CHECK(laid.converted.empty());
-      INFO(text_of(graph) << "\n" << text_of(laid, view));
+      INFO(ops::text_of(graph) << "\n" << cost::text_of(laid, view));
       check_plan(view, laid);
       check_concats(view, laid);
     }
@@ -293,3 +295,5 @@ TEST_CASE("after a change only what is near has to be priced again") {
   CHECK(layouts_changed > 20);
   CHECK(looked_at < nodes);
 }
+
+}  // namespace taso::test

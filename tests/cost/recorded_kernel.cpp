@@ -8,7 +8,10 @@
 #include "ops/graph/plain_function.h"
 #include "ops/text/operator_text.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cost;
+
 namespace {
 
 constexpr Kernel::Kind kinds[] = {Kernel::Kind::convolution, Kernel::Kind::matmul, Kernel::Kind::element_wise,
@@ -61,7 +64,7 @@ class Parser {
   Kernel::Kind kind() {
     const Token name = lexer_.next_with_dashes();
     for (const Kernel::Kind kind : kinds)
-      if (name.text == name_of(kind)) return kind;
+      if (name.text == cost::name_of(kind)) return kind;
     lexer_.fail(name.range(), "no kind of kernel");
   }
 
@@ -150,7 +153,7 @@ class Parser {
                                          : graph.pool->input(name, operand.type));
       if (!operand.is_weight) graph.inputs.push_back(values.back());
     }
-    const Node* main = nullptr;
+    const ops::Node* main = nullptr;
     while (lexer_.at_name()) {
       const Operator op = parse_operator(lexer_);
       std::vector<Value> operands;
@@ -159,7 +162,7 @@ class Parser {
         operands.push_back(values.at(static_cast<std::size_t>(number())));
         lexer_.accept(",");
       }
-      const Node& node = graph.pool->add(op, operands);
+      const ops::Node& node = graph.pool->add(op, operands);
       for (std::size_t i = 0; i < node.outputs().size(); ++i) values.push_back(node.output(i));
       if (main == nullptr || role_of(op) == role()) main = &node;
     }
@@ -211,4 +214,4 @@ Kernel kernel_of_call(const std::string& text) {
   }
 }
 
-}  // namespace taso
+}  // namespace taso::test

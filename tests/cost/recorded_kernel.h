@@ -6,9 +6,9 @@
 
 #include "cost/plan/kernel.h"
 
-namespace taso {
+namespace taso::test {
 
 /// Of what text_of(Call) writes. Throws InputError if it is something else. The kernel has no nodes or values.
-Kernel kernel_of_call(const std::string& text);
+cost::Kernel kernel_of_call(const std::string& text);
 
-}  // namespace taso
+}  // namespace taso::test

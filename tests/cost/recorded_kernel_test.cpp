@@ -10,7 +10,9 @@
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 TEST_CASE("a kernel is found again in the text of its call") {
   Random random(11);
@@ -22,7 +24,7 @@ TEST_CASE("a kernel is found again in the text of its call") {
     for (const Plan::Step& step : plan(view, Roofline()).steps) {
       const Kernel& kernel = step.kernel;
       if (!can_be_called(view, kernel)) continue;
-      const std::string text = text_of(call_of(view, kernel, Precision::tf32).call);
+      const std::string text = cost::text_of(call_of(view, kernel, Precision::tf32).call);
       // Where elements are joined to what a library knows as a whole, the text has less to do than the kernel.
       if (text.find("gelu") != std::string::npos) continue;
       INFO(text);
@@ -52,3 +54,5 @@ TEST_CASE("what is no call is refused") {
   CHECK_THROWS_AS(kernel_of_call("element-wise fp32: float32[4] -> float32[4]: relu(7)"), InputError);
   CHECK_THROWS_AS(kernel_of_call("element-wise fp32: float32[4] -> float32[4]:"), InputError);
 }
+
+}  // namespace taso::test

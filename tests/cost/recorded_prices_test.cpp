@@ -9,7 +9,9 @@
 #include "tests/catch.h"
 #include "tests/cost/random_plan_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 TEST_CASE("a plan has what each kernel costs, and what it costs again") {
   std::size_t recorded = 0, predicted = 0;
@@ -18,7 +20,9 @@ TEST_CASE("a plan has what each kernel costs, and what it costs again") {
     const Graph graph = random_plan_graph(random, 1, 12);
     const WholeGraph view(graph);
     const auto database = std::make_shared<PriceDatabase>();
-    const auto text = [&](const Plan::Step& step) { return text_of(call_of(view, step.kernel, Precision::tf32).call); };
+    const auto text = [&](const Plan::Step& step) {
+      return cost::text_of(call_of(view, step.kernel, Precision::tf32).call);
+    };
     for (const Plan::Step& step : plan(view, Roofline()).steps)
       if (random.chance(0.5)) database->set("M", text(step), {9000, 0, true, "", 4000, 6000, 19'000});
     RecordedPrices prices(database, "M", Precision::tf32);
@@ -44,7 +48,7 @@ TEST_CASE("a product with one number has the price of the same product, told oth
         parse_graph(fmt::format("graph\n  {} x: float32[8, 16]\n  {} s: float32[]\n  y = {}(x, s)\n  output y\n",
                                 is_weight ? "constant" : "input", is_weight ? "input" : "constant", op));
     const WholeGraph view(graph);
-    return text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call);
+    return cost::text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call);
   };
   for (const bool is_weight : {false, true}) CHECK(text("scalar_mul", is_weight) == text("mul", is_weight));
 }
@@ -66,7 +70,8 @@ TEST_CASE("a product takes no longer than one with more rows or columns that was
     const Graph graph = measured.graph();
     const WholeGraph view(graph);
     const auto database = std::make_shared<PriceDatabase>();
-    database->set("M", text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call), price);
+    database->set("M", cost::text_of(call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call),
+                  price);
     return database;
   };
   const RecordedPrices nothing(std::make_shared<PriceDatabase>(), "M", Precision::tf32);
@@ -103,7 +108,7 @@ TEST_CASE("a product takes no longer than one with more rows or columns that was
     CHECK(plan(narrow, learning).cost == plan(narrow, nothing).cost);
     const WholeGraph view(wide);
     const Call call = call_of(view, plan(view, Roofline()).steps.at(0).kernel, Precision::tf32).call;
-    database->set("M", text_of(call), price);
+    database->set("M", cost::text_of(call), price);
     learning.learn(call, price);
     CHECK(plan(narrow, learning).cost == cost_of(price));
     // As deep as it is wide: the depth stays what it is.
@@ -111,3 +116,5 @@ TEST_CASE("a product takes no longer than one with more rows or columns that was
     check(product(64, 512, 16), {product(16, 512, 16)}, {product(16, 512, 64)});
   }
 }
+
+}  // namespace taso::test

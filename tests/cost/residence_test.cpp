@@ -4,7 +4,9 @@
 #include "ops/text/graph_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 TEST_CASE("weights count once, as they are stored") {
   const Graph graph = parse_graph(
@@ -19,3 +21,5 @@ TEST_CASE("small networks stay in the cache") {
   CHECK(stay_in_cache(32e6));    // DenseNet-121
   CHECK(!stay_in_cache(102e6));  // ResNet-50
 }
+
+}  // namespace taso::test

@@ -7,7 +7,9 @@
 #include "ops/core/random.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cost;
 
 namespace {
 
@@ -111,8 +113,8 @@ TEST_CASE("no kernel is faster than the device") {
     Kernel kernel = some_kernel(random);
     kernel.element = ElementType::float32;
     const double nanoseconds = static_cast<double>(Roofline().price(kernel)) * 1e-3 + 1e-3;
-    CHECK(nanoseconds >= kernel.weight_bytes / h200::peak_bandwidth);
-    CHECK(nanoseconds >= (kernel.bytes - h200::cache_bytes) / h200::peak_bandwidth);
+    CHECK(nanoseconds >= kernel.weight_bytes / cost::h200::peak_bandwidth);
+    CHECK(nanoseconds >= (kernel.bytes - cost::h200::cache_bytes) / cost::h200::peak_bandwidth);
     const double products = 2 * kernel.batches * kernel.rows * kernel.columns * kernel.depth;
     CHECK(nanoseconds >= products / 495e3);
   }
@@ -129,3 +131,5 @@ TEST_CASE("weights that are in the cache cost less") {
     CHECK(warm.price(kernel) == Roofline().price(kernel));
   }
 }
+
+}  // namespace taso::test

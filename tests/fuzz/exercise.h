@@ -19,14 +19,15 @@ namespace taso::test {
 /// Whether the bytes are a valid model. Throws nothing but our bugs.
 inline bool exercise_import(std::string_view bytes, const std::filesystem::path& folder) {
   try {
-    Model model = Model::parse(bytes, folder);
+    onnx::Model model = onnx::Model::parse(bytes, folder);
     model.validate();
-    for_each_tensor(model.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
+    onnx::for_each_tensor(model.mutable_proto(), [&](proto::TensorProto& tensor, bool) {
       // Validated tensors of the types that we model can be read, all of them.
-      if (element_type_from_onnx(tensor.data_type()) != ElementType::undefined) read_tensor(tensor, folder).doubles();
+      if (onnx::element_type_from_onnx(tensor.data_type()) != ElementType::undefined)
+        onnx::read_tensor(tensor, folder).doubles();
     });
     // A valid model stays one.
-    Model again = Model::parse(model.serialise(), folder);
+    onnx::Model again = onnx::Model::parse(model.serialise(), folder);
     again.validate();
     check(again.serialise() == model.serialise(), "a second validation changes nothing");
     return true;
@@ -43,26 +44,26 @@ enum class Fate {
 
 /// Cleans a model up and checks the result, with little memory. Throws nothing but our bugs.
 inline Fate exercise_cleanup(std::string_view bytes, const std::filesystem::path& folder) {
-  CheckOptions checking;
+  onnx::CheckOptions checking;
   checking.largest_tensor = std::size_t{1} << 20;
   checking.threads = 1;
-  CleanupOptions cleaning;
+  onnx::CleanupOptions cleaning;
   cleaning.memory_limit = std::size_t{1} << 20;
   try {
-    Model model = Model::parse(bytes, folder);
+    onnx::Model model = onnx::Model::parse(bytes, folder);
     model.validate();
     const std::string before = model.serialise();
-    auto edit = std::make_unique<GraphEdit>(model);
-    clean_up(*edit, cleaning);
+    auto edit = std::make_unique<onnx::GraphEdit>(model);
+    onnx::clean_up(*edit, cleaning);
     check(model.serialise() == before, "an edit leaves the message alone");
     if (!edit->changed()) return Fate::untouched;
-    const CheckResult result = compare(view_of(model), edit->view(), checking);
+    const onnx::CheckResult result = onnx::compare(onnx::view_of(model), edit->view(), checking);
     check(result.passed, "the clean-ups are right: " + result.reason);
-    model = GraphEdit::commit(std::move(edit), std::move(model));
+    model = onnx::GraphEdit::commit(std::move(edit), std::move(model));
     try {
-      Model again = Model::parse(model.serialise(), folder);
+      onnx::Model again = onnx::Model::parse(model.serialise(), folder);
       again.validate();
-      import_model(view_of(again));
+      onnx::import_model(onnx::view_of(again));
     } catch (const InputError& error) {
       throw InternalError(std::string("the cleaned model is invalid: ") + error.what());
     }

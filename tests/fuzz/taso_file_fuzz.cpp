@@ -6,11 +6,11 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    const taso::RuleFile file =
-        taso::parse_taso_rules(taso::Source("fuzz", std::string(reinterpret_cast<const char*>(data), size)));
-    const std::string text = taso::print(file);
+    const taso::rules::RuleFile file =
+        taso::rules::parse_taso_rules(taso::Source("fuzz", std::string(reinterpret_cast<const char*>(data), size)));
+    const std::string text = taso::rules::print(file);
     try {
-      taso::check(taso::print(taso::parse_rules(taso::Source("printed", text))) == text,
+      taso::check(taso::rules::print(taso::rules::parse_rules(taso::Source("printed", text))) == text,
                   "a rule that was read prints and parses");
     } catch (const taso::InputError& error) {
       throw taso::InternalError(std::string("what was printed does not parse: ") + error.what());

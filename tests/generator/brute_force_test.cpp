@@ -19,7 +19,9 @@
 #include "tests/generator/proved_rules.h"
 #include "verifier/verify.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
@@ -29,11 +31,11 @@ constexpr std::size_t worlds = 6;
 struct Term {
   std::string text;
   bool is_kernel = false;
-  std::vector<std::string> dims;          ///< as the rule language has them
-  std::vector<std::string> cuts;          ///< where it was joined, for each axis; empty: nowhere
-  std::set<std::size_t> nodes;            ///< the operators that it takes
-  std::set<std::string> inputs;           ///< that it reads
-  std::array<Tensor<double>, worlds> at;  ///< what it is in each world
+  std::vector<std::string> dims;               ///< as the rule language has them
+  std::vector<std::string> cuts;               ///< where it was joined, for each axis; empty: nowhere
+  std::set<std::size_t> nodes;                 ///< the operators that it takes
+  std::set<std::string> inputs;                ///< that it reads
+  std::array<ops::Tensor<double>, worlds> at;  ///< what it is in each world
 };
 
 /// One way to apply an operator.
@@ -63,7 +65,7 @@ class BruteForce {
     for (std::size_t i = 0; i < shapes[0].size(); ++i) term.dims.push_back(fmt::format("dim({}, {})", name, i));
     term.cuts.resize(shapes[0].size());
     for (std::size_t w = 0; w < worlds; ++w) {
-      term.at[w] = Tensor<double>(shapes[w % 2], 0.0);
+      term.at[w] = ops::Tensor<double>(shapes[w % 2], 0.0);
       for (double& element : term.at[w].data) element = static_cast<double>(random_.next() % 61) - 30;
     }
     terms_.push_back(std::move(term));
@@ -97,13 +99,13 @@ class BruteForce {
     if (nodes.size() + 1 > most_ || !takes(way, terms)) return;
     const std::string text = fmt::format("{}({})", operator_text(way, terms), fmt::join(texts, ", "));
     if (!seen_.insert(text).second) return;
-    std::array<std::vector<Tensor<double>>, worlds> results;
+    std::array<std::vector<ops::Tensor<double>>, worlds> results;
     for (std::size_t w = 0; w < worlds; ++w) {
-      std::vector<Tensor<double>> values;
+      std::vector<ops::Tensor<double>> values;
       for (const Term* term : terms) values.push_back(term->at[w]);
       const auto op = concrete(way, terms, w);
       try {
-        results[w] = evaluate<double>(op, values);
+        results[w] = ops::evaluate<double>(op, values);
       } catch (const ShapeError&) {
         return;
       }
@@ -192,14 +194,14 @@ class BruteForce {
 };
 
 /// Source and target, both ways round if need be; nothing if one side knows inputs that the other does not.
-std::optional<Rule> rule_of(const Term& source, const Term& target, const std::set<std::string>& kernels) {
+std::optional<rules::Rule> rule_of(const Term& source, const Term& target, const std::set<std::string>& kernels) {
   if (source.inputs != target.inputs) return std::nullopt;
   std::string text = fmt::format("candidate c\n  {} => {}\n", source.text, target.text);
   std::vector<std::string> conditions;
   for (const std::string& input : source.inputs)
     if (kernels.contains(input)) conditions.push_back(fmt::format("spatial({}) = [3, 3]", input));
   if (!conditions.empty()) text += fmt::format("  where {}\n", fmt::join(conditions, ", "));
-  return parse_rule(text);
+  return rules::parse_rule(text);
 }
 
 struct Result {
@@ -208,11 +210,11 @@ struct Result {
 };
 
 Result compare(const std::vector<std::string>& schemas, std::size_t operators, bool images = false) {
-  const VerifyOptions verify_options{.second_opinion = false};
+  const verifier::VerifyOptions verify_options{.second_opinion = false};
   const GenerateReport& report = proved_with(schemas, operators);
   std::set<std::string> known;
-  for (const Rule& rule : report.rules) known.insert(content_hash(rule));
-  const Properties equations = equations_of(report.rules);
+  for (const rules::Rule& rule : report.rules) known.insert(rules::content_hash(rule));
+  const rules::Properties equations = equations_of(report.rules);
 
   BruteForce brute_force(schemas, operators);
   std::set<std::string> kernels;
@@ -233,7 +235,7 @@ Result compare(const std::vector<std::string>& schemas, std::size_t operators, b
   std::map<std::vector<double>, std::vector<const Term*>> buckets;
   for (const Term& term : terms) {
     std::vector<double> key;
-    for (const Tensor<double>& tensor : term.at) {
+    for (const ops::Tensor<double>& tensor : term.at) {
       for (const std::int64_t extent : tensor.extents) key.push_back(static_cast<double>(extent));
       key.insert(key.end(), tensor.data.begin(), tensor.data.end());
     }
@@ -246,30 +248,30 @@ Result compare(const std::vector<std::string>& schemas, std::size_t operators, b
                      [](const Term* a, const Term* b) { return a->nodes.size() < b->nodes.size(); });
     for (std::size_t i = 1; i < bucket.size(); ++i) {
       auto rule = rule_of(*bucket[i], *bucket[0], kernels);
-      if (!rule || !seen.insert(canonical_text(*rule)).second) continue;
+      if (!rule || !seen.insert(rules::canonical_text(*rule)).second) continue;
       ++result.equalities;
-      if (known.contains(content_hash(*rule))) {
+      if (known.contains(rules::content_hash(*rule))) {
         ++result.among;
         continue;
       }
-      const SaturationLimits limits{.rounds = 6, .terms = 3000, .matches = 30000};
+      const rules::SaturationLimits limits{.rounds = 6, .terms = 3000, .matches = 30000};
       if (obstacle_to_deriving(*rule, equations, limits).empty()) {
         ++result.derived;
         continue;
       }
       // What is true only where all sizes are equal was never promised.
-      const RuleVerdict verdict = verify(*rule, shipped_properties(), verify_options);
-      if (verdict.kind == RuleVerdict::Kind::refuted) {
+      const verifier::RuleVerdict verdict = verifier::verify(*rule, shipped_properties(), verify_options);
+      if (verdict.kind == verifier::RuleVerdict::Kind::refuted) {
         ++result.untrue;
         continue;
       }
-      if (verdict.kind == RuleVerdict::Kind::unknown) ++result.open;
+      if (verdict.kind == verifier::RuleVerdict::Kind::unknown) ++result.open;
       rule->conditions.insert(rule->conditions.end(), verdict.condition.begin(), verdict.condition.end());
-      if (known.contains(content_hash(*rule)) || obstacle_to_deriving(*rule, equations, limits).empty()) {
+      if (known.contains(rules::content_hash(*rule)) || obstacle_to_deriving(*rule, equations, limits).empty()) {
         ++result.derived;
         continue;
       }
-      result.missing.push_back(print(*rule));
+      result.missing.push_back(rules::print(*rule));
     }
   }
   return result;
@@ -321,3 +323,5 @@ TEST_CASE("a brute force over three operators of more kinds finds nothing more",
   check_nothing_is_missing({"conv3x3", "add", "concat0", "concat1"}, 3, true);
   check_nothing_is_missing({"conv3x3", "relu", "max_pool", "concat1", "split1"}, 3, true);
 }
+
+}  // namespace taso::test

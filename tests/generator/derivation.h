@@ -8,18 +8,19 @@
 #include "rules/egraph/property.h"
 #include "rules/egraph/saturation.h"
 
-namespace taso {
+namespace taso::test {
 
 /// How often each stands there.
-std::multiset<std::string> operators_of(const std::vector<PatternPtr>& side);
+std::multiset<std::string> operators_of(const std::vector<rules::PatternPtr>& side);
 
 /// Rules as equations, to be used in both directions.
-Properties equations_of(std::vector<Rule> rules);
+rules::Properties equations_of(std::vector<rules::Rule> rules);
 
 /// Empty if it follows; else why it does not, with the first ranks and axes at which it does not.
-std::string obstacle_to_deriving(const Rule& rule, const Properties& equations, const SaturationLimits& limits);
+std::string obstacle_to_deriving(const rules::Rule& rule, const rules::Properties& equations,
+                                 const rules::SaturationLimits& limits);
 
 /// The name of a rule among `rules` that says it by itself, perhaps of more sizes, axes or attributes; empty if none does.
-std::string rule_that_says(const Rule& rule, const std::vector<Rule>& rules);
+std::string rule_that_says(const rules::Rule& rule, const std::vector<rules::Rule>& rules);
 
-}  // namespace taso
+}  // namespace taso::test

@@ -6,7 +6,9 @@
 #include "ops/core/error.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
@@ -74,3 +76,5 @@ TEST_CASE("what is selected of one size does not depend on larger ones") {
     CHECK(two[i].right == three[i].right);
   }
 }
+
+}  // namespace taso::test

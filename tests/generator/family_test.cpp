@@ -14,7 +14,9 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
@@ -65,15 +67,15 @@ std::vector<std::string> names_of(const Family& family) {
 }
 
 /// Everything that the prover is asked about, by canonical text; nothing is proved, so that nothing is derived.
-std::map<std::string, Rule> questions(const Family& family, std::size_t operators) {
-  std::map<std::string, Rule> asked;
+std::map<std::string, rules::Rule> questions(const Family& family, std::size_t operators) {
+  std::map<std::string, rules::Rule> asked;
   std::mutex mutex;
   GenerateOptions options;
   options.schemas = names_of(family);
   options.max_operators = operators;
-  options.prove = [&](const Rule& rule) {
+  options.prove = [&](const rules::Rule& rule) {
     const std::lock_guard lock(mutex);
-    asked.emplace(canonical_text(rule), rule);
+    asked.emplace(rules::canonical_text(rule), rule);
     return ProofOutcome{};
   };
   generate(options);
@@ -81,20 +83,21 @@ std::map<std::string, Rule> questions(const Family& family, std::size_t operator
 }
 
 /// The rule with the operands of sums and products in any order.
-std::vector<Rule> in_any_order(const Rule& rule) {
-  std::vector<Rule> result;
+std::vector<rules::Rule> in_any_order(const rules::Rule& rule) {
+  std::vector<rules::Rule> result;
   for (std::size_t bits = 0; bits < 16; ++bits) {
     std::size_t at = 0;
-    const std::function<PatternPtr(const PatternPtr&)> turned = [&](const PatternPtr& pattern) -> PatternPtr {
-      auto copy = std::make_shared<Pattern>(*pattern);
-      for (PatternPtr& operand : copy->operands) operand = turned(operand);
+    const std::function<rules::PatternPtr(const rules::PatternPtr&)> turned =
+        [&](const rules::PatternPtr& pattern) -> rules::PatternPtr {
+      auto copy = std::make_shared<rules::Pattern>(*pattern);
+      for (rules::PatternPtr& operand : copy->operands) operand = turned(operand);
       if ((copy->op == "add" || copy->op == "mul") && (bits >> at++ & 1) != 0)
         std::reverse(copy->operands.begin(), copy->operands.end());
       return copy;
     };
-    Rule other = rule;
-    for (PatternPtr& pattern : other.source) pattern = turned(pattern);
-    for (PatternPtr& pattern : other.target) pattern = turned(pattern);
+    rules::Rule other = rule;
+    for (rules::PatternPtr& pattern : other.source) pattern = turned(pattern);
+    for (rules::PatternPtr& pattern : other.target) pattern = turned(pattern);
     result.push_back(other);
     std::swap(other.source, other.target);
     result.push_back(std::move(other));
@@ -138,14 +141,14 @@ TEST_CASE("what a world makes of items is what the operator means") {
       for (const Item* item : *operands) layouts.push_back(item->layout());
       const auto op = world.concrete(schema, layouts);
       REQUIRE(op);
-      std::vector<Tensor<Field>> tensors;
+      std::vector<ops::Tensor<Field>> tensors;
       std::vector<Shape> shapes;
       for (const Item* item : *operands) {
         tensors.push_back(item->tensor);
         shapes.emplace_back(item->tensor.extents.begin(), item->tensor.extents.end());
       }
       const auto results = world.apply(schema, *operands);
-      const auto expected = evaluate<Field>(*op, tensors);
+      const auto expected = ops::evaluate<Field>(*op, tensors);
       const Shapes inferred = infer(*op, shapes);
       REQUIRE(results->size() == expected.size());
       for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -176,20 +179,20 @@ TEST_CASE("schemas that belong to several families are in each of them, and TASO
 
 TEST_CASE("every family finds what it is for") {
   const auto expected =
-      parse_rules(Source::read((source_folder() / "tests/generator/families.rules").string())).rules();
+      rules::parse_rules(Source::read((source_folder() / "tests/generator/families.rules").string())).rules();
   std::set<std::string> named;
   for (const Family& family : families(schema_names())) {
-    std::map<std::size_t, std::map<std::string, Rule>> asked;
-    for (const Rule& rule : expected) {
+    std::map<std::size_t, std::map<std::string, rules::Rule>> asked;
+    for (const rules::Rule& rule : expected) {
       if (value_of(rule.comments, "family: ") != family.name) continue;
       named.insert(rule.name);
       const std::size_t operators = std::stoul(std::string(value_of(rule.comments, "operators: ")));
       if (!asked.contains(operators)) asked[operators] = questions(family, operators);
-      const std::vector<Rule> forms = in_any_order(rule);
-      const bool is_asked = std::any_of(forms.begin(), forms.end(), [&](const Rule& form) {
-        return asked[operators].contains(canonical_text(form));
+      const std::vector<rules::Rule> forms = in_any_order(rule);
+      const bool is_asked = std::any_of(forms.begin(), forms.end(), [&](const rules::Rule& form) {
+        return asked[operators].contains(rules::canonical_text(form));
       });
-      INFO(family.name << ": " << canonical_text(rule));
+      INFO(family.name << ": " << rules::canonical_text(rule));
       CHECK(is_asked);
     }
     INFO(family.name);
@@ -202,16 +205,19 @@ TEST_CASE("no side has an input of its own while the other has one too, and kern
   for (const Family& family : families({"sub", "add", "conv3x3"})) {
     for (const auto& [text, question] : questions(family, 2)) {
       INFO(text);
-      const Rule& rule = question;
+      const rules::Rule& rule = question;
       std::set<std::string> source, target;
-      const std::function<void(const Pattern&, std::set<std::string>&)> look = [&](const Pattern& pattern, auto& to) {
+      const std::function<void(const rules::Pattern&, std::set<std::string>&)> look = [&](const rules::Pattern& pattern,
+                                                                                          auto& to) {
         if (pattern.is_input()) to.insert(pattern.input);
-        for (const PatternPtr& operand : pattern.operands) look(*operand, to);
+        for (const rules::PatternPtr& operand : pattern.operands) look(*operand, to);
       };
-      for (const PatternPtr& pattern : rule.source) look(*pattern, source);
-      for (const PatternPtr& pattern : rule.target) look(*pattern, target);
+      for (const rules::PatternPtr& pattern : rule.source) look(*pattern, source);
+      for (const rules::PatternPtr& pattern : rule.target) look(*pattern, target);
       CHECK(std::includes(source.begin(), source.end(), target.begin(), target.end()));
       if (text.find("conv") == std::string::npos) CHECK(rule.conditions.empty());
     }
   }
 }
+
+}  // namespace taso::test

@@ -15,13 +15,15 @@
 #include "tests/source_folder.h"
 #include "verifier/verify.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
 /// A rule that is to be found, and where to look.
 struct Case {
-  Rule rule;
+  rules::Rule rule;
   std::vector<std::string> operators;
   std::size_t size = 0;
   std::string pending;  ///< why it is not expected yet
@@ -36,7 +38,7 @@ std::vector<std::string> words(std::string text) {
   return result;
 }
 
-Case case_of(Rule rule) {
+Case case_of(rules::Rule rule) {
   Case result;
   for (const std::string& comment : rule.comments) {
     const auto after = [&](std::string_view key) -> std::optional<std::string> {
@@ -56,12 +58,12 @@ Case case_of(Rule rule) {
 std::vector<Case> cases_of(std::string_view file) {
   std::vector<Case> result;
   const Source source = Source::read((source_folder() / "tests/generator" / file).string());
-  for (Rule& rule : parse_rules(source).rules()) result.push_back(case_of(std::move(rule)));
+  for (rules::Rule& rule : rules::parse_rules(source).rules()) result.push_back(case_of(std::move(rule)));
   return result;
 }
 
 /// Empty if it is missing; else how it was found.
-std::string how_found(const Rule& rule, const std::vector<Rule>& rules, std::string& obstacle) {
+std::string how_found(const rules::Rule& rule, const std::vector<rules::Rule>& rules, std::string& obstacle) {
   if (const std::string name = rule_that_says(rule, rules); !name.empty()) return "among what was found: " + name;
   obstacle = obstacle_to_deriving(rule, equations_of(rules), {.rounds = 8, .terms = 5000, .matches = 50000});
   return obstacle.empty() ? "derived from what was found" : "";
@@ -73,10 +75,10 @@ TEST_CASE("what is known to be true is found without being told") {
   const auto cases = cases_of("found.rules");
   CHECK(cases.size() >= 35);
   for (const Case& one : cases) {
-    INFO(print(one.rule));
+    INFO(rules::print(one.rule));
     REQUIRE_FALSE(one.operators.empty());
     REQUIRE(one.size > 0);
-    CHECK(verify(one.rule, shipped_properties()).kind == RuleVerdict::Kind::proved);
+    CHECK(verifier::verify(one.rule, shipped_properties()).kind == verifier::RuleVerdict::Kind::proved);
     const auto begin = std::chrono::steady_clock::now();
     const GenerateReport& report = proved_with(one.operators, one.size);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -103,8 +105,8 @@ TEST_CASE("what is known to be true is found without being told") {
 
 TEST_CASE("what takes more operators is reached by applying what is found") {
   for (const Case& one : cases_of("reached.rules")) {
-    INFO(print(one.rule));
-    CHECK(verify(one.rule, shipped_properties()).kind == RuleVerdict::Kind::proved);
+    INFO(rules::print(one.rule));
+    CHECK(verifier::verify(one.rule, shipped_properties()).kind == verifier::RuleVerdict::Kind::proved);
     const GenerateReport& report = proved_with(one.operators, one.size);
     CHECK(rule_that_says(one.rule, report.rules) == "");
     const std::string obstacle =
@@ -115,20 +117,23 @@ TEST_CASE("what takes more operators is reached by applying what is found") {
 
 // What follows from the shipped rules in many steps, or only if they are turned round, is of no use to a search.
 TEST_CASE("what is known to be true is said by a shipped rule, or by two") {
-  const std::vector<Rule> shipped = parse_rules(Source::read((source_folder() / "rules/taso.rules").string())).rules();
-  const Properties equations = equations_of(shipped);
+  const std::vector<rules::Rule> shipped =
+      rules::parse_rules(Source::read((source_folder() / "rules/taso.rules").string())).rules();
+  const rules::Properties equations = equations_of(shipped);
   for (const Case& one : cases_of("found.rules")) {
     if (!one.pending.empty()) continue;
-    INFO(print(one.rule));
-    std::vector<Rule> in_this_direction;
+    INFO(rules::print(one.rule));
+    std::vector<rules::Rule> in_this_direction;
     std::copy_if(shipped.begin(), shipped.end(), std::back_inserter(in_this_direction),
-                 [&](const Rule& rule) { return operators_of(rule.source) == operators_of(one.rule.source); });
+                 [&](const rules::Rule& rule) { return operators_of(rule.source) == operators_of(one.rule.source); });
     std::string outcome = rule_that_says(one.rule, in_this_direction);
     if (outcome.empty() && rule_that_says(one.rule, shipped).empty()) {
-      const SaturationLimits twice{.rounds = 2, .terms = 20000, .matches = 400000};
+      const rules::SaturationLimits twice{.rounds = 2, .terms = 20000, .matches = 400000};
       if (obstacle_to_deriving(one.rule, equations, twice).empty()) outcome = "in two steps";
     }
     if (std::getenv("TASO_FIGURES") != nullptr) fmt::print(stderr, "{}: {}\n", one.rule.name, outcome);
     CHECK(outcome != "");
   }
 }
+
+}  // namespace taso::test

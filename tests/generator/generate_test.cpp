@@ -11,7 +11,9 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
@@ -21,26 +23,27 @@ GenerateReport find(const std::vector<std::string>& schemas, std::size_t operato
   options.schemas = schemas;
   options.max_operators = operators;
   options.jobs = jobs;
-  options.prove = [](const Rule&) { return ProofOutcome{ProofOutcome::Kind::proved, {"assumed"}, {}, {}}; };
+  options.prove = [](const rules::Rule&) { return ProofOutcome{ProofOutcome::Kind::proved, {"assumed"}, {}, {}}; };
   return generate(options);
 }
 
 /// Whether the rules entail it.
-bool entails(const std::vector<Rule>& rules, std::string_view candidate) {
-  std::vector<Rule> equations = rules;
-  for (Rule& rule : equations) rule.kind = Rule::Kind::axiom;
-  return is_derivable(parse_rule("candidate c\n  " + std::string(candidate) + "\n"), Properties(equations));
+bool entails(const std::vector<rules::Rule>& rules, std::string_view candidate) {
+  std::vector<rules::Rule> equations = rules;
+  for (rules::Rule& rule : equations) rule.kind = rules::Rule::Kind::axiom;
+  return is_derivable(rules::parse_rule("candidate c\n  " + std::string(candidate) + "\n"),
+                      rules::Properties(equations));
 }
 
 std::string all_text(const GenerateReport& report) {
   std::string text;
-  for (const Rule& rule : report.rules) text += print(rule);
+  for (const rules::Rule& rule : report.rules) text += rules::print(rule);
   return text;
 }
 
-std::string conditions_of(const Rule& rule) {
+std::string conditions_of(const rules::Rule& rule) {
   std::string text;
-  for (const Condition& condition : rule.conditions) text += text_of(condition) + "\n";
+  for (const rules::Condition& condition : rule.conditions) text += rules::text_of(condition) + "\n";
   return text;
 }
 
@@ -101,7 +104,7 @@ TEST_CASE("what the prover refuses is listed, never written") {
   GenerateOptions options;
   options.schemas = {"add", "mul"};
   options.max_operators = 2;
-  options.prove = [](const Rule&) { return ProofOutcome{ProofOutcome::Kind::refuted, {}, {}, "on principle"}; };
+  options.prove = [](const rules::Rule&) { return ProofOutcome{ProofOutcome::Kind::refuted, {}, {}, "on principle"}; };
   const auto report = generate(options);
   CHECK(report.rules.empty());
   CHECK_FALSE(report.refuted.empty());
@@ -112,7 +115,7 @@ TEST_CASE("what is refuted stays so, whatever is said of it with the ranks state
   options.schemas = {"matmul", "concat0", "concat1"};
   options.max_operators = 3;
   std::size_t with_ranks = 0;
-  options.prove = [&](const Rule& rule) {
+  options.prove = [&](const rules::Rule& rule) {
     if (conditions_of(rule).find("rank(") == std::string::npos)
       return ProofOutcome{ProofOutcome::Kind::refuted, {}, {}, "at some rank"};
     ++with_ranks;
@@ -126,10 +129,11 @@ TEST_CASE("what is refuted stays so, whatever is said of it with the ranks state
 }
 
 TEST_CASE("what has no target at some axes is not derivable") {
-  const Properties some({parse_rule("axiom a\n  relu(relu(x)) = relu(x)\n")});
-  CHECK(is_derivable(parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 1](x, y)\n"), some));
+  const rules::Properties some({rules::parse_rule("axiom a\n  relu(relu(x)) = relu(x)\n")});
+  CHECK(is_derivable(rules::parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 1](x, y)\n"), some));
   // True at the first axis, and beyond the last one at others.
-  CHECK_FALSE(is_derivable(parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 2](x, y)\n"), some));
+  CHECK_FALSE(
+      is_derivable(rules::parse_rule("candidate c\n  concat[axis=a](x, y) => concat[axis=a * 2](x, y)\n"), some));
 }
 
 TEST_CASE("whether a condition is needed is asked once") {
@@ -138,14 +142,14 @@ TEST_CASE("whether a condition is needed is asked once") {
   options.max_operators = 3;
   std::map<std::string, std::size_t> weaker;
   // With the ranks stated it is true under two more conditions, and not with any of them left out.
-  options.prove = [&](const Rule& rule) {
+  options.prove = [&](const rules::Rule& rule) {
     const std::string conditions = conditions_of(rule);
     if (conditions.find("!= 7") != std::string::npos || conditions.find("!= 8") != std::string::npos) {
-      ++weaker[canonical_text(rule)];
+      ++weaker[rules::canonical_text(rule)];
       return ProofOutcome{};
     }
     if (conditions.find("rank(") == std::string::npos) return ProofOutcome{};
-    const Rule more = parse_rule(
+    const rules::Rule more = rules::parse_rule(
         fmt::format("candidate c\n  relu({0}) => {0}\n  where dim({0}, 0) != 7, dim({0}, 0) != 8\n", rule.inputs()[0]));
     return ProofOutcome{ProofOutcome::Kind::conditional, {"assumed"}, more.conditions, {}};
   };
@@ -158,3 +162,5 @@ TEST_CASE("whether a condition is needed is asked once") {
 }
 
 TEST_CASE("an operator that there is not is an error") { CHECK_THROWS_AS(families({"matmull"}), InputError); }
+
+}  // namespace taso::test

@@ -5,7 +5,9 @@
 
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
@@ -84,3 +86,5 @@ TEST_CASE("fingerprints tell shapes, roles and contents apart, not where a tenso
   CHECK_FALSE(one == of({{1, 4}, false, {}}, contents));
   CHECK_FALSE(one == of({{2, 2}, false, {}}, others));
 }
+
+}  // namespace taso::test

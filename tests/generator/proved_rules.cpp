@@ -6,11 +6,13 @@
 #include "tests/source_folder.h"
 #include "verifier/verify.h"
 
-namespace taso {
+namespace taso::test {
 
-const Properties& shipped_properties() {
-  static const Properties properties(
-      parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
+using namespace generator;
+
+const rules::Properties& shipped_properties() {
+  static const rules::Properties properties(
+      rules::parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
   return properties;
 }
 
@@ -22,11 +24,11 @@ const GenerateReport& proved_with(const std::vector<std::string>& schemas, std::
   options.schemas = schemas;
   options.max_operators = operators;
   options.jobs = 2;
-  options.prove = [](const Rule& rule) {
-    const RuleVerdict verdict = verify(rule, shipped_properties(), {.second_opinion = false});
+  options.prove = [](const rules::Rule& rule) {
+    const verifier::RuleVerdict verdict = verifier::verify(rule, shipped_properties(), {.second_opinion = false});
     return ProofOutcome{static_cast<ProofOutcome::Kind>(verdict.kind), verdict.properties, verdict.condition, {}};
   };
   return known.emplace(std::pair(schemas, operators), generate(options)).first->second;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -5,12 +5,12 @@
 #include "rules/egraph/property.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::test {
 
 /// The properties that come with taso.
-const Properties& shipped_properties();
+const rules::Properties& shipped_properties();
 
 /// What is found with these operators, up to so many on a side, and proved. Asked again for the same, it knows.
-const GenerateReport& proved_with(const std::vector<std::string>& schemas, std::size_t operators);
+const generator::GenerateReport& proved_with(const std::vector<std::string>& schemas, std::size_t operators);
 
-}  // namespace taso
+}  // namespace taso::test

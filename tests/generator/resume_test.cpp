@@ -7,7 +7,9 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
@@ -26,7 +28,7 @@ GenerateReport find(Memory& memory, std::size_t most_questions, unsigned jobs) {
   options.max_operators = 2;
   options.jobs = jobs;
   options.stop = stop.get_token();
-  options.prove = [&](const Rule& rule) {
+  options.prove = [&](const rules::Rule& rule) {
     const std::lock_guard lock(memory.mutex);
     if (++memory.asked >= most_questions) stop.request_stop();
     // Some of each kind, whatever they are, and alike for all that generalise one.
@@ -49,8 +51,8 @@ GenerateReport find(Memory& memory, std::size_t most_questions, unsigned jobs) {
 
 std::string text_of(const GenerateReport& report) {
   std::string text;
-  for (const Rule& rule : report.rules) text += print(rule);
-  for (const Rejected& rejected : report.refuted) text += text_of(rejected.rule.source) + rejected.reason + "\n";
+  for (const rules::Rule& rule : report.rules) text += rules::print(rule);
+  for (const Rejected& rejected : report.refuted) text += rules::text_of(rejected.rule.source) + rejected.reason + "\n";
   return text;
 }
 
@@ -87,7 +89,9 @@ TEST_CASE("what a prover throws ends the run") {
     options.schemas = {"add", "mul"};
     options.max_operators = 2;
     options.jobs = jobs;
-    options.prove = [](const Rule&) -> ProofOutcome { throw EnvironmentError("no more memory"); };
+    options.prove = [](const rules::Rule&) -> ProofOutcome { throw EnvironmentError("no more memory"); };
     CHECK_THROWS_AS(generate(options), EnvironmentError);
   }
 }
+
+}  // namespace taso::test

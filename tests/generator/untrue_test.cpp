@@ -11,36 +11,38 @@
 #include "tests/source_folder.h"
 #include "verifier/verify.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace generator;
 
 namespace {
 
-std::vector<Rule> rules_of(const std::filesystem::path& file) {
-  return parse_rules(Source::read(file.string())).rules();
+std::vector<rules::Rule> rules_of(const std::filesystem::path& file) {
+  return rules::parse_rules(Source::read(file.string())).rules();
 }
 
 /// Ours, and the corpus of the verifier, without the rules whose sides are equal as total functions: derivations tell
 /// equality only, and that a target is defined is the verifier's to decide.
-std::vector<Rule> untrue_rules() {
+std::vector<rules::Rule> untrue_rules() {
   std::vector<std::filesystem::path> files{source_folder() / "tests/generator/untrue.rules"};
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/verifier/unsound"))
     if (entry.path().extension() == ".rules" && entry.path().stem() != "definedness") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  std::vector<Rule> rules;
+  std::vector<rules::Rule> rules;
   for (const auto& file : files)
-    for (Rule& rule : rules_of(file)) rules.push_back(std::move(rule));
+    for (rules::Rule& rule : rules_of(file)) rules.push_back(std::move(rule));
   return rules;
 }
 
-void check_none_is_said_by(const std::vector<Rule>& rules) {
-  const Properties equations = equations_of(rules);
-  const std::vector<Rule> untrue = untrue_rules();
+void check_none_is_said_by(const std::vector<rules::Rule>& rules) {
+  const rules::Properties equations = equations_of(rules);
+  const std::vector<rules::Rule> untrue = untrue_rules();
   CHECK(untrue.size() > 170);
-  for (const Rule& rule : untrue) {
-    INFO(print(rule));
+  for (const rules::Rule& rule : untrue) {
+    INFO(rules::print(rule));
     const std::string said = rule_that_says(rule, rules);
     CHECK(said == "");
-    const SaturationLimits limits{.rounds = 4, .terms = 400, .matches = 4000};
+    const rules::SaturationLimits limits{.rounds = 4, .terms = 400, .matches = 4000};
     const bool follows = obstacle_to_deriving(rule, equations, limits).empty();
     CHECK_FALSE(follows);
   }
@@ -49,20 +51,20 @@ void check_none_is_said_by(const std::vector<Rule>& rules) {
 }  // namespace
 
 TEST_CASE("every rule that is to be false is") {
-  for (const Rule& rule : rules_of(source_folder() / "tests/generator/untrue.rules")) {
-    INFO(print(rule));
-    const auto kind = verify(rule, shipped_properties(), {.abduce = false}).kind;
-    CHECK(kind == RuleVerdict::Kind::refuted);
+  for (const rules::Rule& rule : rules_of(source_folder() / "tests/generator/untrue.rules")) {
+    INFO(rules::print(rule));
+    const auto kind = verifier::verify(rule, shipped_properties(), {.abduce = false}).kind;
+    CHECK(kind == verifier::RuleVerdict::Kind::refuted);
   }
 }
 
 TEST_CASE("a rule that says what is false would be seen") {
-  const Rule wrong = parse_rule(
+  const rules::Rule wrong = rules::parse_rule(
       "rule wrong\n  add(x, mul(y, z)) => mul(add(y, x), z)\n  where shape(x) = shape(y), shape(y) = shape(z)\n  by "
       "x\n");
-  const Rule asked = parse_rule(
+  const rules::Rule asked = rules::parse_rule(
       "candidate c\n  add(mul(x, y), z) => mul(add(x, z), y)\n  where shape(x) = shape(y), shape(y) = shape(z)\n");
-  const Rule commutes = parse_rule("rule commutes\n  add(x, y) => add(y, x)\n  by x\n");
+  const rules::Rule commutes = rules::parse_rule("rule commutes\n  add(x, y) => add(y, x)\n  by x\n");
   CHECK(rule_that_says(asked, {wrong}) == "");
   CHECK(obstacle_to_deriving(asked, equations_of({wrong, commutes}), {}) == "");
 }
@@ -81,3 +83,5 @@ TEST_CASE("nothing that is false follows from the rules that come with taso") {
     check_none_is_said_by(rules_of(entry.path()));
   }
 }
+
+}  // namespace taso::test

@@ -21,6 +21,7 @@
 namespace {
 
 using namespace taso;
+using namespace taso::onnx;
 namespace fs = std::filesystem;
 
 struct NotRun {
@@ -41,7 +42,7 @@ std::vector<Array> read_data(const fs::path& folder, const std::string& prefix) 
   for (int i = 0;; ++i) {
     const fs::path path = folder / fmt::format("{}_{}.pb", prefix, i);
     if (!fs::exists(path)) return arrays;
-    onnx::TensorProto tensor;
+    proto::TensorProto tensor;
     if (!tensor.ParseFromString(read_file(path)) || tensor.data_type() == 0)
       throw NotRun{"sequence or optional values"};
     try {
@@ -105,7 +106,7 @@ void check_results(const Model& model, const fs::path& data, std::string_view wh
     inputs[i] = as_declared(inputs[i], imported.graph.inputs[i].type().element);
   std::vector<Array> actual;
   try {
-    actual = interpret(imported.graph, inputs);
+    actual = runtime::interpret(imported.graph, inputs);
   } catch (const InputError& error) {
     throw NotRun{error.what()};
   }

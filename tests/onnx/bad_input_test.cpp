@@ -11,8 +11,10 @@
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
+
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
@@ -34,7 +36,7 @@ std::string refusal(const std::filesystem::path& path) {
   return "";
 }
 
-std::string refusal(const onnx::ModelProto& proto, const std::filesystem::path& folder = {}) {
+std::string refusal(const proto::ModelProto& proto, const std::filesystem::path& folder = {}) {
   try {
     Model model = Model::parse(proto.SerializeAsString(), folder);
     model.validate();
@@ -44,8 +46,8 @@ std::string refusal(const onnx::ModelProto& proto, const std::filesystem::path& 
   return "";
 }
 
-std::string refusal(const std::function<void(onnx::ModelProto&)>& spoil) {
-  onnx::ModelProto proto = small_model();
+std::string refusal(const std::function<void(proto::ModelProto&)>& spoil) {
+  proto::ModelProto proto = small_model();
   REQUIRE(refusal(proto).empty());
   spoil(proto);
   return refusal(proto);
@@ -98,10 +100,10 @@ TEST_CASE("messages nested without end do not overflow the stack") {
 }
 
 TEST_CASE("subgraphs that are built too deep are refused") {
-  onnx::ModelProto proto = small_model();
-  onnx::GraphProto* graph = proto.mutable_graph();
+  proto::ModelProto proto = small_model();
+  proto::GraphProto* graph = proto.mutable_graph();
   for (int i = 0; i < 200; ++i)
-    (graph = add_attribute(add_node(*graph, "Nest", {}, {""}), "body", onnx::AttributeProto::GRAPH).mutable_g())
+    (graph = add_attribute(add_node(*graph, "Nest", {}, {""}), "body", proto::AttributeProto::GRAPH).mutable_g())
         ->set_name("body");
   Model model(std::move(proto), {});
   CHECK_THROWS_WITH(model.validate(), ContainsSubstring("nested too deeply"));
@@ -121,7 +123,7 @@ TEST_CASE("cycles") {
              ContainsSubstring("cycle") && ContainsSubstring("'sum'") && ContainsSubstring("'y'"));
   CHECK_THAT(refusal([](auto& m) { m.mutable_graph()->mutable_node(0)->set_input(1, "sum"); }),
              ContainsSubstring("cycle"));
-  onnx::ModelProto through_subgraph = subgraph_model();
+  proto::ModelProto through_subgraph = subgraph_model();
   auto& branch = *through_subgraph.mutable_graph()->mutable_node(2)->mutable_attribute(0)->mutable_g();
   branch.mutable_node(0)->set_input(0, "z");
   CHECK_THAT(refusal(through_subgraph), ContainsSubstring("cycle") && ContainsSubstring("'z'"));
@@ -133,15 +135,15 @@ TEST_CASE("operands and outputs that nothing produces") {
   CHECK_THAT(refusal([](auto& m) { m.mutable_graph()->mutable_output(0)->set_name("nowhere"); }),
              ContainsSubstring("graph output 'nowhere'"));
   CHECK(refusal([](auto& m) { m.mutable_graph()->mutable_node(0)->add_input(""); }).empty());
-  onnx::ModelProto inner = subgraph_model();
+  proto::ModelProto inner = subgraph_model();
   auto& branch = *inner.mutable_graph()->mutable_node(2)->mutable_attribute(1)->mutable_g();
   branch.mutable_node(0)->set_input(0, "nowhere");
   CHECK_THAT(refusal(inner), ContainsSubstring("'nowhere'"));
   // What a subgraph defines is its own.
-  onnx::ModelProto leak = subgraph_model();
+  proto::ModelProto leak = subgraph_model();
   leak.mutable_graph()->mutable_node(1)->set_input(0, "product");
   CHECK_THAT(refusal(leak), ContainsSubstring("'product'"));
-  onnx::ModelProto function = varied_model();
+  proto::ModelProto function = varied_model();
   function.mutable_functions(0)->mutable_node(0)->set_input(0, "x");  // of the graph, which a function does not see
   CHECK_THAT(refusal(function), ContainsSubstring("function 'Twice'") && ContainsSubstring("'x'"));
   function = varied_model();
@@ -150,7 +152,7 @@ TEST_CASE("operands and outputs that nothing produces") {
 }
 
 TEST_CASE("functions that call themselves") {
-  onnx::ModelProto model = varied_model();
+  proto::ModelProto model = varied_model();
   auto& call = *model.mutable_functions(0)->mutable_node(0);
   call.set_op_type("Twice");
   call.set_domain("test.functions");
@@ -177,7 +179,7 @@ TEST_CASE("wrong types") {
              ContainsSubstring("without an element type"));
   CHECK_THAT(refusal([](auto& m) {
                m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-                   onnx::TensorProto::INT64);
+                   proto::TensorProto::INT64);
              }),
              ContainsSubstring("'x' of int64") && ContainsSubstring("'w' of float32"));
   CHECK(refusal([](auto& m) {
@@ -186,8 +188,8 @@ TEST_CASE("wrong types") {
           m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(99);
         }).empty());
   // The type of an intermediate value, from value_info, inside a subgraph.
-  onnx::ModelProto inner = subgraph_model();
-  declare(*inner.mutable_graph()->add_value_info(), "sum", {2}, onnx::TensorProto::DOUBLE);
+  proto::ModelProto inner = subgraph_model();
+  declare(*inner.mutable_graph()->add_value_info(), "sum", {2}, proto::TensorProto::DOUBLE);
   CHECK_THAT(refusal(inner), ContainsSubstring("'sum' of float64") && ContainsSubstring("'inner_weight' of float32"));
 }
 
@@ -206,12 +208,12 @@ TEST_CASE("initializers that do not fit") {
   const auto with_input = [](const Dims& dims, int element) {
     return refusal([&](auto& m) { declare(*m.mutable_graph()->add_input(), "w", dims, element); });
   };
-  CHECK(with_input({2}, onnx::TensorProto::FLOAT).empty());
-  CHECK(with_input({-1}, onnx::TensorProto::FLOAT).empty());
-  CHECK_THAT(with_input({3}, onnx::TensorProto::FLOAT), ContainsSubstring("'w'") && ContainsSubstring("does not fit"));
-  CHECK_THAT(with_input({1, 2}, onnx::TensorProto::FLOAT), ContainsSubstring("does not fit"));
-  CHECK_THAT(with_input({2}, onnx::TensorProto::DOUBLE), ContainsSubstring("does not fit"));
-  onnx::ModelProto sparse = varied_model();
+  CHECK(with_input({2}, proto::TensorProto::FLOAT).empty());
+  CHECK(with_input({-1}, proto::TensorProto::FLOAT).empty());
+  CHECK_THAT(with_input({3}, proto::TensorProto::FLOAT), ContainsSubstring("'w'") && ContainsSubstring("does not fit"));
+  CHECK_THAT(with_input({1, 2}, proto::TensorProto::FLOAT), ContainsSubstring("does not fit"));
+  CHECK_THAT(with_input({2}, proto::TensorProto::DOUBLE), ContainsSubstring("does not fit"));
+  proto::ModelProto sparse = varied_model();
   sparse.mutable_graph()->mutable_sparse_initializer(0)->mutable_indices()->set_dims(0, 2);
   CHECK_THAT(refusal(sparse), ContainsSubstring("do not belong together"));
 }
@@ -220,11 +222,11 @@ TEST_CASE("nodes and attributes without a name") {
   CHECK_THAT(refusal([](auto& m) { m.mutable_graph()->mutable_node(0)->clear_op_type(); }),
              ContainsSubstring("no operator"));
   CHECK_THAT(
-      refusal([](auto& m) { add_attribute(*m.mutable_graph()->mutable_node(0), "", onnx::AttributeProto::INT); }),
+      refusal([](auto& m) { add_attribute(*m.mutable_graph()->mutable_node(0), "", proto::AttributeProto::INT); }),
       ContainsSubstring("attribute without a name"));
   CHECK_THAT(refusal([](auto& m) {
                for (int i = 0; i < 2; ++i)
-                 add_attribute(*m.mutable_graph()->mutable_node(0), "twice", onnx::AttributeProto::INT);
+                 add_attribute(*m.mutable_graph()->mutable_node(0), "twice", proto::AttributeProto::INT);
              }),
              ContainsSubstring("two attributes 'twice'"));
   CHECK_THAT(refusal([](auto& m) { m.mutable_graph()->mutable_node(0)->set_input(0, "a\nb\x1b[2J"); }),
@@ -246,7 +248,7 @@ TEST_CASE("external data that is not there or not ours to read") {
   REQUIRE(::mkfifo((folder / "model/pipe.bin").c_str(), 0600) == 0);
 
   const auto with = [&](const std::string& location, const std::string& offset = "", const std::string& length = "") {
-    onnx::ModelProto model = small_model();
+    proto::ModelProto model = small_model();
     model.mutable_graph()->clear_initializer();
     add_external(*model.mutable_graph(), "w", {2}, location, offset, length);
     return refusal(model, base);
@@ -278,9 +280,11 @@ TEST_CASE("external data that is not there or not ours to read") {
   CHECK_THAT(with("w.bin", "0", "4"), ContainsSubstring("dimensions need 8"));
 
   // Wherever the tensor is.
-  onnx::ModelProto model = subgraph_model();
+  proto::ModelProto model = subgraph_model();
   auto& branch = *model.mutable_graph()->mutable_node(2)->mutable_attribute(0)->mutable_g();
   branch.clear_initializer();
   add_external(branch, "inner_weight", {2}, "missing.bin");
   CHECK_THAT(refusal(model, base), ContainsSubstring("'inner_weight'"));
 }
+
+}  // namespace taso::test

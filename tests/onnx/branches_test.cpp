@@ -8,41 +8,42 @@
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
 /// An If of y by `condition`, whose branches are still empty.
-onnx::NodeProto& add_if(onnx::GraphProto& graph, Names outputs, std::string_view condition = "condition") {
-  onnx::NodeProto& node = add_node(graph, "If", {condition}, outputs);
+proto::NodeProto& add_if(proto::GraphProto& graph, Names outputs, std::string_view condition = "condition") {
+  proto::NodeProto& node = add_node(graph, "If", {condition}, outputs);
   for (const std::string_view name : {"then_branch", "else_branch"})
-    add_attribute(node, name, onnx::AttributeProto::GRAPH).mutable_g()->set_name(std::string(name));
+    add_attribute(node, name, proto::AttributeProto::GRAPH).mutable_g()->set_name(std::string(name));
   return node;
 }
 
-onnx::GraphProto& branch(onnx::NodeProto& node, bool condition) {
+proto::GraphProto& branch(proto::NodeProto& node, bool condition) {
   return *node.mutable_attribute(condition ? 0 : 1)->mutable_g();
 }
 
 /// What a branch gives back, without a type: nobody has to declare it.
-void give(onnx::GraphProto& graph, Names names) {
+void give(proto::GraphProto& graph, Names names) {
   for (const auto name : names) graph.add_output()->set_name(std::string(name));
 }
 
 /// x: float[2] and a condition; y, of which nothing is declared.
-onnx::ModelProto model_with_condition() {
-  onnx::ModelProto model = empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+proto::ModelProto model_with_condition() {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x", {2});
-  declare(*graph.add_input(), "condition", {}, onnx::TensorProto::BOOL);
+  declare(*graph.add_input(), "condition", {}, proto::TensorProto::BOOL);
   graph.add_output()->set_name("y");
-  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::FLOAT);
   return model;
 }
 
 /// Inputs are x = {3, -4} and whatever conditions follow.
-std::vector<std::vector<double>> run(const onnx::ModelProto& proto, std::initializer_list<bool> conditions,
+std::vector<std::vector<double>> run(const proto::ModelProto& proto, std::initializer_list<bool> conditions,
                                      const std::filesystem::path& folder = {}) {
   Model model(proto, folder);
   model.validate();
@@ -50,7 +51,7 @@ std::vector<std::vector<double>> run(const onnx::ModelProto& proto, std::initial
   std::vector<Array> inputs{Array::of<float>({2}, {3, -4})};
   for (const bool condition : conditions) inputs.push_back(Array::scalar(condition));
   std::vector<std::vector<double>> results;
-  for (const Array& array : interpret(imported.graph, inputs)) results.push_back(array.doubles());
+  for (const Array& array : runtime::interpret(imported.graph, inputs)) results.push_back(array.doubles());
   return results;
 }
 
@@ -64,7 +65,7 @@ std::string error_of(const auto& call) {
 }
 
 /// The type that import gives the first output, whatever is declared.
-Type type_of(const onnx::ModelProto& proto) {
+Type type_of(const proto::ModelProto& proto) {
   Model model(proto, {});
   model.validate();
   SharedImport shared;
@@ -72,7 +73,7 @@ Type type_of(const onnx::ModelProto& proto) {
   return import_model(view_of(model), &shared).graph.outputs.at(0).type();
 }
 
-std::string obstacle_to(const onnx::ModelProto& proto) {
+std::string obstacle_to(const proto::ModelProto& proto) {
   for (const auto& node : proto.graph().node())
     if (node.op_type() == "If") return obstacle_of(proto, node);
   return "no If";
@@ -83,10 +84,10 @@ using Results = std::vector<std::vector<double>>;
 }  // namespace
 
 TEST_CASE("the condition says which branch runs, on what it captures and what it holds itself") {
-  onnx::ModelProto model = model_with_condition();
-  onnx::GraphProto& graph = *model.mutable_graph();
+  proto::ModelProto model = model_with_condition();
+  proto::GraphProto& graph = *model.mutable_graph();
   add_node(graph, "Neg", {"x"}, {"minus"});
-  onnx::NodeProto& node = add_if(graph, {"y"});
+  proto::NodeProto& node = add_if(graph, {"y"});
   // Both branches call their values alike, and the one has of its own what the other captures.
   add_node(branch(node, true), "Add", {"minus", "x"}, {"inner"});
   add_floats(branch(node, false), "x", {2}, {10, 20});
@@ -97,9 +98,9 @@ TEST_CASE("the condition says which branch runs, on what it captures and what it
 }
 
 TEST_CASE("a branch may give back what it captures, or a constant, and as many results as the node has") {
-  onnx::ModelProto model = model_with_condition();
-  onnx::GraphProto& graph = *model.mutable_graph();
-  onnx::NodeProto& node = add_if(graph, {"y", "", "z"});
+  proto::ModelProto model = model_with_condition();
+  proto::GraphProto& graph = *model.mutable_graph();
+  proto::NodeProto& node = add_if(graph, {"y", "", "z"});
   declare(*graph.add_output(), "z", {2});
   add_floats(branch(node, true), "w", {2}, {5, 6});
   give(branch(node, true), {"w", "x", "x"});
@@ -112,13 +113,13 @@ TEST_CASE("a branch may give back what it captures, or a constant, and as many r
 }
 
 TEST_CASE("branches within branches see what is around all of them") {
-  onnx::ModelProto model = model_with_condition();
-  onnx::GraphProto& graph = *model.mutable_graph();
-  declare(*graph.add_input(), "inner_condition", {}, onnx::TensorProto::BOOL);
-  onnx::NodeProto& outer = add_if(graph, {"y"});
+  proto::ModelProto model = model_with_condition();
+  proto::GraphProto& graph = *model.mutable_graph();
+  declare(*graph.add_input(), "inner_condition", {}, proto::TensorProto::BOOL);
+  proto::NodeProto& outer = add_if(graph, {"y"});
   add_node(branch(outer, true), "Exp", {"x"}, {"unused"});
   add_node(branch(outer, true), "Add", {"x", "x"}, {"twice"});
-  onnx::NodeProto& inner = add_if(branch(outer, true), {"chosen"}, "inner_condition");
+  proto::NodeProto& inner = add_if(branch(outer, true), {"chosen"}, "inner_condition");
   add_node(branch(inner, true), "Mul", {"twice", "x"}, {"deep"});
   give(branch(inner, true), {"deep"});
   give(branch(inner, false), {"twice"});
@@ -132,13 +133,13 @@ TEST_CASE("branches within branches see what is around all of them") {
 
 TEST_CASE("nodes inside are of the opset that the model has") {
   // Axes are an attribute before opset 13, an operand from then on.
-  onnx::ModelProto model = model_with_condition();
-  onnx::NodeProto& node = add_if(*model.mutable_graph(), {"y"});
-  onnx::NodeProto& sum = add_node(branch(node, true), "ReduceSum", {"x"}, {"sum"});
-  add_attribute(sum, "axes", onnx::AttributeProto::INTS).add_ints(0);
+  proto::ModelProto model = model_with_condition();
+  proto::NodeProto& node = add_if(*model.mutable_graph(), {"y"});
+  proto::NodeProto& sum = add_node(branch(node, true), "ReduceSum", {"x"}, {"sum"});
+  add_attribute(sum, "axes", proto::AttributeProto::INTS).add_ints(0);
   give(branch(node, true), {"sum"});
-  onnx::NodeProto& added = add_node(branch(node, false), "Unsqueeze", {"x"}, {"row"});
-  add_attribute(added, "axes", onnx::AttributeProto::INTS).add_ints(0);
+  proto::NodeProto& added = add_node(branch(node, false), "Unsqueeze", {"x"}, {"row"});
+  add_attribute(added, "axes", proto::AttributeProto::INTS).add_ints(0);
   give(branch(node, false), {"row"});
   model.mutable_opset_import(0)->set_version(12);
   CHECK(run(model, {true}) == Results{{-1}});
@@ -146,9 +147,9 @@ TEST_CASE("nodes inside are of the opset that the model has") {
 
   auto& axes = *add_node(branch(node, true), "Constant", {}, {"axes"}).add_attribute();
   axes.set_name("value_ints");
-  axes.set_type(onnx::AttributeProto::INTS);
+  axes.set_type(proto::AttributeProto::INTS);
   axes.add_ints(0);
-  onnx::NodeProto* const modern = branch(node, true).mutable_node(0);
+  proto::NodeProto* const modern = branch(node, true).mutable_node(0);
   modern->clear_attribute();
   modern->add_input("axes");
   branch(node, false).mutable_node(0)->clear_attribute();
@@ -162,13 +163,13 @@ TEST_CASE("weights of branches may lie in a file") {
   TemporaryFolder folder;
   const std::vector<float> values{7, 8};
   write_file(folder / "weights", {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
-  onnx::ModelProto model = model_with_condition();
-  onnx::NodeProto& node = add_if(*model.mutable_graph(), {"y"});
+  proto::ModelProto model = model_with_condition();
+  proto::NodeProto& node = add_if(*model.mutable_graph(), {"y"});
   add_external(branch(node, true), "w", {2}, "weights");
   add_node(branch(node, true), "Add", {"x", "w"}, {"sum"});
   give(branch(node, true), {"sum"});
   auto& constant =
-      *add_attribute(add_node(branch(node, false), "Constant", {}, {"c"}), "value", onnx::AttributeProto::TENSOR)
+      *add_attribute(add_node(branch(node, false), "Constant", {}, {"c"}), "value", proto::AttributeProto::TENSOR)
            .mutable_t();
   constant = branch(node, true).initializer(0);
   give(branch(node, false), {"c"});
@@ -177,9 +178,9 @@ TEST_CASE("weights of branches may lie in a file") {
 }
 
 TEST_CASE("of results it is known what both branches say, or the only one that can be taken") {
-  onnx::ModelProto model = model_with_condition();
-  onnx::GraphProto& graph = *model.mutable_graph();
-  onnx::NodeProto& node = add_if(graph, {"y"});
+  proto::ModelProto model = model_with_condition();
+  proto::GraphProto& graph = *model.mutable_graph();
+  proto::NodeProto& node = add_if(graph, {"y"});
   add_node(branch(node, true), "Relu", {"x"}, {"inner"});
   add_node(branch(node, false), "Neg", {"x"}, {"inner"});
   for (const bool condition : {true, false}) give(branch(node, condition), {"inner"});
@@ -193,7 +194,7 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
 
   SECTION("not where shapes differ") {
     add_node(branch(node, false), "Concat", {"inner", "x"}, {"longer"});
-    add_attribute(*branch(node, false).mutable_node(1), "axis", onnx::AttributeProto::INT).set_i(0);
+    add_attribute(*branch(node, false).mutable_node(1), "axis", proto::AttributeProto::INT).set_i(0);
     branch(node, false).mutable_output(0)->set_name("longer");
     CHECK(type_of(model) == Type{ElementType::float32, std::nullopt});
     CHECK(run(model, {true}) == Results{{3, 0}});
@@ -201,17 +202,17 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
     // What the branches call their dimensions is not looked at.
     for (const bool condition : {true, false}) {
       auto& declared = *branch(node, condition).mutable_output(0)->mutable_type()->mutable_tensor_type();
-      declared.set_elem_type(onnx::TensorProto::FLOAT);
+      declared.set_elem_type(proto::TensorProto::FLOAT);
       declared.mutable_shape()->add_dim()->set_dim_param("K");
     }
     CHECK(type_of(model) == Type{ElementType::float32, std::nullopt});
     // A condition that is known has one branch.
     graph.mutable_input()->RemoveLast();
     for (const bool condition : {true, false}) {
-      onnx::ModelProto fixed = model;
-      onnx::TensorProto& tensor = *fixed.mutable_graph()->add_initializer();
+      proto::ModelProto fixed = model;
+      proto::TensorProto& tensor = *fixed.mutable_graph()->add_initializer();
       tensor.set_name("condition");
-      tensor.set_data_type(onnx::TensorProto::BOOL);
+      tensor.set_data_type(proto::TensorProto::BOOL);
       tensor.add_int32_data(condition ? 1 : 0);
       CHECK(type_of(fixed) == Type{ElementType::float32, Shape{condition ? 2 : 4}});
       CHECK(run(fixed, {}).at(0).size() == (condition ? 2U : 4U));
@@ -219,25 +220,25 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
   }
   SECTION("nor where types do") {
     auto& cast = add_node(branch(node, false), "Cast", {"inner"}, {"whole"});
-    add_attribute(cast, "to", onnx::AttributeProto::INT).set_i(onnx::TensorProto::INT64);
+    add_attribute(cast, "to", proto::AttributeProto::INT).set_i(proto::TensorProto::INT64);
     branch(node, false).mutable_output(0)->set_name("whole");
     CHECK(type_of(model) == Type{});
   }
 }
 
 TEST_CASE("what cannot be run inside a branch is named") {
-  onnx::ModelProto model = model_with_condition();
-  onnx::GraphProto& graph = *model.mutable_graph();
-  onnx::NodeProto& node = add_if(graph, {"y"});
+  proto::ModelProto model = model_with_condition();
+  proto::GraphProto& graph = *model.mutable_graph();
+  proto::NodeProto& node = add_if(graph, {"y"});
   for (const bool condition : {true, false}) {
     add_node(branch(node, condition), "Relu", {"x"}, {"inner"});
     give(branch(node, condition), {"inner"});
   }
-  onnx::NodeProto& first = *branch(node, false).mutable_node(0);
+  proto::NodeProto& first = *branch(node, false).mutable_node(0);
   CHECK(obstacle_to(model).empty());
   SECTION("a loop") {
     first.set_op_type("Loop");
-    add_attribute(first, "body", onnx::AttributeProto::GRAPH).mutable_g();
+    add_attribute(first, "body", proto::AttributeProto::GRAPH).mutable_g();
     CHECK(obstacle_to(model) == "Loop inside: control flow");
     const auto body = make_body(model, node, {});
     CHECK(body->obstacle() == "Loop inside: control flow");
@@ -246,7 +247,7 @@ TEST_CASE("what cannot be run inside a branch is named") {
           }) == "If cannot be run: Loop inside: control flow");
   }
   SECTION("deep inside") {
-    onnx::NodeProto& inner = add_if(branch(node, false), {"chosen"});
+    proto::NodeProto& inner = add_if(branch(node, false), {"chosen"});
     add_node(branch(inner, true), "Multinomial", {"x"}, {"drawn"});
     CHECK(obstacle_to(model) == "Multinomial inside: random operator");
   }
@@ -265,7 +266,7 @@ TEST_CASE("what cannot be run inside a branch is named") {
     CHECK(obstacle_to(model) == "SequenceConstruct inside: operator not covered");
   }
   SECTION("what the model means by an operator's name") {
-    onnx::FunctionProto& function = *model.add_functions();
+    proto::FunctionProto& function = *model.add_functions();
     function.set_name("Relu");
     CHECK(obstacle_to(model) == "Relu inside: operator that the model defines itself");
     CHECK(make_body(model, node, {})->obstacle() == "Relu inside: operator that the model defines itself");
@@ -273,18 +274,18 @@ TEST_CASE("what cannot be run inside a branch is named") {
   SECTION("nodes that are such constants") {
     first.set_op_type("Constant");
     first.clear_input();
-    onnx::AttributeProto& value = add_attribute(first, "value_string", onnx::AttributeProto::STRING);
+    proto::AttributeProto& value = add_attribute(first, "value_string", proto::AttributeProto::STRING);
     CHECK(obstacle_to(model) == "a constant of string inside");
     value.set_name("sparse_value");
     CHECK(obstacle_to(model) == "a sparse constant inside");
     value.set_name("value");
-    value.mutable_t()->set_data_type(onnx::TensorProto::COMPLEX64);
+    value.mutable_t()->set_data_type(proto::TensorProto::COMPLEX64);
     CHECK(obstacle_to(model) == "a constant of complex64 inside");
-    value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+    value.mutable_t()->set_data_type(proto::TensorProto::FLOAT);
     CHECK(obstacle_to(model).empty());
   }
   SECTION("constants of kinds that we do not model") {
-    branch(node, true).add_initializer()->set_data_type(onnx::TensorProto::STRING);
+    branch(node, true).add_initializer()->set_data_type(proto::TensorProto::STRING);
     CHECK(obstacle_to(model) == "a constant of string inside");
     branch(node, true).clear_initializer();
     branch(node, true).add_sparse_initializer();
@@ -297,9 +298,9 @@ TEST_CASE("what cannot be run inside a branch is named") {
 }
 
 TEST_CASE("an If never is computed ahead, and tells which branch failed") {
-  onnx::ModelProto model = model_with_condition();
-  onnx::GraphProto& graph = *model.mutable_graph();
-  onnx::NodeProto& node = add_if(graph, {"y"});
+  proto::ModelProto model = model_with_condition();
+  proto::GraphProto& graph = *model.mutable_graph();
+  proto::NodeProto& node = add_if(graph, {"y"});
   add_floats(branch(node, true), "w", {3}, {1, 2, 3});
   add_node(branch(node, true), "Add", {"x", "w"}, {"sum"});
   give(branch(node, true), {"sum"});
@@ -315,3 +316,5 @@ TEST_CASE("an If never is computed ahead, and tells which branch failed") {
   for (const Array& condition : {Array::of<bool>({2}, {true, true}), Array::scalar<std::int64_t>(1)})
     CHECK(error_of([&] { body->run({condition, x}); }) == "the condition of If has to be one boolean");
 }
+
+}  // namespace taso::test

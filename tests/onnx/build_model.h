@@ -57,54 +57,54 @@ inline std::string read_file(const std::filesystem::path& path) {
 using Names = std::initializer_list<std::string_view>;
 using Dims = std::vector<std::int64_t>;
 
-inline onnx::NodeProto& add_node(google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, std::string_view op_type,
-                                 Names inputs, Names outputs, std::string_view name = "") {
-  onnx::NodeProto& node = *nodes.Add();
+inline proto::NodeProto& add_node(google::protobuf::RepeatedPtrField<proto::NodeProto>& nodes, std::string_view op_type,
+                                  Names inputs, Names outputs, std::string_view name = "") {
+  proto::NodeProto& node = *nodes.Add();
   node.set_op_type(std::string(op_type));
   for (const auto input : inputs) node.add_input(std::string(input));
   for (const auto output : outputs) node.add_output(std::string(output));
   if (!name.empty()) node.set_name(std::string(name));
   return node;
 }
-inline onnx::NodeProto& add_node(onnx::GraphProto& graph, std::string_view op_type, Names inputs, Names outputs,
-                                 std::string_view name = "") {
+inline proto::NodeProto& add_node(proto::GraphProto& graph, std::string_view op_type, Names inputs, Names outputs,
+                                  std::string_view name = "") {
   return add_node(*graph.mutable_node(), op_type, inputs, outputs, name);
 }
 
-inline onnx::AttributeProto& add_attribute(onnx::NodeProto& node, std::string_view name,
-                                           onnx::AttributeProto::AttributeType type) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
+inline proto::AttributeProto& add_attribute(proto::NodeProto& node, std::string_view name,
+                                            proto::AttributeProto::AttributeType type) {
+  proto::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(std::string(name));
   attribute.set_type(type);
   return attribute;
 }
 
-inline void declare(onnx::ValueInfoProto& value, std::string_view name, const Dims& dims,
-                    int element = onnx::TensorProto::FLOAT) {
+inline void declare(proto::ValueInfoProto& value, std::string_view name, const Dims& dims,
+                    int element = proto::TensorProto::FLOAT) {
   value.set_name(std::string(name));
   auto& type = *value.mutable_type()->mutable_tensor_type();
   type.set_elem_type(element);
   for (const auto dim : dims) type.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
-inline onnx::TensorProto& add_floats(onnx::GraphProto& graph, std::string_view name, const Dims& dims,
-                                     const std::vector<float>& values) {
-  onnx::TensorProto& tensor = *graph.add_initializer();
+inline proto::TensorProto& add_floats(proto::GraphProto& graph, std::string_view name, const Dims& dims,
+                                      const std::vector<float>& values) {
+  proto::TensorProto& tensor = *graph.add_initializer();
   tensor.set_name(std::string(name));
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.set_data_type(proto::TensorProto::FLOAT);
   for (const auto dim : dims) tensor.add_dims(dim);
   tensor.set_raw_data(values.data(), values.size() * sizeof(float));
   return tensor;
 }
 
-inline onnx::TensorProto& add_external(onnx::GraphProto& graph, std::string_view name, const Dims& dims,
-                                       std::string_view location, const std::string& offset = "",
-                                       const std::string& length = "") {
-  onnx::TensorProto& tensor = *graph.add_initializer();
+inline proto::TensorProto& add_external(proto::GraphProto& graph, std::string_view name, const Dims& dims,
+                                        std::string_view location, const std::string& offset = "",
+                                        const std::string& length = "") {
+  proto::TensorProto& tensor = *graph.add_initializer();
   tensor.set_name(std::string(name));
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.set_data_type(proto::TensorProto::FLOAT);
   for (const auto dim : dims) tensor.add_dims(dim);
-  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  tensor.set_data_location(proto::TensorProto::EXTERNAL);
   const auto add = [&](std::string_view key, std::string_view value) {
     auto& entry = *tensor.add_external_data();
     entry.set_key(std::string(key));
@@ -117,8 +117,8 @@ inline onnx::TensorProto& add_external(onnx::GraphProto& graph, std::string_view
 }
 
 /// Versions and an empty graph.
-inline onnx::ModelProto empty_model() {
-  onnx::ModelProto model;
+inline proto::ModelProto empty_model() {
+  proto::ModelProto model;
   model.set_ir_version(8);
   model.set_producer_name("tests");
   auto& opset = *model.add_opset_import();
@@ -129,9 +129,9 @@ inline onnx::ModelProto empty_model() {
 }
 
 /// y = relu(x + w), with w = {1, 2}.
-inline onnx::ModelProto small_model() {
-  onnx::ModelProto model = empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+inline proto::ModelProto small_model() {
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x", {2});
   declare(*graph.add_output(), "y", {2});
   add_floats(graph, "w", {2}, {1, 2});
@@ -141,14 +141,14 @@ inline onnx::ModelProto small_model() {
 }
 
 /// An If whose branches read `x` and `sum` of the graph around them.
-inline onnx::ModelProto subgraph_model() {
-  onnx::ModelProto model = small_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
-  declare(*graph.add_input(), "condition", {}, onnx::TensorProto::BOOL);
+inline proto::ModelProto subgraph_model() {
+  proto::ModelProto model = small_model();
+  proto::GraphProto& graph = *model.mutable_graph();
+  declare(*graph.add_input(), "condition", {}, proto::TensorProto::BOOL);
   declare(*graph.add_output(), "z", {2});
-  onnx::NodeProto& branch = add_node(graph, "If", {"condition"}, {"z"}, "choice");
+  proto::NodeProto& branch = add_node(graph, "If", {"condition"}, {"z"}, "choice");
   for (const std::string_view name : {"then_branch", "else_branch"}) {
-    onnx::GraphProto& inner = *add_attribute(branch, name, onnx::AttributeProto::GRAPH).mutable_g();
+    proto::GraphProto& inner = *add_attribute(branch, name, proto::AttributeProto::GRAPH).mutable_g();
     inner.set_name(std::string(name));
     add_floats(inner, "inner_weight", {2}, {3, 4});
     declare(*inner.add_output(), "inner_out", {2});
@@ -159,16 +159,16 @@ inline onnx::ModelProto subgraph_model() {
 }
 
 /// Something of everything: a function, metadata, sparse, string and 8-bit tensors, lists, attributes of many kinds.
-inline onnx::ModelProto varied_model() {
-  onnx::ModelProto model = subgraph_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+inline proto::ModelProto varied_model() {
+  proto::ModelProto model = subgraph_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   auto& property = *model.add_metadata_props();
   property.set_key("author");
   property.set_value("nobody");
   auto& domain = *model.add_opset_import();
   domain.set_domain("test.functions");
   domain.set_version(1);
-  onnx::FunctionProto& function = *model.add_functions();
+  proto::FunctionProto& function = *model.add_functions();
   function.set_name("Twice");
   function.set_domain("test.functions");
   function.add_input("a");
@@ -177,36 +177,36 @@ inline onnx::ModelProto varied_model() {
   add_node(*function.mutable_node(), "Add", {"a", "a"}, {"b"});
   add_node(graph, "Twice", {"y"}, {"twice"}).set_domain("test.functions");
 
-  onnx::SparseTensorProto& sparse = *graph.add_sparse_initializer();
+  proto::SparseTensorProto& sparse = *graph.add_sparse_initializer();
   sparse.add_dims(4);
   sparse.mutable_values()->set_name("sparse");
-  sparse.mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+  sparse.mutable_values()->set_data_type(proto::TensorProto::FLOAT);
   sparse.mutable_values()->add_dims(1);
   sparse.mutable_values()->add_float_data(5);
-  sparse.mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  sparse.mutable_indices()->set_data_type(proto::TensorProto::INT64);
   sparse.mutable_indices()->add_dims(1);
   sparse.mutable_indices()->add_int64_data(2);
 
-  onnx::TensorProto& words = *graph.add_initializer();
+  proto::TensorProto& words = *graph.add_initializer();
   words.set_name("words");
-  words.set_data_type(onnx::TensorProto::STRING);
+  words.set_data_type(proto::TensorProto::STRING);
   words.add_dims(2);
   words.add_string_data("one");
   words.add_string_data("two");
-  onnx::TensorProto& tiny = *graph.add_initializer();
+  proto::TensorProto& tiny = *graph.add_initializer();
   tiny.set_name("tiny");
   tiny.set_data_type(17);  // an 8-bit float, which older schemas do not know
   tiny.add_dims(3);
   tiny.set_raw_data("\1\2\3");
 
-  onnx::NodeProto& odd = add_node(graph, "Odd", {"y", "", "words", "sparse", "tiny"}, {"", "odd"});
+  proto::NodeProto& odd = add_node(graph, "Odd", {"y", "", "words", "sparse", "tiny"}, {"", "odd"});
   odd.set_domain("test.odd");
   model.add_opset_import()->set_domain("test.odd");
-  add_attribute(odd, "numbers", onnx::AttributeProto::INTS).add_ints(7);
-  add_attribute(odd, "ratio", onnx::AttributeProto::FLOAT).set_f(0.5F);
-  add_attribute(odd, "text", onnx::AttributeProto::STRING).set_s("text");
-  auto& constant = *add_attribute(odd, "constant", onnx::AttributeProto::TENSOR).mutable_t();
-  constant.set_data_type(onnx::TensorProto::FLOAT16);
+  add_attribute(odd, "numbers", proto::AttributeProto::INTS).add_ints(7);
+  add_attribute(odd, "ratio", proto::AttributeProto::FLOAT).set_f(0.5F);
+  add_attribute(odd, "text", proto::AttributeProto::STRING).set_s("text");
+  auto& constant = *add_attribute(odd, "constant", proto::AttributeProto::TENSOR).mutable_t();
+  constant.set_data_type(proto::TensorProto::FLOAT16);
   constant.add_dims(2);
   constant.add_int32_data(0x3c00);
   constant.add_int32_data(0x4000);

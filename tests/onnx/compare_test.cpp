@@ -3,15 +3,16 @@
 
 #include "tests/onnx/cleanup/clean_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
 using Scope = CheckResult::Scope;
 
 /// y = hard_sigmoid((x + w) - relu(x)) + a · b, in nodes s, r, d, h, c, y.
-onnx::ModelProto base_model(Scope scope) {
+proto::ModelProto base_model(Scope scope) {
   auto model = plain_model({2, 3}, {2, 3});
   auto& graph = *model.mutable_graph();
   add_floats(graph, "w", {3}, {0.25F, -0.5F, 0.5F});
@@ -33,13 +34,13 @@ onnx::ModelProto base_model(Scope scope) {
   return model;
 }
 
-CheckResult check_edit(const onnx::ModelProto& proto, const std::function<void(GraphEdit&)>& change,
+CheckResult check_edit(const proto::ModelProto& proto, const std::function<void(GraphEdit&)>& change,
                        const CheckOptions& options = {}, const std::filesystem::path& folder = {}) {
   Model model(proto, folder);
   model.validate();
   GraphEdit edit(model);
   change(edit);
-  return compare(view_of(model), edit.view(), options);
+  return onnx::compare(view_of(model), edit.view(), options);
 }
 
 Array floats(const std::vector<float>& values) {
@@ -47,12 +48,12 @@ Array floats(const std::vector<float>& values) {
 }
 
 void set_operand(GraphEdit& edit, const std::string& output, int index, const std::string& name) {
-  edit.modify(*edit.producer(output), [&](onnx::NodeProto& node) { node.set_input(index, name); });
+  edit.modify(*edit.producer(output), [&](proto::NodeProto& node) { node.set_input(index, name); });
 }
 
 void add_node(GraphEdit& edit, const std::string& type, const std::vector<std::string>& inputs,
               const std::string& output) {
-  auto node = std::make_unique<onnx::NodeProto>();
+  auto node = std::make_unique<proto::NodeProto>();
   node->set_op_type(type);
   for (const std::string& input : inputs) node->add_input(input);
   node->add_output(output);
@@ -89,12 +90,14 @@ const Plant wrong_edits[] = {
      }},
     {"another attribute",
      [](GraphEdit& edit) {
-       edit.modify(*edit.producer("h"), [](onnx::NodeProto& node) { node.mutable_attribute(0)->set_f(0.26F); });
+       edit.modify(*edit.producer("h"), [](proto::NodeProto& node) { node.mutable_attribute(0)->set_f(0.26F); });
      }},
     {"an attribute dropped",
-     [](GraphEdit& edit) { edit.modify(*edit.producer("h"), [](onnx::NodeProto& node) { node.clear_attribute(); }); }},
+     [](GraphEdit& edit) { edit.modify(*edit.producer("h"), [](proto::NodeProto& node) { node.clear_attribute(); }); }},
     {"another operator",
-     [](GraphEdit& edit) { edit.modify(*edit.producer("d"), [](onnx::NodeProto& node) { node.set_op_type("Add"); }); }},
+     [](GraphEdit& edit) {
+       edit.modify(*edit.producer("d"), [](proto::NodeProto& node) { node.set_op_type("Add"); });
+     }},
     {"a value in a wrong way, of what it is made of itself",
      [](GraphEdit& edit) {
        add_node(edit, "Sub", {"r", "s"}, "difference");
@@ -109,7 +112,7 @@ const Plant wrong_edits[] = {
     {"an output from elsewhere",
      [](GraphEdit& edit) {
        edit.remove(*edit.producer("y"));
-       edit.modify(*edit.producer("h"), [](onnx::NodeProto& node) { node.set_output(0, "y"); });
+       edit.modify(*edit.producer("h"), [](proto::NodeProto& node) { node.set_output(0, "y"); });
      }},
 };
 
@@ -126,7 +129,7 @@ const Plant right_edits[] = {
      }},
     {"a copy between",
      [](GraphEdit& edit) {
-       auto copy = std::make_unique<onnx::NodeProto>();
+       auto copy = std::make_unique<proto::NodeProto>();
        copy->set_op_type("Identity");
        copy->add_input("r");
        copy->add_output("copy");
@@ -203,22 +206,22 @@ TEST_CASE("subgraphs are part of what is compared") {
   add_node(graph, "Identity", {"sum"}, {"copy"});
   add_node(graph, "Exp", {"x"}, {"exp"});
   declare(*graph.add_output(), "copy", {2});
-  const auto branch = [](onnx::NodeProto& node) -> onnx::GraphProto& {
+  const auto branch = [](proto::NodeProto& node) -> proto::GraphProto& {
     return *node.mutable_attribute(0)->mutable_g();
   };
-  const auto change_branch = [&](const std::function<void(onnx::GraphProto&)>& change) {
+  const auto change_branch = [&](const std::function<void(proto::GraphProto&)>& change) {
     return check_edit(model, [&](GraphEdit& edit) {
-      edit.modify(*edit.producer("z"), [&](onnx::NodeProto& node) { change(branch(node)); });
+      edit.modify(*edit.producer("z"), [&](proto::NodeProto& node) { change(branch(node)); });
     });
   };
-  CHECK(change_branch([](onnx::GraphProto& g) { g.mutable_node(0)->set_input(0, "copy"); }).passed);
-  CHECK(!change_branch([](onnx::GraphProto& g) { g.mutable_node(0)->set_input(0, "exp"); }).passed);
+  CHECK(change_branch([](proto::GraphProto& g) { g.mutable_node(0)->set_input(0, "copy"); }).passed);
+  CHECK(!change_branch([](proto::GraphProto& g) { g.mutable_node(0)->set_input(0, "exp"); }).passed);
   // What happens inside cannot be run: that is said, not passed over.
-  for (const auto& change : std::vector<std::function<void(onnx::GraphProto&)>>{
-           [](onnx::GraphProto& g) { g.mutable_node(0)->set_op_type("Add"); },
-           [](onnx::GraphProto& g) { g.mutable_node(1)->mutable_input()->SwapElements(0, 1); },
-           [](onnx::GraphProto& g) { g.mutable_initializer(0)->set_raw_data(std::string(8, '\0')); },
-           [](onnx::GraphProto& g) { g.mutable_output(0)->set_name("product"); }}) {
+  for (const auto& change : std::vector<std::function<void(proto::GraphProto&)>>{
+           [](proto::GraphProto& g) { g.mutable_node(0)->set_op_type("Add"); },
+           [](proto::GraphProto& g) { g.mutable_node(1)->mutable_input()->SwapElements(0, 1); },
+           [](proto::GraphProto& g) { g.mutable_initializer(0)->set_raw_data(std::string(8, '\0')); },
+           [](proto::GraphProto& g) { g.mutable_output(0)->set_name("product"); }}) {
     bool passed = false;
     try {
       passed = change_branch(change).passed;
@@ -246,7 +249,7 @@ TEST_CASE("what no run has shown, because another branch was taken, has to stand
         return check_edit(
             model,
             [&](GraphEdit& edit) {
-              edit.modify(*edit.producer(changed), [&](onnx::NodeProto& node) { node.set_op_type(type); });
+              edit.modify(*edit.producer(changed), [&](proto::NodeProto& node) { node.set_op_type(type); });
             },
             options);
       };
@@ -296,7 +299,7 @@ TEST_CASE("a rounding error that turns a condition over is not what regions are 
 TEST_CASE("indices stay within what they select from") {
   auto model = plain_model({1}, {2, 3});
   auto& graph = *model.mutable_graph();
-  graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::INT64);
   add_floats(graph, "table", {2, 3}, some_floats(6));
   add_node(graph, "Identity", {"x"}, {"i"});
   add_node(graph, "Gather", {"table", "i"}, {"g"});
@@ -316,7 +319,7 @@ TEST_CASE("indices stay within what they select from") {
 TEST_CASE("choices by booleans, and dimensions without a number") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
-  declare(*graph.add_input(), "choice", {2}, onnx::TensorProto::BOOL);
+  declare(*graph.add_input(), "choice", {2}, proto::TensorProto::BOOL);
   for (auto& input : *graph.mutable_input())
     input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
   add_node(graph, "Exp", {"x"}, {"e"});
@@ -352,8 +355,8 @@ TEST_CASE("shapes that are folded in part, where the rest is kept") {
   add_integers(graph, "k", {1}, {1});
   add_node(graph, "Shape", {"s"}, {"shape"});
   add_node(graph, "Gather", {"shape", "k"}, {"width"});
-  declare(*graph.add_output(), "shape", {2}, onnx::TensorProto::INT64);
-  declare(*graph.add_output(), "width", {1}, onnx::TensorProto::INT64);
+  declare(*graph.add_output(), "shape", {2}, proto::TensorProto::INT64);
+  declare(*graph.add_output(), "width", {1}, proto::TensorProto::INT64);
   const auto fold = [&](std::int64_t value) {
     return check_edit(model, [&](GraphEdit& edit) {
       edit.remove(*edit.producer("width"));
@@ -363,3 +366,5 @@ TEST_CASE("shapes that are folded in part, where the rest is kept") {
   CHECK(fold(3).passed);
   CHECK(!fold(2).passed);
 }
+
+}  // namespace taso::test

@@ -4,13 +4,14 @@
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
-void declare_named(onnx::ValueInfoProto& value, std::string_view name, const std::vector<std::string>& dims,
-                   int element = onnx::TensorProto::FLOAT) {
+void declare_named(proto::ValueInfoProto& value, std::string_view name, const std::vector<std::string>& dims,
+                   int element = proto::TensorProto::FLOAT) {
   declare(value, name, {}, element);
   auto& shape = *value.mutable_type()->mutable_tensor_type()->mutable_shape();
   for (const std::string& dim : dims) {
@@ -21,22 +22,22 @@ void declare_named(onnx::ValueInfoProto& value, std::string_view name, const std
   }
 }
 
-void add_numbers(onnx::GraphProto& graph, std::string_view name, const std::vector<std::int64_t>& values,
+void add_numbers(proto::GraphProto& graph, std::string_view name, const std::vector<std::int64_t>& values,
                  bool scalar = false) {
-  onnx::TensorProto& tensor = *graph.add_initializer();
+  proto::TensorProto& tensor = *graph.add_initializer();
   tensor.set_name(std::string(name));
-  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.set_data_type(proto::TensorProto::INT64);
   if (!scalar) tensor.add_dims(static_cast<std::int64_t>(values.size()));
   for (const std::int64_t value : values) tensor.add_int64_data(value);
 }
 
-void set_integer(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
-  add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+void set_integer(proto::NodeProto& node, std::string_view name, std::int64_t value) {
+  add_attribute(node, name, proto::AttributeProto::INT).set_i(value);
 }
 
 std::size_t opaque_floats(const Imported& imported) {
   std::size_t number = 0;
-  for (const Node* node : imported.graph.nodes())
+  for (const ops::Node* node : imported.graph.nodes())
     if (node->as_opaque() != nullptr && node->outputs()[0].element == ElementType::float32) ++number;
   return number;
 }
@@ -44,17 +45,17 @@ std::size_t opaque_floats(const Imported& imported) {
 }  // namespace
 
 TEST_CASE("attention over a mask that is cut to computed ends is understood") {
-  onnx::ModelProto proto = empty_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
+  proto::ModelProto proto = empty_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
   declare_named(*graph.add_input(), "x", {"N", "S", "8"});
   declare_named(*graph.add_input(), "past", {"N", "2", "P", "4"});
   declare_named(*graph.add_output(), "y", {"N", "S", "8"});
   add_floats(graph, "w", {8, 8}, std::vector<float>(64, 0.1F));
   add_floats(graph, "positions", {1, 16, 8}, std::vector<float>(128, 0.1F));
   add_floats(graph, "low", {}, {-10});
-  onnx::TensorProto& table = *graph.add_initializer();
+  proto::TensorProto& table = *graph.add_initializer();
   table.set_name("causal");
-  table.set_data_type(onnx::TensorProto::BOOL);
+  table.set_data_type(proto::TensorProto::BOOL);
   for (const std::int64_t dim : {1, 1, 16, 16}) table.add_dims(dim);
   table.set_raw_data(std::string(256, '\1'));
   add_numbers(graph, "zero", {0}, true);
@@ -79,12 +80,13 @@ TEST_CASE("attention over a mask that is cut to computed ends is understood") {
   for (const std::string part : {"q", "k", "v"}) {
     add_node(graph, "MatMul", {"h", "w"}, {part + "m"});
     add_node(graph, "Reshape", {part + "m", "split"}, {part + "r"});
-    auto& order = add_attribute(add_node(graph, "Transpose", {part + "r"}, {part}), "perm", onnx::AttributeProto::INTS);
+    auto& order =
+        add_attribute(add_node(graph, "Transpose", {part + "r"}, {part}), "perm", proto::AttributeProto::INTS);
     for (const std::int64_t axis : {0, 2, 1, 3}) order.add_ints(axis);
   }
   for (const std::string part : {"k", "v"})
     set_integer(add_node(graph, "Concat", {"past", part}, {part + "all"}), "axis", 2);
-  auto& turn = add_attribute(add_node(graph, "Transpose", {"kall"}, {"kt"}), "perm", onnx::AttributeProto::INTS);
+  auto& turn = add_attribute(add_node(graph, "Transpose", {"kall"}, {"kt"}), "perm", proto::AttributeProto::INTS);
   for (const std::int64_t axis : {0, 1, 3, 2}) turn.add_ints(axis);
   add_node(graph, "MatMul", {"q", "kt"}, {"scores"});
   // The mask [:, :, t - s : t, :t], as GPT-2 has it.
@@ -98,7 +100,7 @@ TEST_CASE("attention over a mask that is cut to computed ends is understood") {
   add_node(graph, "Where", {"mask", "scores", "low"}, {"masked"});
   set_integer(add_node(graph, "Softmax", {"masked"}, {"weights"}), "axis", -1);
   add_node(graph, "MatMul", {"weights", "vall"}, {"mixed"});
-  auto& back = add_attribute(add_node(graph, "Transpose", {"mixed"}, {"turned"}), "perm", onnx::AttributeProto::INTS);
+  auto& back = add_attribute(add_node(graph, "Transpose", {"mixed"}, {"turned"}), "perm", proto::AttributeProto::INTS);
   for (const std::int64_t axis : {0, 2, 1, 3}) back.add_ints(axis);
   set_integer(add_node(graph, "Concat", {"n1", "s1", "rest"}, {"joined"}), "axis", 0);
   add_node(graph, "Reshape", {"turned", "joined"}, {"flat"});
@@ -114,8 +116,8 @@ TEST_CASE("attention over a mask that is cut to computed ends is understood") {
 }
 
 TEST_CASE("names of a model are never taken for names that were made up") {
-  onnx::ModelProto proto = empty_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
+  proto::ModelProto proto = empty_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
   SECTION("of dimensions") {
     declare_named(*graph.add_input(), "x", {""});
     declare_named(*graph.add_input(), "y", {"x#0"});
@@ -134,7 +136,7 @@ TEST_CASE("names of a model are never taken for names that were made up") {
     Model model(proto, {});
     const Imported imported = import_model(view_of(model));
     std::vector<double> numbers;
-    for (const Node* node : imported.graph.nodes())
+    for (const ops::Node* node : imported.graph.nodes())
       if (const Constant* constant = node->as_constant()) numbers.push_back(constant->weight->load().doubles().at(0));
     std::sort(numbers.begin(), numbers.end());
     CHECK(numbers == std::vector<double>{1, 5});
@@ -142,8 +144,8 @@ TEST_CASE("names of a model are never taken for names that were made up") {
 }
 
 TEST_CASE("declared sizes inside a model are not believed, declared ranks are where nothing else tells") {
-  onnx::ModelProto proto = empty_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
+  proto::ModelProto proto = empty_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
   auto& domain = *proto.add_opset_import();
   domain.set_domain("elsewhere");
   domain.set_version(1);
@@ -163,8 +165,8 @@ TEST_CASE("declared sizes inside a model are not believed, declared ranks are wh
 }
 
 TEST_CASE("what is passed on as it is has the declared type of what it becomes") {
-  onnx::ModelProto proto = empty_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
+  proto::ModelProto proto = empty_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
   auto& domain = *proto.add_opset_import();
   domain.set_domain("elsewhere");
   domain.set_version(1);
@@ -179,3 +181,5 @@ TEST_CASE("what is passed on as it is has the declared type of what it becomes")
   CHECK(imported.values.at("a").shape().size() == 2);
   CHECK(imported.values.at("a").type().element == ElementType::float32);
 }
+
+}  // namespace taso::test

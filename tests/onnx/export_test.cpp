@@ -4,8 +4,9 @@
 #include "ops/text/graph_text.h"
 #include "tests/onnx/cleanup/clean_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
@@ -15,7 +16,7 @@ struct Exported {
 
 /// Exports the graph that `change` makes of the imported one, and requires that the model then computes that graph.
 template <class Change>
-Exported change_model(const onnx::ModelProto& proto, Change&& change) {
+Exported change_model(const proto::ModelProto& proto, Change&& change) {
   Model original(proto, {});
   original.validate();
   Model model = original.copy();
@@ -30,9 +31,9 @@ Exported change_model(const onnx::ModelProto& proto, Change&& change) {
   std::vector<Array> operands;
   Random random(1);
   for (const Value& input : graph.inputs)
-    operands.push_back(taso::random_array(random, input.type().element, *static_extents(input.shape())));
-  const auto expected = interpret(graph, operands);
-  const auto actual = interpret(import_model(view_of(model)).graph, operands);
+    operands.push_back(test::random_array(random, input.type().element, *static_extents(input.shape())));
+  const auto expected = runtime::interpret(graph, operands);
+  const auto actual = runtime::interpret(import_model(view_of(model)).graph, operands);
   REQUIRE(expected.size() == actual.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     double worst = 0;
@@ -50,7 +51,7 @@ std::vector<std::string> operators(const Model& model) {
 using Operators = std::vector<std::string>;
 
 /// y = exp(relu(relu(x)) + w), z = (x + w) + relu(x), with untouched company.
-onnx::ModelProto two_outputs() {
+proto::ModelProto two_outputs() {
   auto model = plain_model({4, 3}, {4, 3});
   auto& graph = *model.mutable_graph();
   declare(*graph.add_output(), "z", {4, 3});
@@ -125,7 +126,7 @@ TEST_CASE("a part of a split that the model has no name for") {
   add_node(graph, "Relu", {"b"}, {"y"});
   change_model(model, [](Graph& changed, const auto& values) {
     // Cut in two, and in two again: the rest after the first cut is not among the results.
-    const Node* first = values.at("a").node;
+    const ops::Node* first = values.at("a").node;
     REQUIRE(first->outputs().size() == 2);
     changed.outputs[0] = changed.pool->apply(op::Exp{}, {first->output(1)});
   });
@@ -199,9 +200,9 @@ TEST_CASE("random graphs come back from ONNX, at every opset that can say them")
     Random random(seed + 1);
     std::vector<Array> operands;
     for (const Value& input : graph.inputs)
-      operands.push_back(taso::random_array(random, input.type().element, *static_extents(input.shape())));
-    const auto expected = interpret(graph, operands);
-    const auto actual = interpret(import_model(view_of(*model)).graph, operands);
+      operands.push_back(test::random_array(random, input.type().element, *static_extents(input.shape())));
+    const auto expected = runtime::interpret(graph, operands);
+    const auto actual = runtime::interpret(import_model(view_of(*model)).graph, operands);
     REQUIRE(expected.size() == actual.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       double worst = 0;
@@ -214,3 +215,5 @@ TEST_CASE("random graphs come back from ONNX, at every opset that can say them")
     CHECK(written[opset] > 5);
   }
 }
+
+}  // namespace taso::test

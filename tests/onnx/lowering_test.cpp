@@ -7,15 +7,17 @@
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
 using Operands = std::vector<std::optional<Array>>;
 using Integers = std::vector<std::int64_t>;
 
-Attributes with(std::initializer_list<std::pair<const char*, Attributes::Attribute>> values) {
-  Attributes attributes;
+runtime::Attributes with(std::initializer_list<std::pair<const char*, runtime::Attributes::Attribute>> values) {
+  runtime::Attributes attributes;
   for (const auto& [name, value] : values) attributes.set(name, value);
   return attributes;
 }
@@ -25,11 +27,11 @@ Array list(const Integers& values) {
 Array floats(const Extents& extents, const std::vector<float>& values) { return Array::of<float>(extents, values); }
 
 /// Through our operators, all operands but the first known ahead; nothing if they do not cover it.
-std::optional<Array> lowered(std::string_view op_type, std::int64_t opset, const Attributes& attributes,
+std::optional<Array> lowered(std::string_view op_type, std::int64_t opset, const runtime::Attributes& attributes,
                              const Operands& operands) {
   Graph graph{std::make_shared<Pool>(), {}, {}};
   LoweringCall call{*graph.pool, op_type, opset, attributes, {}, {}, 1};
-  std::vector<Fact> facts(operands.size());
+  std::vector<runtime::Fact> facts(operands.size());
   std::vector<Array> given;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     call.inputs.emplace_back();
@@ -45,14 +47,16 @@ std::optional<Array> lowered(std::string_view op_type, std::int64_t opset, const
   const Lowered values = lower(call);
   if (!values) return std::nullopt;
   graph.outputs = *values;
-  return interpret(graph, given).at(0);
+  return runtime::interpret(graph, given).at(0);
 }
 
 /// Whether it is covered; if so, it has to be right.
-bool is_covered(std::string_view op_type, std::int64_t opset, const Attributes& attributes, const Operands& operands) {
+bool is_covered(std::string_view op_type, std::int64_t opset, const runtime::Attributes& attributes,
+                const Operands& operands) {
   const std::optional<Array> found = lowered(op_type, opset, attributes, operands);
   if (!found) return false;
-  const Array expected = find_host_function("", op_type)(HostCall{op_type, opset, attributes, operands, 1}).at(0);
+  const Array expected =
+      runtime::find_host_function("", op_type)(runtime::HostCall{op_type, opset, attributes, operands, 1}).at(0);
   REQUIRE(found->type() == expected.type());
   REQUIRE(found->extents() == expected.extents());
   REQUIRE(found->doubles() == expected.doubles());
@@ -93,14 +97,14 @@ TEST_CASE("resizing to the nearest place") {
           INFO(places << " " << nearest << " " << down << " " << across);
           const Array x =
               random_array(random, ElementType::float32, {1, 2, random.between(1, 5), random.between(1, 5)});
-          const Attributes manner =
+          const runtime::Attributes manner =
               with({{"coordinate_transformation_mode", std::string(places)}, {"nearest_mode", std::string(nearest)}});
           ++tried;
           covered += is_covered("Resize", 13, manner, {x, std::nullopt, floats({4}, {1, 1, down, across})}) ? 1 : 0;
         }
   CHECK(covered >= tried / 5);
   const Array x = random_array(random, ElementType::float16, {1, 2, 3, 4});
-  const Attributes floor =
+  const runtime::Attributes floor =
       with({{"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}});
   CHECK(is_covered("Resize", 11, floor, {x, floats({0}, {}), floats({4}, {1, 1, 2, 2})}));
   CHECK(is_covered("Resize", 13, floor, {x, std::nullopt, std::nullopt, list({1, 2, 9, 4})}));
@@ -141,7 +145,7 @@ TEST_CASE("one number as a factor is told from what is broadcast otherwise") {
     const Array second = random_array(random, ElementType::float32, one.second);
     CHECK(is_covered("Mul", 14, {}, {first, second}));
     Pool pool;
-    const Attributes none;
+    const runtime::Attributes none;
     LoweringCall call{pool, "Mul", 14, none, {}, {nullptr, nullptr}, 1};
     for (const Array* operand : {&first, &second})
       call.inputs.push_back(pool.input("x", {operand->type(), shape_of(operand->extents())}));
@@ -153,7 +157,8 @@ TEST_CASE("one number as a factor is told from what is broadcast otherwise") {
 
 TEST_CASE("a local response norm of rows is one of places") {
   const std::vector<float> values{1, 2, 3, 4};
-  const Attributes attributes = with({{"size", std::int64_t{3}}, {"alpha", 3.0}, {"beta", 1.0}, {"bias", 1.0}});
+  const runtime::Attributes attributes =
+      with({{"size", std::int64_t{3}}, {"alpha", 3.0}, {"beta", 1.0}, {"bias", 1.0}});
   const auto rows = lowered("LRN", 13, attributes, {floats({1, 4}, values)});
   const auto places = lowered("LRN", 13, attributes, {floats({1, 4, 1}, values)});
   REQUIRE(rows);
@@ -163,3 +168,5 @@ TEST_CASE("a local response norm of rows is one of places") {
   CHECK(places->doubles()[3] == Approx(4.0 / 26));
   CHECK_FALSE(lowered("LRN", 13, with({{"size", std::int64_t{0}}}), {floats({1, 4, 1}, values)}));
 }
+
+}  // namespace taso::test

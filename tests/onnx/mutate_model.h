@@ -13,7 +13,7 @@ class ModelMutator {
 
   std::size_t below(std::size_t end) { return end == 0 ? 0 : static_cast<std::size_t>(random_() % end); }
 
-  void mutate(onnx::ModelProto& model) {
+  void mutate(proto::ModelProto& model) {
     for (std::size_t rounds = 1 + below(3); rounds > 0; --rounds) mutate_once(model);
   }
 
@@ -43,7 +43,7 @@ class ModelMutator {
     static constexpr float odd[] = {0, -0.0F, 1, -1, 1e-30F, 1e30F, 3e38F, INFINITY, -INFINITY, NAN, 0.5F};
     return odd[below(std::size(odd))];
   }
-  std::string any_name(const onnx::GraphProto& graph) {
+  std::string any_name(const proto::GraphProto& graph) {
     std::vector<std::string> names{""};
     for (const auto& input : graph.input()) names.push_back(input.name());
     for (const auto& tensor : graph.initializer()) names.push_back(tensor.name());
@@ -177,7 +177,7 @@ class ModelMutator {
     return names[below(std::size(names))];
   }
 
-  void mutate_once(onnx::ModelProto& model) {
+  void mutate_once(proto::ModelProto& model) {
     auto& graph = *model.mutable_graph();
     if (graph.node_size() == 0) return;
     auto& node = *graph.mutable_node(static_cast<int>(below(static_cast<std::size_t>(graph.node_size()))));
@@ -218,7 +218,7 @@ class ModelMutator {
     }
   }
 
-  void mutate_attribute(onnx::GraphProto& graph, onnx::NodeProto& node) {
+  void mutate_attribute(proto::GraphProto& graph, proto::NodeProto& node) {
     if (node.attribute_size() == 0 || below(5) == 0) {
       // An attribute of another node, which means something else here or nothing.
       const auto& other = graph.node(static_cast<int>(below(static_cast<std::size_t>(graph.node_size()))));
@@ -241,18 +241,18 @@ class ModelMutator {
         else
           attribute.add_ints(odd_integer());
         break;
-      default: attribute.set_type(static_cast<onnx::AttributeProto::AttributeType>(1 + below(10)));
+      default: attribute.set_type(static_cast<proto::AttributeProto::AttributeType>(1 + below(10)));
     }
   }
 
-  void mutate_tensor(onnx::GraphProto& graph) {
+  void mutate_tensor(proto::GraphProto& graph) {
     if (graph.initializer_size() == 0) return;
     auto& tensor =
         *graph.mutable_initializer(static_cast<int>(below(static_cast<std::size_t>(graph.initializer_size()))));
     std::string bytes = tensor.raw_data();
     switch (below(4)) {
       case 0:
-        if (tensor.data_type() == onnx::TensorProto::INT64 && bytes.size() >= 8) {
+        if (tensor.data_type() == proto::TensorProto::INT64 && bytes.size() >= 8) {
           const std::int64_t value = odd_integer();
           bytes.replace(below(bytes.size() / 8) * 8, 8, reinterpret_cast<const char*>(&value), 8);
         } else if (bytes.size() >= 4) {
@@ -272,17 +272,17 @@ class ModelMutator {
         if (below(2) == 0) tensor.add_dims(static_cast<std::int64_t>(below(2)));
         tensor.set_raw_data(tensor.dims_size() > 0 && tensor.dims(0) == 0
                                 ? ""
-                                : bytes.substr(0, tensor.data_type() == onnx::TensorProto::INT64 ? 8 : 4));
+                                : bytes.substr(0, tensor.data_type() == proto::TensorProto::INT64 ? 8 : 4));
         break;
       default: {  // a type of the same size
-        const bool wide = tensor.data_type() == onnx::TensorProto::INT64;
+        const bool wide = tensor.data_type() == proto::TensorProto::INT64;
         static constexpr int wides[] = {7, 11, 13}, narrows[] = {1, 6, 12};
         tensor.set_data_type(wide ? wides[below(3)] : narrows[below(3)]);
       }
     }
   }
 
-  void mutate_declaration(onnx::GraphProto& graph) {
+  void mutate_declaration(proto::GraphProto& graph) {
     if (graph.input_size() == 0) return;
     auto& input = *graph.mutable_input(static_cast<int>(below(static_cast<std::size_t>(graph.input_size()))));
     auto& type = *input.mutable_type()->mutable_tensor_type();
@@ -301,7 +301,7 @@ class ModelMutator {
       dim.set_dim_value(odd_integer());
   }
 
-  void mutate_arity(onnx::GraphProto& graph, onnx::NodeProto& node) {
+  void mutate_arity(proto::GraphProto& graph, proto::NodeProto& node) {
     switch (below(4)) {
       case 0: node.add_input(any_name(graph)); break;
       case 1:

@@ -6,9 +6,7 @@
 #include "tests/onnx/cleanup/clean_model.h"
 #include "tests/onnx/mutate_model.h"
 
-using namespace taso;
-using namespace taso::test;
-
+namespace taso::test {
 namespace {
 
 class Mutator {
@@ -44,7 +42,7 @@ std::vector<std::string> seeds() {
 }
 
 /// Something for every clean-up to do, in few bytes: there every byte counts.
-onnx::ModelProto busy_model() {
+proto::ModelProto busy_model() {
   auto model = plain_model({1, 2, 4, 4}, {2, 4});
   auto& graph = *model.mutable_graph();
   graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
@@ -74,7 +72,7 @@ onnx::ModelProto busy_model() {
 }
 
 /// Constants of many kinds to fold.
-onnx::ModelProto constant_model() {
+proto::ModelProto constant_model() {
   auto model = plain_model({2, 3}, {2, 3});
   auto& graph = *model.mutable_graph();
   add_integers(graph, "two", {}, {2});
@@ -152,7 +150,7 @@ void exercise_mutations(std::uint64_t first, std::uint64_t end) {
     if (mutator.below(4) == 0) {
       bytes = mutator.mutate(bytes, models[mutator.below(models.size())]);
     } else {
-      onnx::ModelProto model;
+      proto::ModelProto model;
       REQUIRE(model.ParseFromString(bytes));
       ModelMutator(seed).mutate(model);
       bytes = model.SerializeAsString();
@@ -201,3 +199,5 @@ TEST_CASE("models with ten thousand random mutations") {
   CHECK(valid > 500);
   CHECK(valid < 9'500);
 }
+
+}  // namespace taso::test

@@ -5,19 +5,20 @@
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
-onnx::NodeProto with(onnx::NodeProto node, const char* name, std::int64_t value) {
-  add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+proto::NodeProto with(proto::NodeProto node, const char* name, std::int64_t value) {
+  add_attribute(node, name, proto::AttributeProto::INT).set_i(value);
   return node;
 }
 
 /// With operands: a node without them is nothing that a kernel could compute.
-onnx::NodeProto node_named(std::string_view op_type) {
-  onnx::NodeProto node;
+proto::NodeProto node_named(std::string_view op_type) {
+  proto::NodeProto node;
   for (const char* operand : {"x", "y"}) node.add_input(operand);
   node.set_op_type(std::string(op_type));
   return node;
@@ -27,9 +28,9 @@ onnx::NodeProto node_named(std::string_view op_type) {
 
 TEST_CASE("plain functions are called as ONNX calls them, and the host has them all") {
   std::size_t found = 0;
-  for (const std::string_view name : host_functions()) {
+  for (const std::string_view name : runtime::host_functions()) {
     const auto kind = plain_function_named(name);
-    const onnx::NodeProto node = node_named(name);
+    const proto::NodeProto node = node_named(name);
     const auto function = make_body(node, 19, {})->function();
     REQUIRE(function.has_value() == kind.has_value());
     if (!kind) continue;
@@ -42,15 +43,15 @@ TEST_CASE("plain functions are called as ONNX calls them, and the host has them 
 
 TEST_CASE("a plain function has an axis, and none that is cut into blocks or rounded otherwise is one") {
   for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
-    const onnx::NodeProto node = node_named(name);
+    const proto::NodeProto node = node_named(name);
     CHECK(make_body(node, 21, {})->function()->axis == 1);
     CHECK(make_body(with(with(node, "axis", -2), "block_size", 0), 21, {})->function()->axis == -2);
     CHECK(!make_body(with(node, "block_size", 16), 21, {})->function());
     CHECK(!make_body(with(node, "precision", 10), 23, {})->function());
-    onnx::NodeProto without = node;
+    proto::NodeProto without = node;
     without.set_input(0, "");
     CHECK(!make_body(without, 21, {})->function());
-    onnx::NodeProto foreign = node;
+    proto::NodeProto foreign = node;
     foreign.set_domain("com.microsoft");
     CHECK(!make_body(foreign, 21, {})->function());
   }
@@ -62,3 +63,5 @@ TEST_CASE("what is random, nested or unknown is not computed ahead") {
   for (const char* name : {"RandomNormalLike", "Bernoulli", "NoSuchOperator"})
     CHECK(!make_body(node_named(name), 19, {})->is_deterministic());
 }
+
+}  // namespace taso::test

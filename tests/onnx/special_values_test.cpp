@@ -3,20 +3,21 @@
 
 #include "tests/onnx/cleanup/clean_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
 using Scope = CheckResult::Scope;
 
-CheckResult check_edit(const onnx::ModelProto& proto, const std::function<void(GraphEdit&)>& change,
+CheckResult check_edit(const proto::ModelProto& proto, const std::function<void(GraphEdit&)>& change,
                        const CheckOptions& options = {}) {
   Model model(proto, {});
   model.validate();
   GraphEdit edit(model);
   change(edit);
-  return compare(view_of(model), edit.view(), options);
+  return onnx::compare(view_of(model), edit.view(), options);
 }
 
 Array floats(const std::vector<float>& values) {
@@ -24,12 +25,12 @@ Array floats(const std::vector<float>& values) {
 }
 
 void set_operand(GraphEdit& edit, const std::string& output, int index, const std::string& name) {
-  edit.modify(*edit.producer(output), [&](onnx::NodeProto& node) { node.set_input(index, name); });
+  edit.modify(*edit.producer(output), [&](proto::NodeProto& node) { node.set_input(index, name); });
 }
 
 void insert_node(GraphEdit& edit, const std::string& type, const std::vector<std::string>& inputs,
                  const std::string& output) {
-  auto node = std::make_unique<onnx::NodeProto>();
+  auto node = std::make_unique<proto::NodeProto>();
   node->set_op_type(type);
   for (const std::string& input : inputs) node->add_input(input);
   node->add_output(output);
@@ -89,7 +90,7 @@ TEST_CASE("a change of which no element is ever finite is not checked, and not p
     insert_node(edit, "Exp", {"x"}, "f");
     insert_node(edit, "Neg", {"f"}, "m");
     insert_node(edit, "Log", {"m"}, "k");
-    edit.modify(*edit.producer("y"), [](onnx::NodeProto& node) {
+    edit.modify(*edit.producer("y"), [](proto::NodeProto& node) {
       node.set_op_type("Div");
       node.set_input(0, "k");
     });
@@ -135,7 +136,7 @@ TEST_CASE("a tolerance grows with the terms that a sum may have had") {
 namespace {
 
 /// A sum of 1.6, or the number after it if it is added in another order; how far it is above 1.6, grown; and a decision on that.
-onnx::ModelProto with_decision(const std::string& decision) {
+proto::ModelProto with_decision(const std::string& decision) {
   auto model = plain_model({1, 1}, {1, 1});
   auto& graph = *model.mutable_graph();
   graph.clear_input();
@@ -151,11 +152,11 @@ onnx::ModelProto with_decision(const std::string& decision) {
   add_node(graph, "Sub", {"three", "limit"}, {"rest"});
   add_node(graph, "Mul", {"rest", "large"}, {"grown"});  // 0 or 1.2
   if (decision == "Greater") add_node(graph, "Greater", {"grown", "zero"}, {"whole"});
-  if (decision == "Cast") set_integer(add_node(graph, "Cast", {"grown"}, {"whole"}), "to", onnx::TensorProto::INT32);
+  if (decision == "Cast") set_integer(add_node(graph, "Cast", {"grown"}, {"whole"}), "to", proto::TensorProto::INT32);
   if (decision == "QuantizeLinear") add_node(graph, "QuantizeLinear", {"grown", "one"}, {"q"});
   if (decision == "DynamicQuantizeLinear") add_node(graph, "DynamicQuantizeLinear", {"grown"}, {"q", "s", "z"});
   if (decision == "Greater" || decision == "Cast")
-    set_integer(add_node(graph, "Cast", {"whole"}, {"y"}), "to", onnx::TensorProto::FLOAT);
+    set_integer(add_node(graph, "Cast", {"whole"}, {"y"}), "to", proto::TensorProto::FLOAT);
   else if (decision.ends_with("QuantizeLinear"))
     add_node(graph, "DequantizeLinear", {"q", "one"}, {"y"});
   else
@@ -204,7 +205,7 @@ CheckResult check_factored(SpecialValues level) {
       model,
       [](GraphEdit& edit) {
         insert_node(edit, "Add", {"p", "q"}, "sum");
-        edit.modify(*edit.producer("y"), [](onnx::NodeProto& node) {
+        edit.modify(*edit.producer("y"), [](proto::NodeProto& node) {
           node.set_op_type("Mul");
           node.set_input(0, "sum");
           node.set_input(1, "z");
@@ -225,7 +226,7 @@ CheckResult check_enlarged(SpecialValues level) {
       model,
       [](GraphEdit& edit) {
         edit.add_constant("wide", Array::of<float>({1, 1, 1, 3}, {0, 0.5F, 0}));
-        edit.modify(*edit.producer("y"), [](onnx::NodeProto& node) {
+        edit.modify(*edit.producer("y"), [](proto::NodeProto& node) {
           node.set_input(1, "wide");
           set_integers(node, "pads", {0, 1, 0, 1});
         });
@@ -255,3 +256,5 @@ TEST_CASE("NaN and infinities among the inputs are reported, and have to stay wh
   CHECK(!strict.passed);
   CHECK_THAT(strict.reason, Catch::Contains("with special inputs"));
 }
+
+}  // namespace taso::test

@@ -25,8 +25,8 @@ inline std::string bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
-inline std::vector<float> floats(const Model& model, int initializer) {
-  const Array array = read_tensor(model.proto().graph().initializer(initializer), model.folder());
+inline std::vector<float> floats(const onnx::Model& model, int initializer) {
+  const Array array = onnx::read_tensor(model.proto().graph().initializer(initializer), model.folder());
   const auto values = array.values<float>();
   return {values.begin(), values.end()};
 }

@@ -7,8 +7,7 @@
 #include "ops/core/error.h"
 #include "tests/catch.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
 using Binding = std::map<std::string, std::int64_t, std::less<>>;
@@ -185,3 +184,5 @@ TEST_CASE("a dimension is the sum of its terms") {
   CHECK(terms_of(dim)[2].coefficient == 5);
   CHECK(terms_of(0).empty());
 }
+
+}  // namespace taso::test

@@ -6,8 +6,7 @@
 
 #include "tests/catch.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
 /// The value of a binary16 by its definition.
@@ -110,3 +109,5 @@ TEST_CASE("element types are known by their names") {
   }
   CHECK_FALSE(element_type_named("float8"));
 }
+
+}  // namespace taso::test

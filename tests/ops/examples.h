@@ -6,7 +6,7 @@
 
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::test {
 
 enum class Exactness {
   approximate,  ///< uses functions that are not polynomials
@@ -98,8 +98,8 @@ inline std::vector<std::int64_t> small_integers(std::mt19937& random, std::int64
 
 /// Operands of an example, each element made from a small integer by `make`.
 template <class S, class Make>
-std::vector<Tensor<S>> operands_of(const Example& example, std::mt19937& random, Make&& make) {
-  std::vector<Tensor<S>> operands;
+std::vector<ops::Tensor<S>> operands_of(const Example& example, std::mt19937& random, Make&& make) {
+  std::vector<ops::Tensor<S>> operands;
   for (const Extents& extents : example.operands) {
     std::vector<S> data;
     for (const std::int64_t value : small_integers(random, count(extents))) data.push_back(make(value));
@@ -108,4 +108,4 @@ std::vector<Tensor<S>> operands_of(const Example& example, std::mt19937& random,
   return operands;
 }
 
-}  // namespace taso
+}  // namespace taso::test

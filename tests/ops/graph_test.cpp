@@ -3,7 +3,7 @@
 #include "ops/text/graph_text.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 const Type vector_type{ElementType::float32, Shape{4}};
@@ -57,8 +57,8 @@ TEST_CASE("attributes and the choice of output tell values apart") {
   op::Split at_one, at_two;
   at_two.at = 2;
   const Value operands[] = {x};
-  const Node& one = pool.add(at_one, operands);
-  const Node& two = pool.add(at_two, operands);
+  const ops::Node& one = pool.add(at_one, operands);
+  const ops::Node& two = pool.add(at_two, operands);
   CHECK(&one != &two);
   CHECK(&one == &pool.add(at_one, operands));
   CHECK(!(one.output(0) == one.output(1)));
@@ -69,8 +69,8 @@ TEST_CASE("attributes and the choice of output tell values apart") {
 TEST_CASE("opaque nodes never merge") {
   Pool pool;
   const Value operands[] = {pool.input("x", vector_type)};
-  const Node& one = pool.add_opaque(opaque_of("RandomNormalLike"), operands);
-  const Node& two = pool.add_opaque(opaque_of("RandomNormalLike"), operands);
+  const ops::Node& one = pool.add_opaque(opaque_of("RandomNormalLike"), operands);
+  const ops::Node& two = pool.add_opaque(opaque_of("RandomNormalLike"), operands);
   CHECK(&one != &two);
   CHECK(!(pool.apply(op::Relu{}, {one.output()}) == pool.apply(op::Relu{}, {two.output()})));
 }
@@ -94,7 +94,7 @@ TEST_CASE("nodes come in order of creation and only as needed") {
   const Value second = pool.apply(op::Sigmoid{}, {x});
   const Value both = pool.apply(op::Add{}, {second, first});
   graph.outputs = {both, first};
-  CHECK(graph.nodes() == std::vector<const Node*>{x.node, first.node, second.node, both.node});
+  CHECK(graph.nodes() == std::vector<const ops::Node*>{x.node, first.node, second.node, both.node});
 }
 
 TEST_CASE("a long chain does not exhaust the stack") {
@@ -155,4 +155,4 @@ TEST_CASE("opaque nodes are paired one to one, by what they do") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -9,7 +9,7 @@
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -195,7 +195,7 @@ TEST_CASE("random graphs have every operator") {
   std::vector<std::size_t> seen(std::variant_size_v<Operator>);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_graph(seed);  // named: the nodes live as long as it does
-    for (const Node* node : graph.nodes())
+    for (const ops::Node* node : graph.nodes())
       if (const Operator* op = node->as_operator()) ++seen[op->index()];
   }
   for (const Operator& op : all_operators()) {
@@ -238,4 +238,4 @@ TEST_CASE("hostile text is refused, never worse") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

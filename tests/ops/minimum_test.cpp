@@ -7,8 +7,7 @@
 #include "ops/text/literal.h"
 #include "tests/catch.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
 std::int64_t value_at(const Dim& dim, const std::map<std::string, std::int64_t, std::less<>>& numbers) {
@@ -48,3 +47,5 @@ TEST_CASE("the smaller of two dimensions") {
   CHECK(value_at(window, {{"N", 5}, {"T", 3}}) == 5);
   CHECK(value_at(window, {{"N", 5}, {"T", 510}}) == 2);
 }
+
+}  // namespace taso::test

@@ -6,8 +6,7 @@
 #include "tests/catch.h"
 #include "tests/ops/examples.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
 Shapes shapes_of_operands(const Example& example) {
@@ -17,13 +16,13 @@ Shapes shapes_of_operands(const Example& example) {
 }
 
 template <class S, class Make>
-std::vector<Tensor<S>> run(const Example& example, Make&& make) {
+std::vector<ops::Tensor<S>> run(const Example& example, Make&& make) {
   std::mt19937 random(7);
   const auto operands = operands_of<S>(example, random, make);
   return evaluate<S>(example.op, operands);
 }
 
-std::vector<Tensor<double>> run_double(const Example& example) {
+std::vector<ops::Tensor<double>> run_double(const Example& example) {
   return run<double>(example, [](std::int64_t value) { return static_cast<double>(value); });
 }
 
@@ -192,3 +191,5 @@ TEST_CASE("symbolic inference, evaluated, is concrete inference") {
       CHECK(symbolic.count(name_of(op)) == 1);
     }
 }
+
+}  // namespace taso::test

@@ -6,11 +6,10 @@
 #include "ops/graph/operator.h"
 #include "tests/catch.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
-using T = Tensor<double>;
+using T = ops::Tensor<double>;
 using Values = std::vector<double>;
 
 Values run(const Operator& op, const std::vector<T>& operands, std::size_t output = 0) {
@@ -48,9 +47,9 @@ TEST_CASE("binary operators broadcast") {
 
 TEST_CASE("integers divide towards zero and never trap") {
   using W = Wrapped<std::int64_t>;
-  const Tensor<W> a({4}, std::vector{W(-7), W(7), W(1), W(std::numeric_limits<std::int64_t>::min())});
-  const Tensor<W> b({4}, std::vector{W(2), W(-2), W(0), W(-1)});
-  const std::vector<Tensor<W>> operands{a, b};
+  const ops::Tensor<W> a({4}, std::vector{W(-7), W(7), W(1), W(std::numeric_limits<std::int64_t>::min())});
+  const ops::Tensor<W> b({4}, std::vector{W(2), W(-2), W(0), W(-1)});
+  const std::vector<ops::Tensor<W>> operands{a, b};
   const auto quotient = evaluate<W>(op::Div{}, operands)[0].data;
   CHECK(quotient == std::vector{W(-3), W(-3), W(0), W(std::numeric_limits<std::int64_t>::min())});
 }
@@ -228,3 +227,5 @@ TEST_CASE("the constant kernels do what they are named for") {
     near(run(conv, {image, share[0]}), run(pool, {image}));
   }
 }
+
+}  // namespace taso::test

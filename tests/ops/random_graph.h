@@ -4,7 +4,7 @@
 #include "ops/graph/graph.h"
 #include "tests/ops/random_operator.h"
 
-namespace taso {
+namespace taso::test {
 
 /// Data of a constant that is held in memory.
 class HeldWeight : public Weight {
@@ -134,7 +134,7 @@ class RandomGraph {
     return 1;
   }
 
-  void keep(const Node& node, const std::vector<Value>& operands) {
+  void keep(const ops::Node& node, const std::vector<Value>& operands) {
     for (const Value& value : operands) used_.insert(value.node);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) {
       const Value value = node.output(i);
@@ -149,11 +149,11 @@ class RandomGraph {
   Graph graph_;
   std::size_t names_ = 0;
   std::vector<Value> usable_, made_;  // operands for operators; results of nodes
-  std::unordered_set<const Node*> used_;
+  std::unordered_set<const ops::Node*> used_;
 };
 
 inline Graph random_graph(std::uint64_t seed, const RandomGraphOptions& options = {}) {
   return RandomGraph(seed, options).make();
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -8,7 +8,7 @@
 #include "ops/core/random.h"
 #include "ops/graph/operator.h"
 
-namespace taso {
+namespace taso::test {
 
 struct RandomShapes {
   std::vector<std::string> symbols;  ///< names of unknown dimensions; none: all are numbers
@@ -285,4 +285,4 @@ inline std::optional<Application> random_application(Random& random, const Opera
   return std::nullopt;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -3,8 +3,7 @@
 #include "ops/core/random.h"
 #include "tests/catch.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
 std::string hash_of(std::string_view text) {
@@ -54,3 +53,5 @@ TEST_CASE("the processor's instructions for SHA-256 give the same as plain arith
     CHECK(actual == expected);
   }
 }
+
+}  // namespace taso::test

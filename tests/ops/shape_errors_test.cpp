@@ -4,8 +4,7 @@
 #include "ops/graph/operator.h"
 #include "tests/catch.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
 constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
@@ -191,8 +190,10 @@ TEST_CASE("constants refuse sizes that make no sense") {
 }
 
 TEST_CASE("a symbolic attribute has no meaning on numbers, and says so") {
-  const std::vector<Tensor<double>> x{Tensor<double>({4}, 1.0)};
+  const std::vector<ops::Tensor<double>> x{ops::Tensor<double>({4}, 1.0)};
   CHECK_THROWS_AS(evaluate<double>(op::Split{.axis = 0, .at = N}, x), ShapeError);
   CHECK_THROWS_AS(evaluate<double>(op::Slice{.axis = 0, .begin = N, .end = N + 1}, x), ShapeError);
   CHECK_THROWS_AS(evaluate<double>(op::Ones{.shape = {N}}, {}), ShapeError);
 }
+
+}  // namespace taso::test

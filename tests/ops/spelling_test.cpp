@@ -5,7 +5,7 @@
 
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 TEST_CASE("the name that was meant is the nearest one, or none") {
@@ -32,4 +32,4 @@ TEST_CASE("a swap of neighbours is one edit") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -5,11 +5,10 @@
 #include "ops/graph/operator.h"
 #include "tests/catch.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
-using T = Tensor<double>;
+using T = ops::Tensor<double>;
 using List = std::vector<std::int64_t>;
 
 struct Setting {
@@ -163,3 +162,5 @@ TEST_CASE("pooling is what independent loops compute") {
     }
   }
 }
+
+}  // namespace taso::test

@@ -6,7 +6,9 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace rules;
 
 namespace {
 
@@ -48,7 +50,7 @@ TEST_CASE("sampled assignments meet all hypotheses, and differ") {
       for (const Assignment& assignment : assignments) {
         const auto binding = [&](std::string_view name) { return assignment.unknowns[places.find(name)->second]; };
         for (const Requirement& hypothesis : instance.hypotheses) {
-          CAPTURE(text_of(hypothesis));
+          CAPTURE(rules::text_of(hypothesis));
           CHECK(holds(hypothesis, binding));
         }
         for (std::size_t i = 0; i < instance.unknowns.size(); ++i)
@@ -111,3 +113,5 @@ TEST_CASE("an instance at numbers has the shapes that it says") {
   }
   CHECK(seen > 500);
 }
+
+}  // namespace taso::test

@@ -8,7 +8,10 @@
 #include "tests/catch.h"
 #include "tests/rules/random_rule.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace rules;
+
 namespace {
 
 std::string form(const std::string& text) { return canonical_text(parse_rule(text)); }
@@ -155,7 +158,7 @@ TEST_CASE("what a pattern must give stays, even where it is what it would be") {
 }
 
 TEST_CASE("a rule is as large as its larger side") {
-  const auto size = [](const char* text) { return size_of(parse_rule(text)); };
+  const auto size = [](const char* text) { return rules::size_of(parse_rule(text)); };
   CHECK(size("candidate c\n  x => x\n") == 0);
   CHECK(size("candidate c\n  relu(relu(x)) => relu(x)\n") == 2);
   CHECK(size("candidate c\n  relu(x) => relu(relu(x))\n") == 2);
@@ -168,4 +171,4 @@ TEST_CASE("a rule is as large as its larger side") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -6,7 +6,9 @@
 #include "ops/core/random.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace rules;
 
 namespace {
 
@@ -55,3 +57,5 @@ TEST_CASE("a compiled dimension that overflows has no value") {
   CHECK_FALSE(CompiledDim(floor_div(a * a, Dim::symbol("c") + 1), places).evaluate(large));
   CHECK(CompiledDim(7, {}).evaluate({}) == 7);
 }
+
+}  // namespace taso::test

@@ -15,7 +15,10 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace rules;
+
 namespace {
 
 /// Answers at random, and the same to the same question ever after.
@@ -267,4 +270,4 @@ TEST_CASE("where something stands in a list is decided or unknown, never guessed
   CHECK(list("dim(x, 0) = dim(x, 1) + 1").made.size() == 1);
 }
 
-}  // namespace taso
+}  // namespace taso::test

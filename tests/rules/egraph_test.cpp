@@ -6,7 +6,9 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace rules;
 
 namespace {
 
@@ -78,7 +80,7 @@ TEST_CASE("a term added later joins the class of its equals") {
 }
 
 TEST_CASE("numbers are one if they agree in all models") {
-  Numbers numbers;
+  rules::Numbers numbers;
   const Dim n = Dim::symbol("n");
   const NumberId a = numbers.intern({1, 2, 3, 4, 5, 6}, n);
   CHECK(numbers.intern({1, 2, 3, 4, 5, 6}, n + 0) == a);
@@ -149,3 +151,5 @@ axiom add-associates
                       "candidate d\n  add(x, add(y, y)) => add(y, add(x, x))\n"
                       "  where shape(x) = [1, dim(x, 1)], shape(y) = shape(x)\n"));
 }
+
+}  // namespace taso::test

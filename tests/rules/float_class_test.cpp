@@ -4,12 +4,14 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace rules;
 
 namespace {
 
 Rule rule(const std::string& sides) { return parse_rule("candidate c\n  " + sides + "\n"); }
-std::string classes(const std::string& sides) { return text_of(float_class(rule(sides))); }
+std::string classes(const std::string& sides) { return rules::text_of(float_class(rule(sides))); }
 
 }  // namespace
 
@@ -81,7 +83,7 @@ TEST_CASE("a mode admits what its name says") {
 
 TEST_CASE("modes have names") {
   for (const FloatMode mode : {FloatMode::strict, FloatMode::usual, FloatMode::fast})
-    CHECK(float_mode_named(name_of(mode)) == mode);
+    CHECK(float_mode_named(rules::name_of(mode)) == mode);
   CHECK_FALSE(float_mode_named("Strict"));
   CHECK_FALSE(float_mode_named(""));
 }
@@ -91,7 +93,7 @@ TEST_CASE("the quick look at a rule agrees with the long one, and every rule tha
   for (const char* file : {"rules/taso.rules", "rules/networks.rules"})
     for (const Rule& one : parse_rules(Source::read((source_folder() / file).string())).rules()) {
       const FloatClass found = float_class(one);
-      INFO(one.name << ": " << text_of(found));
+      INFO(one.name << ": " << rules::text_of(found));
       CHECK(is_admitted(one, FloatMode::usual, false) == !found.overflows_early);
       CHECK(is_admitted(one, FloatMode::usual, true) == !found.may_overflow);
       CHECK(is_admitted(one, FloatMode::strict, false) == found.is_exact);
@@ -109,3 +111,5 @@ TEST_CASE("the quick look at a rule agrees with the long one, and every rule tha
   CHECK(spread > 0);
   CHECK(exact + overflow < all);
 }
+
+}  // namespace taso::test

@@ -7,7 +7,9 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace rules;
 
 namespace {
 
@@ -108,3 +110,5 @@ TEST_CASE("a dimension that equals a number is that number, whichever side it st
     CHECK_FALSE(equations.assume({Requirement::Kind::equal, turned ? Dim(2) : x, turned ? x : Dim(2)}));
   }
 }
+
+}  // namespace taso::test

@@ -16,9 +16,9 @@ class RandomRule {
  public:
   explicit RandomRule(std::uint64_t seed) : random_(seed) {}
 
-  Rule make() {
-    Rule rule;
-    rule.kind = static_cast<Rule::Kind>(random_.below(3));
+  rules::Rule make() {
+    rules::Rule rule;
+    rule.kind = static_cast<rules::Rule::Kind>(random_.below(3));
     rule.name = name();
     used_ = {"x"};
     variables_.clear();
@@ -26,10 +26,10 @@ class RandomRule {
     binding_ = true;
     rule.source = side(results, "x");  // so that there is an input to speak of
     binding_ = false;
-    for (PatternPtr& result : rule.source) result = with_terms(*result);
+    for (rules::PatternPtr& result : rule.source) result = with_terms(*result);
     rule.target = side(results);
     for (std::size_t i = random_.below(5); i > 0; --i) rule.conditions.push_back(condition());
-    if (rule.kind != Rule::Kind::axiom)
+    if (rule.kind != rules::Rule::Kind::axiom)
       for (std::size_t i = random_.below(8); i > 0; --i) rule.by.push_back(name());
     for (std::size_t i = random_.below(3); i > 0; --i) rule.comments.push_back(comment());
     return rule;
@@ -52,32 +52,32 @@ class RandomRule {
     return text;
   }
 
-  std::vector<PatternPtr> side(std::size_t results, const std::string& must_use = "") {
-    std::vector<PatternPtr> all;
+  std::vector<rules::PatternPtr> side(std::size_t results, const std::string& must_use = "") {
+    std::vector<rules::PatternPtr> all;
     while (all.size() < results) {
       all.push_back(pattern(0, true, all.empty() ? must_use : ""));
       if (all.back()->op != "split" || all.size() == results || random_.chance(0.3)) continue;
-      auto other = std::make_shared<Pattern>(*all.back());  // both results, often in order
+      auto other = std::make_shared<rules::Pattern>(*all.back());  // both results, often in order
       other->output = 1 - other->output;
       all.push_back(std::move(other));
     }
     return all;
   }
 
-  PatternPtr pattern(std::size_t depth, bool operators, const std::string& must_use = "") {
+  rules::PatternPtr pattern(std::size_t depth, bool operators, const std::string& must_use = "") {
     static const std::vector<std::string> inputs{"x", "y", "z", "weights", "v1"};
-    auto result = std::make_shared<Pattern>();
+    auto result = std::make_shared<rules::Pattern>();
     if (!operators || (must_use.empty() && random_.chance(0.1 + 0.3 * static_cast<double>(depth)))) {
       const std::string& input = binding_ ? (must_use.empty() ? random_.pick(inputs) : must_use) : random_.pick(used_);
       result->input = input;
       if (std::find(used_.begin(), used_.end(), input) == used_.end()) used_.push_back(input);
       return result;
     }
-    const auto all = signatures();
-    const Signature* signature = &all[random_.below(all.size())];
+    const auto all = rules::signatures();
+    const rules::Signature* signature = &all[random_.below(all.size())];
     while (!must_use.empty() && signature->min_operands == 0) signature = &all[random_.below(all.size())];
     result->op = signature->name;
-    for (const FieldSignature& field : signature->fields)
+    for (const rules::FieldSignature& field : signature->fields)
       if (random_.chance(0.7)) result->attributes.emplace_back(field.name, attribute(field.kind));
     const std::size_t number =
         signature->min_operands + random_.below(signature->max_operands - signature->min_operands + 1);
@@ -88,92 +88,95 @@ class RandomRule {
   }
 
   // While the source is made, attributes bind variables; terms over them come when all are known.
-  TermPtr attribute(ValueKind kind) {
+  rules::TermPtr attribute(rules::ValueKind kind) {
     if (!binding_) return term(kind, 0);
     if (random_.chance(0.5)) {
-      static const std::map<ValueKind, std::vector<std::string>> names{{ValueKind::integer, {"a", "g", "axis"}},
-                                                                       {ValueKind::list, {"s", "p", "perm"}},
-                                                                       {ValueKind::boolean, {"flag"}},
-                                                                       {ValueKind::real, {"e", "alpha"}}};
+      static const std::map<rules::ValueKind, std::vector<std::string>> names{
+          {rules::ValueKind::integer, {"a", "g", "axis"}},
+          {rules::ValueKind::list, {"s", "p", "perm"}},
+          {rules::ValueKind::boolean, {"flag"}},
+          {rules::ValueKind::real, {"e", "alpha"}}};
       const std::string& name = random_.pick(names.at(kind));
       variables_[name] = kind;
-      return variable_term(name);
+      return rules::variable_term(name);
     }
     return leaf(kind);
   }
 
-  PatternPtr with_terms(const Pattern& pattern) {
-    auto result = std::make_shared<Pattern>(pattern);
+  rules::PatternPtr with_terms(const rules::Pattern& pattern) {
+    auto result = std::make_shared<rules::Pattern>(pattern);
     for (auto& [name, value] : result->attributes)
-      if (value->kind != Term::Kind::variable && random_.chance(0.5))
-        value = term(signature_of(pattern.op)->field(name)->kind, 0);
-    for (PatternPtr& operand : result->operands) operand = with_terms(*operand);
+      if (value->kind != rules::Term::Kind::variable && random_.chance(0.5))
+        value = term(rules::signature_of(pattern.op)->field(name)->kind, 0);
+    for (rules::PatternPtr& operand : result->operands) operand = with_terms(*operand);
     return result;
   }
 
-  TermPtr leaf(ValueKind kind) {
+  rules::TermPtr leaf(rules::ValueKind kind) {
     switch (kind) {
-      case ValueKind::integer:
-        return integer_term(random_.chance(0.05) ? INT64_MIN + random_.between(0, 1) : random_.between(-2, 12));
-      case ValueKind::boolean: return boolean_term(random_.chance(0.5));
-      case ValueKind::real: {
+      case rules::ValueKind::integer:
+        return rules::integer_term(random_.chance(0.05) ? INT64_MIN + random_.between(0, 1) : random_.between(-2, 12));
+      case rules::ValueKind::boolean: return rules::boolean_term(random_.chance(0.5));
+      case rules::ValueKind::real: {
         static const std::vector<double> values{0, -0.0, 0.1, 1, -2.5, 1e-5, 1e300, -1e-300, 1.0 / 3, 1.0 / 0.0};
-        return real_term(random_.pick(values));
+        return rules::real_term(random_.pick(values));
       }
-      case ValueKind::list: {
-        std::vector<TermPtr> elements;
-        for (std::size_t i = random_.below(5); i > 0; --i) elements.push_back(leaf(ValueKind::integer));
-        return list_term(std::move(elements));
+      case rules::ValueKind::list: {
+        std::vector<rules::TermPtr> elements;
+        for (std::size_t i = random_.below(5); i > 0; --i) elements.push_back(leaf(rules::ValueKind::integer));
+        return rules::list_term(std::move(elements));
       }
     }
     return nullptr;
   }
 
-  TermPtr variable_of(ValueKind kind) {
+  rules::TermPtr variable_of(rules::ValueKind kind) {
     std::vector<std::string> fitting;
     for (const auto& [name, its_kind] : variables_)
       if (its_kind == kind) fitting.push_back(name);
-    return fitting.empty() ? leaf(kind) : variable_term(random_.pick(fitting));
+    return fitting.empty() ? leaf(kind) : rules::variable_term(random_.pick(fitting));
   }
 
-  TermPtr input() { return variable_term(random_.pick(used_)); }
+  rules::TermPtr input() { return rules::variable_term(random_.pick(used_)); }
 
-  TermPtr term(ValueKind kind, std::size_t depth) {
+  rules::TermPtr term(rules::ValueKind kind, std::size_t depth) {
     if (random_.chance(0.3)) return variable_of(kind);
-    if (kind == ValueKind::boolean || kind == ValueKind::real) return leaf(kind);
+    if (kind == rules::ValueKind::boolean || kind == rules::ValueKind::real) return leaf(kind);
     if (depth > 3 || random_.chance(0.2)) return leaf(kind);
-    return kind == ValueKind::integer ? integer(depth + 1) : list(depth + 1);
+    return kind == rules::ValueKind::integer ? integer(depth + 1) : list(depth + 1);
   }
 
-  TermPtr integer(std::size_t depth) {
-    const auto i = [&] { return term(ValueKind::integer, depth); };
-    const auto l = [&] { return term(ValueKind::list, depth); };
+  rules::TermPtr integer(std::size_t depth) {
+    const auto i = [&] { return term(rules::ValueKind::integer, depth); };
+    const auto l = [&] { return term(rules::ValueKind::list, depth); };
     switch (random_.below(7)) {
-      case 0: return call_term("dim", {input(), i()});
-      case 1: return call_term("rank", {input()});
-      case 2: return call_term(random_.chance(0.5) ? "product" : "sum", {l()});
-      case 3: return call_term("position", {l(), i()});
-      case 4: return call_term("[]", {l(), i()});
-      default: return call_term(arithmetic(), {i(), i()});
+      case 0: return rules::call_term("dim", {input(), i()});
+      case 1: return rules::call_term("rank", {input()});
+      case 2: return rules::call_term(random_.chance(0.5) ? "product" : "sum", {l()});
+      case 3: return rules::call_term("position", {l(), i()});
+      case 4: return rules::call_term("[]", {l(), i()});
+      default: return rules::call_term(arithmetic(), {i(), i()});
     }
   }
 
-  TermPtr list(std::size_t depth) {
-    const auto i = [&] { return term(ValueKind::integer, depth); };
-    const auto l = [&] { return term(ValueKind::list, depth); };
+  rules::TermPtr list(std::size_t depth) {
+    const auto i = [&] { return term(rules::ValueKind::integer, depth); };
+    const auto l = [&] { return term(rules::ValueKind::list, depth); };
     switch (random_.below(13)) {
-      case 0: return call_term(random_.chance(0.5) ? "shape" : "spatial", {input()});
-      case 1: return call_term(random_.chance(0.5) ? "begins" : "ends", {l()});
-      case 2: return call_term("repeat", {i(), i()});
-      case 3: return call_term("inverse", {l()});
-      case 4: return call_term(random_.chance(0.5) ? "compose" : "permuted", {l(), l()});
-      case 5: return call_term("without", {l(), random_.chance(0.5) ? l() : i()});
-      case 6: return call_term(random_.chance(0.5) ? "replaced" : "inserted", {l(), i(), i()});
-      case 7: return call_term("swap_last", {i()});
-      case 8: return call_term("same", {l(), random_.chance(0.5) ? l() : i(), i()});
-      case 9: return call_term("++", {l(), l()});
-      case 10: return list_term({i(), i()});
-      default: return random_.chance(0.5) ? call_term(arithmetic(), {l(), i()}) : call_term(arithmetic(), {l(), l()});
+      case 0: return rules::call_term(random_.chance(0.5) ? "shape" : "spatial", {input()});
+      case 1: return rules::call_term(random_.chance(0.5) ? "begins" : "ends", {l()});
+      case 2: return rules::call_term("repeat", {i(), i()});
+      case 3: return rules::call_term("inverse", {l()});
+      case 4: return rules::call_term(random_.chance(0.5) ? "compose" : "permuted", {l(), l()});
+      case 5: return rules::call_term("without", {l(), random_.chance(0.5) ? l() : i()});
+      case 6: return rules::call_term(random_.chance(0.5) ? "replaced" : "inserted", {l(), i(), i()});
+      case 7: return rules::call_term("swap_last", {i()});
+      case 8: return rules::call_term("same", {l(), random_.chance(0.5) ? l() : i(), i()});
+      case 9: return rules::call_term("++", {l(), l()});
+      case 10: return rules::list_term({i(), i()});
+      default:
+        return random_.chance(0.5) ? rules::call_term(arithmetic(), {l(), i()})
+                                   : rules::call_term(arithmetic(), {l(), l()});
     }
   }
 
@@ -182,20 +185,22 @@ class RandomRule {
     return random_.pick(symbols);
   }
 
-  Condition condition() {
-    Condition result;
-    result.relation = static_cast<Condition::Relation>(random_.below(8));
-    if (result.relation == Condition::Relation::broadcast) {
+  rules::Condition condition() {
+    rules::Condition result;
+    result.relation = static_cast<rules::Condition::Relation>(random_.below(8));
+    if (result.relation == rules::Condition::Relation::broadcast) {
       result.inputs = {random_.pick(used_), random_.pick(used_)};
       return result;
     }
-    const auto number = [&] { return term(random_.chance(0.5) ? ValueKind::integer : ValueKind::list, 0); };
+    const auto number = [&] {
+      return term(random_.chance(0.5) ? rules::ValueKind::integer : rules::ValueKind::list, 0);
+    };
     result.left = number();
-    if (result.relation != Condition::Relation::even && result.relation != Condition::Relation::odd)
+    if (result.relation != rules::Condition::Relation::even && result.relation != rules::Condition::Relation::odd)
       result.right = number();
-    if (result.relation == Condition::Relation::equal && random_.chance(0.2)) {
-      result.left = term(ValueKind::boolean, 0);
-      result.right = term(ValueKind::boolean, 0);
+    if (result.relation == rules::Condition::Relation::equal && random_.chance(0.2)) {
+      result.left = term(rules::ValueKind::boolean, 0);
+      result.right = term(rules::ValueKind::boolean, 0);
     }
     return result;
   }
@@ -203,7 +208,7 @@ class RandomRule {
   Random random_;
   bool binding_ = false;
   std::vector<std::string> used_;
-  std::map<std::string, ValueKind> variables_;
+  std::map<std::string, rules::ValueKind> variables_;
 };
 
 }  // namespace taso::test

@@ -10,7 +10,10 @@
 #include "tests/catch.h"
 #include "tests/rules/random_rule.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace rules;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,14 +105,14 @@ TEST_CASE("all results of an operator in a row are written as the operator") {
   CHECK(bare.source[1]->output == 1);
   const Rule picked =
       parse_rule("axiom a\n  first(split[axis=0, at=k](x)), second(split[axis=0, at=k](x)), y = x, x, x");
-  CHECK(text_of(picked.source) == "split[axis=0, at=k](x), y");
+  CHECK(rules::text_of(picked.source) == "split[axis=0, at=k](x), y");
   const Rule turned = parse_rule("axiom a\n  second(split[axis=0, at=k](x)), first(split[axis=0, at=k](x)) = x, x");
-  CHECK(text_of(turned.source) == "second(split[axis=0, at=k](x)), first(split[axis=0, at=k](x))");
+  CHECK(rules::text_of(turned.source) == "second(split[axis=0, at=k](x)), first(split[axis=0, at=k](x))");
 }
 
 TEST_CASE("terms print with the fewest parentheses") {
   const auto round = [](const std::string& text) {
-    return text_of(
+    return rules::text_of(
         *parse_rule("axiom a\n  conv[strides=a, pads=b](x, y) = x\n  where 0 = " + text).conditions[0].right);
   };
   for (const char* text : {"a - b - 1", "a - (b - 1)", "a * (b + 1)", "a * b + 1", "a / b * 2", "a / (b * 2)",
@@ -307,4 +310,4 @@ TEST_CASE("an error in a very long line is shown in part") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -4,7 +4,9 @@
 #include "tests/catch.h"
 #include "tests/ops/random_operator.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace rules;
 
 namespace {
 
@@ -16,7 +18,7 @@ class Abstraction {
       Shape& mine = operands.emplace_back();
       for (const Dim& dim : shape) mine.push_back(unknown(dim.value()));
     }
-    op.kind = *kind_named(name_of(application.op));
+    op.kind = *kind_named(ops::name_of(application.op));
     for (const NamedField& field : fields_of(application.op)) {
       if (field.name == "type") continue;
       const SymbolicField& sample = symbolic_fields(op.kind)[op.fields.size()].sample;
@@ -88,7 +90,7 @@ void spoil(Application& application, Random& random) {
 /// The shapes of the results by the operator's own inference; nothing if it refuses, or if a dimension is below 1.
 std::optional<Shapes> concrete_shapes(const Application& application) {
   try {
-    Shapes shapes = infer(application.op, application.operands);
+    Shapes shapes = ops::infer(application.op, application.operands);
     for (const Shape& shape : shapes)
       for (const Dim& dim : shape)
         if (dim.value() < 1) return std::nullopt;
@@ -115,7 +117,7 @@ TEST_CASE("shape inference with unknowns agrees with every operator's own") {
   const RandomShapes shapes{.symbols = {}, .largest = 6, .most_axes = 5, .empty = false};
   Random random(11);
   for (const Operator& kind : all_operators()) {
-    CAPTURE(name_of(kind));
+    CAPTURE(ops::name_of(kind));
     std::size_t fitting = 0, refused = 0;
     for (int round = 0; round < 400; ++round) {
       auto application = random_application(random, kind, shapes);
@@ -126,17 +128,17 @@ TEST_CASE("shape inference with unknowns agrees with every operator's own") {
       const auto expected = concrete_shapes(*application);
       const Abstraction abstraction(*application, random);
       std::vector<Requirement> requirements;
-      const auto inferred = infer(abstraction.op, abstraction.operands, requirements);
+      const auto inferred = rules::infer(abstraction.op, abstraction.operands, requirements);
       const auto binding = [&](std::string_view name) { return abstraction(name); };
       bool fits = inferred.has_value();
       std::string broken = "ranks";
       for (const Requirement& requirement : requirements) {
         if (holds(requirement, binding)) continue;
         fits = false;
-        broken = text_of(requirement);
+        broken = rules::text_of(requirement);
       }
-      CAPTURE(text_of(abstraction.op), broken);
-      for (const Shape& operand : application->operands) UNSCOPED_INFO(text_of(operand));
+      CAPTURE(rules::text_of(abstraction.op), broken);
+      for (const Shape& operand : application->operands) UNSCOPED_INFO(ops::text_of(operand));
       REQUIRE(fits == expected.has_value());
       ++(fits ? fitting : refused);
       if (!fits) continue;
@@ -149,7 +151,10 @@ TEST_CASE("shape inference with unknowns agrees with every operator's own") {
     }
     CHECK(fitting > 50);
     // Some fit whatever their numbers are.
-    const bool takes_reals_only = name_of(kind) == "leaky_relu" || name_of(kind) == "clip" || name_of(kind) == "gelu";
+    const bool takes_reals_only =
+        ops::name_of(kind) == "leaky_relu" || ops::name_of(kind) == "clip" || ops::name_of(kind) == "gelu";
     if ((max_inputs(kind) != 1 || !fields_of(kind).empty()) && !takes_reals_only) CHECK(refused >= 5);
   }
 }
+
+}  // namespace taso::test

@@ -5,7 +5,10 @@
 #include "tests/catch.h"
 #include "tests/rules/taso_bytes.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace rules;
+
 namespace {
 
 using namespace test;
@@ -107,9 +110,9 @@ TEST_CASE("sizes behind operators are worked out from the inputs") {
                                 {average_pool, {{2, 0}}, window(2, 1, 1)},
                                 {conv, {{3, 0}, z}, window(5, 1)}};
   const Rule rule = read(taso_rule(chain, chain, {{{4, 0}, {4, 0}}})).rules()[0];
-  CHECK(text_of(*rule.source[0]->attributes[0].second) ==
+  CHECK(rules::text_of(*rule.source[0]->attributes[0].second) ==
         "same(((spatial(x) + 1) / 2 + 2) / 3 - [2, 2] + 1, [5, 5], 1)");
-  CHECK(text_of(*rule.source[0]->operands[0]->operands[0]->attributes[2].second) ==
+  CHECK(rules::text_of(*rule.source[0]->operands[0]->operands[0]->attributes[2].second) ==
         "same((spatial(x) + 1) / 2, [2, 2], 3)");
   // Strides, pads and kernels that are left out are variables, the same on both sides.
   CHECK(translated(taso_rule({{max_pool, {x}, {}}, {relu, {{0, 0}}, {}}}, {{relu, {x}, {}}, {max_pool, {{0, 0}}, {}}},
@@ -290,4 +293,4 @@ TEST_CASE("damaged files of TASO's are refused or read as rules that print and p
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

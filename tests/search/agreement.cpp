@@ -7,7 +7,7 @@
 #include "runtime/host/interpreter.h"
 #include "tests/search/rule_graph.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 constexpr double greatest_number = 1e100, tolerance = 1e-9;
@@ -39,10 +39,10 @@ std::vector<bool> are_of_real_numbers(const Graph& graph) {
   static const std::vector<std::string_view> names{"max",  "min",        "relu",     "leaky_relu", "clip",
                                                    "gelu", "hard_swish", "max_pool", "reduce_max", "softmax",
                                                    "tanh", "erf",        "sqrt",     "exp",        "pow"};
-  std::unordered_set<const Node*> found;
-  for (const Node* node : graph.nodes()) {
+  std::unordered_set<const ops::Node*> found;
+  for (const ops::Node* node : graph.nodes()) {
     const bool is_one = node->as_operator() != nullptr &&
-                        std::find(names.begin(), names.end(), name_of(*node->as_operator())) != names.end();
+                        std::find(names.begin(), names.end(), ops::name_of(*node->as_operator())) != names.end();
     const bool is_behind_one = std::any_of(node->inputs().begin(), node->inputs().end(), [&](const Value& operand) {
       return operand && found.contains(operand.node);
     });
@@ -82,13 +82,13 @@ struct Outcome {
 Outcome outcome_of(const Graph& graph, std::span<const Array> inputs) {
   Graph everything = graph;
   const auto nodes = graph.nodes();
-  for (const Node* node : nodes)
+  for (const ops::Node* node : nodes)
     for (std::size_t i = 0; i < node->outputs().size(); ++i) everything.outputs.push_back(node->output(i));
   Outcome outcome;
-  outcome.outputs = interpret(everything, inputs, {1, true});
-  std::unordered_map<const Node*, double> greatest;
+  outcome.outputs = runtime::interpret(everything, inputs, {1, true});
+  std::unordered_map<const ops::Node*, double> greatest;
   auto next = outcome.outputs.begin() + static_cast<std::ptrdiff_t>(graph.outputs.size());
-  for (const Node* node : nodes) {
+  for (const ops::Node* node : nodes) {
     double& here = greatest[node] = 1;
     for (const Value& operand : node->inputs())
       if (operand) here = std::max(here, greatest.at(operand.node));
@@ -146,16 +146,16 @@ std::vector<Array> Mixture::run(const std::vector<std::optional<Array>>& inputs)
   return results;
 }
 
-std::vector<Tensor<Field>> Mixture::run(const std::vector<std::optional<Tensor<Field>>>& inputs) const {
+std::vector<ops::Tensor<Field>> Mixture::run(const std::vector<std::optional<ops::Tensor<Field>>>& inputs) const {
   std::uint64_t state = key_;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     state = mixed(state, i);
     if (!inputs[i]) continue;
     for (const Field& value : inputs[i]->data) state = mixed(state, value.bits());
   }
-  Tensor<Field> result(inputs[0]->extents, Field());
+  ops::Tensor<Field> result(inputs[0]->extents, Field());
   for (Field& value : result.data) value = Field::from_bits((state = mixed(state, 1)) >> 3);
-  std::vector<Tensor<Field>> results{std::move(result)};
+  std::vector<ops::Tensor<Field>> results{std::move(result)};
   if (results_ > 1)
     results.emplace_back(Extents{}, std::vector<Field>{Field(static_cast<std::int64_t>(inputs[0]->rank()))});
   return results;
@@ -166,36 +166,36 @@ bool Mixture::same(const OpaqueBody& other) const {
   return mixture != nullptr && mixture->key_ == key_ && mixture->results_ == results_;
 }
 
-std::vector<Tensor<Field>> evaluate_field(const Graph& graph, std::uint64_t seed, bool whole) {
+std::vector<ops::Tensor<Field>> evaluate_field(const Graph& graph, std::uint64_t seed, bool whole) {
   Random random(seed);
-  std::unordered_map<const Node*, std::vector<Tensor<Field>>> values;
+  std::unordered_map<const ops::Node*, std::vector<ops::Tensor<Field>>> values;
   for (const Value& input : graph.inputs) {
-    Tensor<Field> tensor(sizes_of(input.shape()), Field());
+    ops::Tensor<Field> tensor(sizes_of(input.shape()), Field());
     for (Field& element : tensor.data)
       element = whole ? Field(random.between(-9, 9) * 2520) : Field::from_bits(random.next() >> 3);
     values[input.node] = {std::move(tensor)};
   }
-  for (const Node* node : graph.nodes()) {
+  for (const ops::Node* node : graph.nodes()) {
     if (node->as_input() != nullptr) continue;
     if (const Constant* constant = node->as_constant()) {
       const Array array = constant->weight->load();
       std::vector<Field> data;
       for (const double value : array.doubles()) data.push_back(Math<Field>::constant(value));
-      values[node] = {Tensor<Field>(array.extents(), std::move(data))};
+      values[node] = {ops::Tensor<Field>(array.extents(), std::move(data))};
     } else if (const Opaque* opaque = node->as_opaque()) {
-      std::vector<std::optional<Tensor<Field>>> operands;
+      std::vector<std::optional<ops::Tensor<Field>>> operands;
       for (const Value& value : node->inputs())
         operands.push_back(value ? std::optional(values.at(value.node)[value.output]) : std::nullopt);
       const auto* mixture = dynamic_cast<const Mixture*>(opaque->body.get());
       check(mixture != nullptr, "opaque nodes of random graphs are mixtures");
       values[node] = mixture->run(operands);
     } else {
-      std::vector<Tensor<Field>> operands;
+      std::vector<ops::Tensor<Field>> operands;
       for (const Value& value : node->inputs()) operands.push_back(values.at(value.node)[value.output]);
       values[node] = evaluate<Field>(at_sizes(*node->as_operator()), operands);
     }
   }
-  std::vector<Tensor<Field>> outputs;
+  std::vector<ops::Tensor<Field>> outputs;
   for (const Value& value : graph.outputs) outputs.push_back(values.at(value.node)[value.output]);
   return outputs;
 }
@@ -233,4 +233,4 @@ Agreement compare(const Graph& before, const Graph& after, std::uint64_t seed) {
   return agreement;
 }
 
-}  // namespace taso
+}  // namespace taso::test

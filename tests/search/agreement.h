@@ -9,7 +9,7 @@
 #include "ops/core/random.h"
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::test {
 
 /// An operator that nobody models: results that depend on every element of every operand. The first has the type of the
 /// first operand; if there is a second, it is a whole number.
@@ -18,7 +18,7 @@ class Mixture : public OpaqueBody {
   explicit Mixture(std::uint64_t key, std::size_t results) : key_(key), results_(results) {}
   std::string obstacle() const override { return {}; }
   std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const override;
-  std::vector<Tensor<Field>> run(const std::vector<std::optional<Tensor<Field>>>& inputs) const;
+  std::vector<ops::Tensor<Field>> run(const std::vector<std::optional<ops::Tensor<Field>>>& inputs) const;
   bool same(const OpaqueBody& other) const override;
 
  private:
@@ -31,7 +31,7 @@ std::int64_t size_of_unknown(std::string_view name);
 Operator at_sizes(Operator op);
 
 /// The values of the outputs over the field, for random inputs; for small whole numbers, if `whole`.
-std::vector<Tensor<Field>> evaluate_field(const Graph& graph, std::uint64_t seed, bool whole);
+std::vector<ops::Tensor<Field>> evaluate_field(const Graph& graph, std::uint64_t seed, bool whole);
 
 struct Agreement {
   enum class Kind {
@@ -53,4 +53,4 @@ struct Agreement {
 /// `after` has the inputs of `before`, and as many outputs.
 Agreement compare(const Graph& before, const Graph& after, std::uint64_t seed);
 
-}  // namespace taso
+}  // namespace taso::test

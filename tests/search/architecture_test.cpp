@@ -8,7 +8,9 @@
 #include "tests/benchmark/example_graph.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
@@ -38,7 +40,7 @@ class Text {
   }
   std::string relu(const std::string& x) { return line("relu(" + x + ")"); }
   Architecture recognise(const std::vector<std::string>& outputs) const {
-    return taso::recognise(parse_graph(fmt::format("{}  output {}\n", text_, fmt::join(outputs, ", "))));
+    return search::recognise(parse_graph(fmt::format("{}  output {}\n", text_, fmt::join(outputs, ", "))));
   }
 
  private:
@@ -185,7 +187,7 @@ TEST_CASE("operators that are not modelled count by their name") {
 }
 
 TEST_CASE("names of kinds are those of files") {
-  for (const NetworkKind kind : network_kinds()) CHECK(network_kind_named(name_of(kind)) == kind);
+  for (const NetworkKind kind : network_kinds()) CHECK(network_kind_named(search::name_of(kind)) == kind);
   CHECK_FALSE(network_kind_named("unknown"));
   CHECK_FALSE(network_kind_named(""));
 }
@@ -200,8 +202,10 @@ TEST_CASE("the example networks are what they are, however few blocks they have"
   for (const auto& [name, kind] : expected) {
     ExampleNetwork example{name, "N", ElementType::float32, {}};
     example.variant.blocks = 2;
-    const Model model = model_of(example);
+    const onnx::Model model = model_of(example);
     INFO(name);
     CHECK(recognise(cleaned_graph(model)).kind == kind);
   }
 }
+
+}  // namespace taso::test

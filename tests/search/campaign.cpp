@@ -7,21 +7,24 @@
 #include "search/rewriting/rewrite.h"
 #include "tests/search/reduce.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace search;
+
 namespace {
 
 /// What is wrong with the numbers of the steps on the face of it: whether the steps are right is for the verifier to say.
 std::string flaw_of(const Graph& graph, const SearchResult& result) {
-  ValueNumber next = 0;
-  for (const Node* node : graph.nodes()) next += node->outputs().size();
-  Cost cost = result.cost_before;
-  for (const RewriteStep& step : result.steps) {
+  rules::ValueNumber next = 0;
+  for (const ops::Node* node : graph.nodes()) next += node->outputs().size();
+  cost::Cost cost = result.cost_before;
+  for (const rules::RewriteStep& step : result.steps) {
     for (const auto& [name, value] : step.inputs)
       if (value >= next) return "an input of " + step.rule + " that nobody made";
-    for (const ValueNumber value : step.replaced)
+    for (const rules::ValueNumber value : step.replaced)
       if (value >= next) return step.rule + " replaces what nobody made";
-    for (const RewriteStep::Made& made : step.made)
-      for (const ValueNumber value : made.results) {
+    for (const rules::RewriteStep::Made& made : step.made)
+      for (const rules::ValueNumber value : made.results) {
         if (value > next) return "a value that " + step.rule + " makes does not have the next number";
         next = std::max(next, value + 1);
       }
@@ -35,7 +38,7 @@ std::string flaw_of(const Graph& graph, const SearchResult& result) {
 
 }  // namespace
 
-Campaign::Campaign(std::vector<Rule> rules, CampaignOptions options)
+Campaign::Campaign(std::vector<rules::Rule> rules, CampaignOptions options)
     : options_(std::move(options)), graphs_(std::move(rules)), compiled_(compile(graphs_.rules())) {
   by_kind_.resize(all_operators().size());
   for (std::size_t i = 0; i < compiled_.size(); ++i) {
@@ -70,17 +73,17 @@ bool Campaign::goes_wrong(const Graph& graph, const RewriteRule& rule, std::uint
   return false;
 }
 
-bool Campaign::goes_wrong(const Graph& graph, const std::vector<Rule>& rules, std::uint64_t seed) {
-  const SearchResult result = taso::search(graph, rules, *options_.prices, options_.search);
+bool Campaign::goes_wrong(const Graph& graph, const std::vector<rules::Rule>& rules, std::uint64_t seed) {
+  const SearchResult result = search::search(graph, rules, *options_.prices, options_.search);
   return compare(graph, result.graph, seed).wrong();
 }
 
 std::string Campaign::told(const Graph& graph, const RewriteRule& rule, std::uint64_t seed, const std::string& what) {
   const Graph small = reduce(graph, [&](const Graph& smaller) { return goes_wrong(smaller, rule, seed); });
-  Rule written = rule.rule();
-  written.kind = Rule::Kind::rule;
-  return fmt::format("seed {}: {}, after\n{}reduced from {} nodes to\n{}", seed, what, print(written),
-                     graph.nodes().size(), text_of(small));
+  rules::Rule written = rule.rule();
+  written.kind = rules::Rule::Kind::rule;
+  return fmt::format("seed {}: {}, after\n{}reduced from {} nodes to\n{}", seed, what, rules::print(written),
+                     graph.nodes().size(), ops::text_of(small));
 }
 
 std::string Campaign::force(std::size_t which, std::uint64_t seed) {
@@ -113,7 +116,7 @@ std::string Campaign::force(std::size_t which, std::uint64_t seed) {
         if (is_wrong(*graph, extractor.graph(), seed, &difference)) return told(*graph, rule, seed, difference);
         program.undo(log);
         if (program.hash() != before)
-          return fmt::format("seed {}: {} is not taken back\n{}", seed, name, text_of(*graph));
+          return fmt::format("seed {}: {} is not taken back\n{}", seed, name, ops::text_of(*graph));
       }
     }
   }
@@ -126,7 +129,7 @@ std::string Campaign::walk(std::uint64_t seed) {
   try {
     return walk(graph, seed);
   } catch (const std::exception& error) {
-    return fmt::format("seed {}: {}\n{}", seed, error.what(), text_of(graph));
+    return fmt::format("seed {}: {}\n{}", seed, error.what(), ops::text_of(graph));
   }
 }
 
@@ -170,7 +173,7 @@ std::string Campaign::walk(const Graph& graph, std::uint64_t seed) {
       if (is_wrong(here, next, seed, &difference)) {
         if (goes_wrong(here, *match.rule, seed)) return told(here, *match.rule, seed, difference);
         return fmt::format("seed {}: {} after {}, in a walk only\n{}became\n{}", seed, difference, match.rule->name(),
-                           text_of(here), text_of(next));
+                           ops::text_of(here), ops::text_of(next));
       }
       logs.push_back(std::move(log));
       here = std::move(next);
@@ -179,10 +182,10 @@ std::string Campaign::walk(const Graph& graph, std::uint64_t seed) {
   }
   for (auto log = logs.rbegin(); log != logs.rend(); ++log) program.undo(*log);
   if (program.hash() != first || extractor.graph().outputs != start.outputs)
-    return fmt::format("seed {}: a walk is not taken back\n{}", seed, text_of(graph));
+    return fmt::format("seed {}: a walk is not taken back\n{}", seed, ops::text_of(graph));
   for (const Program::Log& log : logs) program.redo(log);
   if (extractor.graph().outputs != here.outputs)
-    return fmt::format("seed {}: a walk is not gone again\n{}", seed, text_of(graph));
+    return fmt::format("seed {}: a walk is not gone again\n{}", seed, ops::text_of(graph));
   return {};
 }
 
@@ -192,18 +195,19 @@ std::string Campaign::search(std::uint64_t seed) {
   try {
     return search(graph, seed);
   } catch (const std::exception& error) {
-    return fmt::format("seed {}: {}\n{}", seed, error.what(), text_of(graph));
+    return fmt::format("seed {}: {}\n{}", seed, error.what(), ops::text_of(graph));
   }
 }
 
 std::string Campaign::search(const Graph& graph, std::uint64_t seed) {
-  const SearchResult result = taso::search(graph, graphs_.rules(), *options_.prices, options_.search);
+  const SearchResult result = search::search(graph, graphs_.rules(), *options_.prices, options_.search);
   ++tally_.searches;
   tally_.changed += !result.steps.empty();
   tally_.steps += result.steps.size();
-  for (const RewriteStep& step : result.steps) tally_.in_results.insert(step.rule);
+  for (const rules::RewriteStep& step : result.steps) tally_.in_results.insert(step.rule);
   if (result.cost_after > result.cost_before)
-    return fmt::format("seed {}: cost {} became {}\n{}", seed, result.cost_before, result.cost_after, text_of(graph));
+    return fmt::format("seed {}: cost {} became {}\n{}", seed, result.cost_before, result.cost_after,
+                       ops::text_of(graph));
   if (const auto& time = options_.search.time_of_run) {
     const bool is_told =
         result.run_before == time(graph, result.layout) && result.run_after == time(result.graph, result.layout);
@@ -213,32 +217,32 @@ std::string Campaign::search(const Graph& graph, std::uint64_t seed) {
     if (!is_told || is_longer)
       return fmt::format("seed {}: {} became {} as it runs, which is {} and {}\n{}", seed, told(result.run_before),
                          told(result.run_after), told(time(graph, result.layout)),
-                         told(time(result.graph, result.layout)), text_of(graph));
+                         told(time(result.graph, result.layout)), ops::text_of(graph));
   }
   if (const std::string flaw = flaw_of(graph, result); !flaw.empty())
-    return fmt::format("seed {}: {}\n{}", seed, flaw, text_of(graph));
+    return fmt::format("seed {}: {}\n{}", seed, flaw, ops::text_of(graph));
   std::string difference;
   if (!is_wrong(graph, result.graph, seed, &difference)) return {};
   std::set<std::string> names;
-  for (const RewriteStep& step : result.steps) names.insert(step.rule);
-  std::vector<Rule> rules = graphs_.rules();
-  std::vector<Rule> of_steps = rules;
-  std::erase_if(of_steps, [&](const Rule& rule) { return !names.contains(rule.name); });
+  for (const rules::RewriteStep& step : result.steps) names.insert(step.rule);
+  std::vector<rules::Rule> rules = graphs_.rules();
+  std::vector<rules::Rule> of_steps = rules;
+  std::erase_if(of_steps, [&](const rules::Rule& rule) { return !names.contains(rule.name); });
   if (goes_wrong(graph, of_steps, seed)) rules = std::move(of_steps);
   rules = reduce(std::move(rules), [&](const auto& fewer) { return goes_wrong(graph, fewer, seed); });
   const Graph small = reduce(graph, [&](const Graph& smaller) { return goes_wrong(smaller, rules, seed); });
   // Most likely it takes no search.
-  for (const Rule& rule : rules)
+  for (const rules::Rule& rule : rules)
     for (const std::size_t place : by_name_.at(rule.name))
       if (goes_wrong(small, *compiled_[place], seed)) return told(small, *compiled_[place], seed, difference);
   std::string text = fmt::format("seed {}: {}, after a search by\n", seed, difference);
-  for (const Rule& rule : rules) text += print(rule);
-  return text + fmt::format("reduced from {} nodes to\n{}", graph.nodes().size(), text_of(small));
+  for (const rules::Rule& rule : rules) text += rules::print(rule);
+  return text + fmt::format("reduced from {} nodes to\n{}", graph.nodes().size(), ops::text_of(small));
 }
 
 std::vector<std::string> Campaign::missing() const {
   std::vector<std::string> names;
-  for (const Rule& rule : graphs_.rules())
+  for (const rules::Rule& rule : graphs_.rules())
     if (!tally_.applied.contains(rule.name) && by_name_.contains(rule.name)) names.push_back(rule.name);
   return names;
 }
@@ -253,4 +257,4 @@ std::string Campaign::summary() const {
       tally_.unlike_field);
 }
 
-}  // namespace taso
+}  // namespace taso::test

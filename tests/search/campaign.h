@@ -15,14 +15,14 @@
 #include "tests/search/agreement.h"
 #include "tests/search/rule_graph.h"
 
-namespace taso {
+namespace taso::test {
 
 struct CampaignOptions {
-  SearchOptions search;
+  search::SearchOptions search;
   GraphMakeUp makeup;
-  std::size_t walk = 8;                  ///< steps of a random walk
-  std::size_t attempts = 12;             ///< to plant a rule
-  const KernelPrices* prices = nullptr;  ///< the roofline, if not given
+  std::size_t walk = 8;                        ///< steps of a random walk
+  std::size_t attempts = 12;                   ///< to plant a rule
+  const cost::KernelPrices* prices = nullptr;  ///< the roofline, if not given
 };
 
 /// Graphs of everything, and a threshold that lets the search wander.
@@ -43,7 +43,7 @@ struct Tally {
 
 class Campaign {
  public:
-  Campaign(std::vector<Rule> rules, CampaignOptions options);
+  Campaign(std::vector<rules::Rule> rules, CampaignOptions options);
 
   // Each is the same for the same seed. What they return is empty, or says what is wrong, with a graph that is as small as
   // it gets, and the rules that it takes.
@@ -63,17 +63,17 @@ class Campaign {
   std::string walk(const Graph& graph, std::uint64_t seed);
   std::string search(const Graph& graph, std::uint64_t seed);
   bool is_wrong(const Graph& before, const Graph& after, std::uint64_t seed, std::string* difference = nullptr);
-  bool goes_wrong(const Graph& graph, const RewriteRule& rule, std::uint64_t seed);
-  bool goes_wrong(const Graph& graph, const std::vector<Rule>& rules, std::uint64_t seed);
-  std::string told(const Graph& graph, const RewriteRule& rule, std::uint64_t seed, const std::string& what);
+  bool goes_wrong(const Graph& graph, const search::RewriteRule& rule, std::uint64_t seed);
+  bool goes_wrong(const Graph& graph, const std::vector<rules::Rule>& rules, std::uint64_t seed);
+  std::string told(const Graph& graph, const search::RewriteRule& rule, std::uint64_t seed, const std::string& what);
 
   CampaignOptions options_;
   RuleGraphs graphs_;
-  Roofline roofline_;
-  std::vector<std::unique_ptr<RewriteRule>> compiled_;
-  std::map<std::string, std::vector<std::size_t>> by_name_;  // places in compiled_
-  std::vector<std::vector<const RewriteRule*>> by_kind_;     // of the first result's operator
+  cost::Roofline roofline_;
+  std::vector<std::unique_ptr<search::RewriteRule>> compiled_;
+  std::map<std::string, std::vector<std::size_t>> by_name_;       // places in compiled_
+  std::vector<std::vector<const search::RewriteRule*>> by_kind_;  // of the first result's operator
   Tally tally_;
 };
 
-}  // namespace taso
+}  // namespace taso::test

@@ -10,7 +10,9 @@
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
@@ -33,10 +35,11 @@ kind unknown: searches 9
 
 Experience experience_of(const std::string& source) { return parse_experience(Source("<text>", source)); }
 
-std::vector<Rule> rules_named(const std::vector<std::string>& names) {
-  std::vector<Rule> rules;
+std::vector<rules::Rule> rules_named(const std::vector<std::string>& names) {
+  std::vector<rules::Rule> rules;
   for (const std::string& name : names) {
-    Rule rule = parse_rules(Source("<text>", "taso rules 1\n\nrule r\n  relu(relu(x)) => relu(x)\n")).rules()[0];
+    rules::Rule rule =
+        rules::parse_rules(Source("<text>", "taso rules 1\n\nrule r\n  relu(relu(x)) => relu(x)\n")).rules()[0];
     rule.name = name;
     rules.push_back(std::move(rule));
   }
@@ -45,7 +48,7 @@ std::vector<Rule> rules_named(const std::vector<std::string>& names) {
 
 std::vector<std::string> names_of(const RuleChoice& choice) {
   std::vector<std::string> names;
-  for (const Rule& rule : choice.rules) names.push_back(rule.name);
+  for (const rules::Rule& rule : choice.rules) names.push_back(rule.name);
   return names;
 }
 
@@ -69,8 +72,8 @@ TEST_CASE("experience is read, and printed in one order") {
   CHECK(experience.find(NetworkKind::resnet)->rules[1] == RuleExperience{"alpha-1a2b", 12, 4, 50});
   CHECK(experience.find(NetworkKind::mobilenet)->rules.empty());
   CHECK(experience.find(NetworkKind::ssd) == nullptr);
-  const std::string printed = text_of(experience);
-  CHECK(text_of(experience_of(printed)) == printed);
+  const std::string printed = search::text_of(experience);
+  CHECK(search::text_of(experience_of(printed)) == printed);
   CHECK(printed.find(
             "kind mobilenet: searches 3\n\nkind bert: searches 2\n  beta: steps 1, searches 1, saved 7000 ns\n") !=
         std::string::npos);
@@ -146,12 +149,12 @@ TEST_CASE("all rules are used where nothing is known") {
 
 TEST_CASE("the record that is shipped speaks of rules that are shipped, and of every kind") {
   std::unordered_set<std::string> names;
-  for (const Rule& rule : shipped_rules()) names.insert(rule.name);
+  for (const rules::Rule& rule : shipped_rules()) names.insert(rule.name);
   const auto file = source_folder() / "rules/search.experience";
   const Experience experience = parse_experience(Source::read(file.string()));
   std::size_t rules = 0, known = 0;
   for (const NetworkKind kind : network_kinds()) {
-    INFO(name_of(kind));
+    INFO(search::name_of(kind));
     REQUIRE(experience.find(kind) != nullptr);
     CHECK(experience.find(kind)->searches > 0);
     for (const RuleExperience& rule : experience.find(kind)->rules) {
@@ -176,12 +179,13 @@ TEST_CASE("what a rule saved is what the result costs more without it") {
   s = relu(r)
   output q, s
 )");
-  std::vector<Rule> rules = rules_of_file(source_folder() / "rules/networks.rules");
-  for (Rule& rule : rules_of_file(source_folder() / "tests/search/golden.rules")) rules.push_back(std::move(rule));
+  std::vector<rules::Rule> rules = rules_of_file(source_folder() / "rules/networks.rules");
+  for (rules::Rule& rule : rules_of_file(source_folder() / "tests/search/golden.rules"))
+    rules.push_back(std::move(rule));
   SearchOptions options;
   options.budget = 200;
   options.alpha = 1.3;
-  const Lesson lesson = learn(graph, rules, Roofline(), options);
+  const Lesson lesson = learn(graph, rules, cost::Roofline(), options);
   CHECK(lesson.cost_with_these <= lesson.cost_with_all);
   CHECK(lesson.cost_with_all < lesson.cost_before);
   REQUIRE(lesson.rules.size() == 2);
@@ -191,7 +195,9 @@ TEST_CASE("what a rule saved is what the result costs more without it") {
     CHECK(rule.searches == 1);
     CHECK(rule.saved == static_cast<std::uint64_t>((lesson.cost_before - lesson.cost_with_these + 500) / 1000));
   }
-  const Lesson nothing = learn(graph, rules_named({"relu-twice"}), Roofline(), options);
+  const Lesson nothing = learn(graph, rules_named({"relu-twice"}), cost::Roofline(), options);
   CHECK(nothing.rules.empty());
   CHECK(nothing.cost_with_these == nothing.cost_before);
 }
+
+}  // namespace taso::test

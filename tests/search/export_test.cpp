@@ -8,7 +8,9 @@
 #include "tests/catch.h"
 #include "tests/search/model_search.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 TEST_CASE("random models compute the same after the search") {
   const auto rules = sound_rules();
@@ -16,13 +18,13 @@ TEST_CASE("random models compute the same after the search") {
   SearchOptions options;
   options.alpha = 1.1;
   options.budget = 20;
-  options.layout = Layout::channels_first;
+  options.layout = cost::Layout::channels_first;
   std::size_t changed = 0, refused = 0, written = 0;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     const Graph graph = graphs.make(seed, 4);
-    std::optional<Model> model;
+    std::optional<onnx::Model> model;
     try {
-      model.emplace(write_model(graph));
+      model.emplace(onnx::write_model(graph));
       model->validate();
     } catch (const InputError&) {
       continue;  // something that ONNX cannot say at this opset
@@ -33,8 +35,8 @@ TEST_CASE("random models compute the same after the search") {
       ++refused;
       continue;
     }
-    INFO("seed " << seed << "\n" << text_of(graph) << "became\n" << text_of(optimised->result.graph));
-    for (const RewriteStep& step : optimised->result.steps) UNSCOPED_INFO("by " << step.rule);
+    INFO("seed " << seed << "\n" << ops::text_of(graph) << "became\n" << ops::text_of(optimised->result.graph));
+    for (const rules::RewriteStep& step : optimised->result.steps) UNSCOPED_INFO("by " << step.rule);
     optimised->model.validate();
     REQUIRE(difference(*model, optimised->model, seed) == "");
     if (optimised->result.steps.empty())
@@ -42,8 +44,8 @@ TEST_CASE("random models compute the same after the search") {
     else
       ++changed;
     // Nothing that the search got rid of is written all the same.
-    const Imported again = import_model(view_of(optimised->model));
-    const Cost cost = search(again.graph, {}, Roofline(), options).cost_before;
+    const onnx::Imported again = onnx::import_model(onnx::view_of(optimised->model));
+    const cost::Cost cost = search::search(again.graph, {}, cost::Roofline(), options).cost_before;
     // Concats that are written as one come back in another order.
     REQUIRE(static_cast<double>(cost) == Approx(static_cast<double>(optimised->result.cost_after)).epsilon(0.001));
   }
@@ -65,18 +67,18 @@ TEST_CASE("what is rewritten inside of a node is written") {
     d = concat[axis=1](a, b)
     e = concat[axis=1](d, c)
     output e)");
-  Model model = write_model(graph);
+  onnx::Model model = onnx::write_model(graph);
   auto& nodes = *model.mutable_proto().mutable_graph()->mutable_node();
-  onnx::NodeProto &outer = *nodes.Mutable(nodes.size() - 1), inner = nodes.Get(nodes.size() - 2);
+  proto::NodeProto &outer = *nodes.Mutable(nodes.size() - 1), inner = nodes.Get(nodes.size() - 2);
   REQUIRE((outer.op_type() == "Concat" && inner.op_type() == "Concat"));
   outer.add_input(outer.input(1));
   outer.set_input(0, inner.input(0));
   outer.set_input(1, inner.input(1));
   nodes.DeleteSubrange(nodes.size() - 2, 1);
-  const auto rules = std::vector<Rule>{
-      parse_rule("rule concat-of-relu\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n")};
+  const auto rules = std::vector<rules::Rule>{
+      rules::parse_rule("rule concat-of-relu\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n")};
   SearchOptions options;
-  options.layout = Layout::channels_first;
+  options.layout = cost::Layout::channels_first;
   const auto optimised = optimise(model.copy(), rules, options);
   REQUIRE(optimised);
   REQUIRE(optimised->result.steps.size() == 1);
@@ -100,17 +102,17 @@ TEST_CASE("only what is rewritten is touched") {
     e = relu(c)
     f = relu(e)
     output f, d)");
-  Model model = write_model(graph);
+  onnx::Model model = onnx::write_model(graph);
   for (int i = 0; i < model.proto().graph().node_size(); ++i) {
     auto& node = *model.mutable_proto().mutable_graph()->mutable_node(i);
     node.set_name("node " + std::to_string(i));
     node.set_doc_string("a word on " + node.op_type());
   }
-  const auto rules = std::vector<Rule>{
-      parse_rule("rule shared-left-factor\n"
-                 "  matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))\n"
-                 "  where rank(x) = 2, rank(y) = 2, rank(z) = 2\n"),
-      parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")};
+  const auto rules = std::vector<rules::Rule>{
+      rules::parse_rule("rule shared-left-factor\n"
+                        "  matmul(x, y), matmul(x, z) => split[axis=1, at=dim(y, 1)](matmul(x, concat[axis=1](y, z)))\n"
+                        "  where rank(x) = 2, rank(y) = 2, rank(z) = 2\n"),
+      rules::parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")};
   const auto optimised = optimise(model.copy(), rules, {});
   REQUIRE(optimised);
   CHECK(optimised->result.steps.size() == 2);
@@ -141,9 +143,10 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
     rab = concat[axis=1](ra, rb)
     rabc = concat[axis=1](rab, rc)
     output ta, rabc)");
-  std::vector<Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
-  std::erase_if(rules, [](const Rule& rule) { return rule.name == "cut-and-joined"; });  // else there is less of both
-  const auto optimised = optimise(write_model(graph), rules, {});
+  std::vector<rules::Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(rules,
+                [](const rules::Rule& rule) { return rule.name == "cut-and-joined"; });  // else there is less of both
+  const auto optimised = optimise(onnx::write_model(graph), rules, {});
   REQUIRE(optimised);
   std::map<std::string, int> operators;
   for (const auto& node : optimised->model.proto().graph().node()) {
@@ -155,7 +158,7 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
   CHECK(operators["Split"] == 1);
   CHECK(operators["Concat"] == 1);
   CHECK(operators["Relu"] == 1);
-  CHECK(difference(write_model(graph), optimised->model, 1) == "");
+  CHECK(difference(onnx::write_model(graph), optimised->model, 1) == "");
 }
 
 TEST_CASE("a value that becomes what another one was is written as that one") {
@@ -168,17 +171,18 @@ TEST_CASE("a value that becomes what another one was is written as that one") {
     f = relu(x)
     g = tanh(f)
     output e, g)");
-  const std::vector<Rule> rules{
-      parse_rule("rule join\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n"),
-      parse_rule("rule whole\n  concat[axis=a](first(split[axis=a, at=k](x)), second(split[axis=a, at=k](x))) => x\n")};
-  const auto optimised = optimise(write_model(graph), rules, {});
+  const std::vector<rules::Rule> rules{
+      rules::parse_rule("rule join\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n"),
+      rules::parse_rule(
+          "rule whole\n  concat[axis=a](first(split[axis=a, at=k](x)), second(split[axis=a, at=k](x))) => x\n")};
+  const auto optimised = optimise(onnx::write_model(graph), rules, {});
   REQUIRE(optimised);
   CHECK(optimised->result.steps.size() == 2);
   std::map<std::string, int> operators;
   for (const auto& node : optimised->model.proto().graph().node()) ++operators[node.op_type()];
   CHECK(operators["Relu"] == 1);
   CHECK(operators["Concat"] == 0);
-  CHECK(difference(write_model(graph), optimised->model, 1) == "");
+  CHECK(difference(onnx::write_model(graph), optimised->model, 1) == "");
 }
 
 TEST_CASE("splits of both parts of a split are written as one") {
@@ -190,11 +194,13 @@ TEST_CASE("splits of both parts of a split are written as one") {
             " = tanh(a" + std::to_string(i) + ")\n";
   const Graph graph = parse_graph(text + "  output b0, b1, b2, b3, b4, b5, b6, b7\n");
   auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
-  std::erase_if(rules, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
-  const auto optimised = optimise(write_model(graph), rules, {});
+  std::erase_if(rules, [](const rules::Rule& rule) { return rule.name != "shared-left-factor"; });
+  const auto optimised = optimise(onnx::write_model(graph), rules, {});
   REQUIRE(optimised);
   std::map<std::string, int> operators;
   for (const auto& node : optimised->model.proto().graph().node()) ++operators[node.op_type()];
   CHECK(operators == std::map<std::string, int>{{"MatMul", 1}, {"Split", 1}, {"Tanh", 8}});
-  CHECK(difference(write_model(graph), optimised->model, 1) == "");
+  CHECK(difference(onnx::write_model(graph), optimised->model, 1) == "");
 }
+
+}  // namespace taso::test

@@ -8,7 +8,7 @@
 #include "ops/text/graph_text.h"
 #include "tests/search/rule_graph.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 constexpr std::string_view result_mark = "\n#! result ";
@@ -56,7 +56,7 @@ GoldenCase read_golden(const std::filesystem::path& file) {
     } else {
       check(words[0] == "rules", "a line with '#!' says something that is known");
       const std::set<std::string> names(words.begin() + 1, words.end());
-      std::erase_if(result.rules, [&](const Rule& rule) { return !names.contains(rule.name); });
+      std::erase_if(result.rules, [&](const rules::Rule& rule) { return !names.contains(rule.name); });
       check(result.rules.size() == names.size(), "rules that are named are there");
     }
   }
@@ -71,4 +71,4 @@ std::vector<std::filesystem::path> golden_files(const std::string& folder) {
   return files;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -10,14 +10,14 @@
 #include "rules/language/rule.h"
 #include "search/search.h"
 
-namespace taso {
+namespace taso::test {
 
 struct GoldenCase {
   std::string head;  ///< everything up to the result
   Graph graph;
   std::string expected;  ///< the result with its costs
-  std::vector<Rule> rules;
-  SearchOptions options;
+  std::vector<rules::Rule> rules;
+  search::SearchOptions options;
   std::optional<double> too_low_alpha;
   bool only_golden = false;
 };
@@ -26,4 +26,4 @@ GoldenCase read_golden(const std::filesystem::path& file);
 /// Those in a folder of tests/search, sorted.
 std::vector<std::filesystem::path> golden_files(const std::string& folder);
 
-}  // namespace taso
+}  // namespace taso::test

@@ -20,18 +20,20 @@
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
 std::string describe(const SearchResult& result) {
   std::string text = fmt::format("#! result {} {} ns\n", result.cost_before / 1000, result.cost_after / 1000);
-  for (const RewriteStep& step : result.steps) {
+  for (const rules::RewriteStep& step : result.steps) {
     text += fmt::format("# {} ns by {}", (step.cost_after - step.cost_before) / 1000, step.rule);
     for (const auto& [variable, value] : step.variables) text += fmt::format(", {} = {}", variable, value);
     text += "\n";
   }
-  return text + text_of(result.graph);
+  return text + ops::text_of(result.graph);
 }
 
 }  // namespace
@@ -42,7 +44,7 @@ TEST_CASE("graphs become what they should") {
   CHECK(files.size() >= 12);
   for (const auto& file : files) {
     const GoldenCase golden = read_golden(file);
-    const SearchResult result = search(golden.graph, golden.rules, Roofline(), golden.options);
+    const SearchResult result = search::search(golden.graph, golden.rules, cost::Roofline(), golden.options);
     INFO(file.filename().string());
     CHECK(!result.steps.empty());
     CHECK(result.cost_after <= result.cost_before);
@@ -54,7 +56,7 @@ TEST_CASE("graphs become what they should") {
     if (!golden.too_low_alpha) continue;
     SearchOptions options = golden.options;
     options.alpha = *golden.too_low_alpha;
-    CHECK(search(golden.graph, golden.rules, Roofline(), options).cost_after > result.cost_after);
+    CHECK(search::search(golden.graph, golden.rules, cost::Roofline(), options).cost_after > result.cost_after);
   }
 }
 
@@ -70,7 +72,8 @@ TEST_CASE("graphs stay as they are where nothing may change") {
       if (with_shipped && golden.only_golden) continue;
       SearchOptions options = golden.options;
       if (with_shipped) options.budget = 20;
-      const SearchResult result = search(golden.graph, with_shipped ? shipped : golden.rules, Roofline(), options);
+      const SearchResult result =
+          search::search(golden.graph, with_shipped ? shipped : golden.rules, cost::Roofline(), options);
       INFO(file.filename().string() << "\n" << describe(result));
       CHECK(result.steps.empty());
       CHECK(result.cost_after == result.cost_before);
@@ -80,3 +83,5 @@ TEST_CASE("graphs stay as they are where nothing may change") {
   }
   CHECK(by_shipped >= 20);
 }
+
+}  // namespace taso::test

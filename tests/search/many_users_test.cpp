@@ -9,7 +9,9 @@
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
@@ -26,29 +28,29 @@ Graph products(std::size_t count, bool computed, bool joined) {
   return parse_graph(text + "  output " + (joined ? fmt::format("c{}", count - 1) : outputs) + "\n");
 }
 
-std::vector<Rule> merging() {
-  std::vector<Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
-  std::erase_if(rules, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
+std::vector<rules::Rule> merging() {
+  std::vector<rules::Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(rules, [](const rules::Rule& rule) { return rule.name != "shared-left-factor"; });
   REQUIRE(rules.size() == 1);
   return rules;
 }
 
 /// Counts how often it is asked.
-class Counted : public KernelPrices {
+class Counted : public cost::KernelPrices {
  public:
-  Cost price(const GraphView& view, const Kernel& kernel) const override {
+  cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
     ++asked;
     return roofline_.price(view, kernel);
   }
   mutable std::atomic<std::size_t> asked{0};
 
  private:
-  Roofline roofline_;
+  cost::Roofline roofline_;
 };
 
 std::size_t matmuls_in(const Graph& graph) {
   std::size_t count = 0;
-  for (const Node* node : graph.nodes())
+  for (const ops::Node* node : graph.nodes())
     count += node->as_operator() != nullptr && std::holds_alternative<op::MatMul>(*node->as_operator());
   return count;
 }
@@ -57,18 +59,18 @@ std::size_t matmuls_in(const Graph& graph) {
 
 TEST_CASE("whoever watches can stop a search while it looks for the first rewrites") {
   const Graph graph = products(70, true, false);
-  const Roofline prices;
+  const cost::Roofline prices;
   for (const bool in_the_whole : {true, false}) {
     SearchOptions options;
     options.piece = in_the_whole ? 10 : 0;  // one region, or steps in the whole graph before regions
     std::stop_source stop;
-    const SearchResult found = search(graph, merging(), prices, options, stop.get_token(),
-                                      [&](const SearchProgress&) { stop.request_stop(); });
+    const SearchResult found = search::search(graph, merging(), prices, options, stop.get_token(),
+                                              [&](const SearchProgress&) { stop.request_stop(); });
     CHECK(found.end == SearchResult::End::stopped);
     CHECK(found.counts.matched < 70);  // of 2,415
     // Time, like a stop, is looked at between two matches; what was found in it counts.
     options.time_budget = std::chrono::duration<double>(0.02);
-    const SearchResult late = search(graph, merging(), prices, options);
+    const SearchResult late = search::search(graph, merging(), prices, options);
     CHECK(late.end == SearchResult::End::time);
     CHECK(late.cost_after <= late.cost_before);
   }
@@ -80,7 +82,7 @@ TEST_CASE("users of one value are priced once, not again for every pair of them 
     SearchOptions options;
     options.piece = 10;
     options.budget = 1;
-    const SearchResult found = search(products(60, computed, false), merging(), prices, options);
+    const SearchResult found = search::search(products(60, computed, false), merging(), prices, options);
     CHECK(found.counts.matched >= 1770);  // and at the end it is checked that the costs were kept up to date
     CHECK(prices.asked < 30 * found.counts.matched);
   }
@@ -90,8 +92,10 @@ TEST_CASE("a great many products of one value become one") {
   for (const bool joined : {false, true})
     for (const bool computed : {false, true}) {
       // Down to few users: from some number on they matter to one another.
-      const SearchResult found = search(products(24, computed, joined), merging(), Roofline(), {});
+      const SearchResult found = search::search(products(24, computed, joined), merging(), cost::Roofline(), {});
       CHECK(found.cost_after < found.cost_before);
       if (!joined) CHECK(matmuls_in(found.graph) == 1);
     }
 }
+
+}  // namespace taso::test

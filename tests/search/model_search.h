@@ -16,41 +16,42 @@
 #include "search/search.h"
 #include "tests/search/rule_graph.h"
 
-namespace taso {
+namespace taso::test {
 
 struct Optimised {
-  Model model;
-  SearchResult result;
+  onnx::Model model;
+  search::SearchResult result;
 };
 
 /// Nothing if the result cannot be told in terms of the model's values, or written at its opset.
-inline std::optional<Optimised> optimise(Model model, const std::vector<Rule>& rules, const SearchOptions& options) {
-  auto edit = std::make_unique<GraphEdit>(model);
-  const Imported imported = import_model(edit->view());
+inline std::optional<Optimised> optimise(onnx::Model model, const std::vector<rules::Rule>& rules,
+                                         const search::SearchOptions& options) {
+  auto edit = std::make_unique<onnx::GraphEdit>(model);
+  const onnx::Imported imported = onnx::import_model(edit->view());
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
-  SearchOptions with_names = options;
+  search::SearchOptions with_names = options;
   with_names.is_named = [&](const Value& value) { return named.contains(value); };
-  SearchResult result = search(imported.graph, rules, Roofline(), with_names);
+  search::SearchResult result = search::search(imported.graph, rules, cost::Roofline(), with_names);
   if (!result.replacements.complete) return std::nullopt;
   try {
-    export_values(imported, {result.replacements.rewritten, result.replacements.merged}, *edit);
+    onnx::export_values(imported, {result.replacements.rewritten, result.replacements.merged}, *edit);
   } catch (const InputError&) {
     return std::nullopt;
   }
-  return Optimised{GraphEdit::commit(std::move(edit), std::move(model)), std::move(result)};
+  return Optimised{onnx::GraphEdit::commit(std::move(edit), std::move(model)), std::move(result)};
 }
 
-inline std::vector<Array> run(const Model& model, std::uint64_t seed) {
-  const Imported imported = import_model(view_of(model));
+inline std::vector<Array> run(const onnx::Model& model, std::uint64_t seed) {
+  const onnx::Imported imported = onnx::import_model(onnx::view_of(model));
   Random random(seed);
   std::vector<Array> inputs;
   for (const Value& input : imported.graph.inputs)
     inputs.push_back(whole_array(random, extents_of(input.shape())).cast(input.type().element));
-  return interpret(imported.graph, inputs, {1, true});
+  return runtime::interpret(imported.graph, inputs, {1, true});
 }
 
-inline std::string difference(const Model& before, const Model& after, std::uint64_t seed) {
+inline std::string difference(const onnx::Model& before, const onnx::Model& after, std::uint64_t seed) {
   const auto expected = run(before, seed), given = run(after, seed);
   if (expected.size() != given.size()) return "another number of outputs";
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -67,4 +68,4 @@ inline std::string difference(const Model& before, const Model& after, std::uint
   return {};
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -9,19 +9,21 @@
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
-const std::vector<Rule>& rules() {
-  static const std::vector<Rule> all{
-      parse_rule("rule enlarged\n"
-                 "  conv[strides=s, groups=g](x, w) =>"
-                 " conv[strides=s, pads=[0, 1, 0, 1], groups=g](x, enlarge[kernel=[1, 3]](w))\n"
-                 "  where dim(w, 2) = 1, dim(w, 3) = 1\n"),
-      parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n"),
-      parse_rule("rule apart\n  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))\n"
-                 "  where rank(x) = 2, rank(y) = 2, rank(z) = 2\n")};
+const std::vector<rules::Rule>& rules() {
+  static const std::vector<rules::Rule> all{
+      rules::parse_rule("rule enlarged\n"
+                        "  conv[strides=s, groups=g](x, w) =>"
+                        " conv[strides=s, pads=[0, 1, 0, 1], groups=g](x, enlarge[kernel=[1, 3]](w))\n"
+                        "  where dim(w, 2) = 1, dim(w, 3) = 1\n"),
+      rules::parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n"),
+      rules::parse_rule("rule apart\n  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))\n"
+                        "  where rank(x) = 2, rank(y) = 2, rank(z) = 2\n")};
   return all;
 }
 
@@ -56,7 +58,7 @@ struct Walk {
   }
 
   Graph graph;
-  Roofline model;
+  cost::Roofline model;
   Store store;
   Program program;
   Prices prices;
@@ -139,28 +141,29 @@ TEST_CASE("of a thousand steps those that are not needed are found") {
 }
 
 TEST_CASE("a product with a narrow middle is not multiplied out where bytes of weights count") {
-  const Roofline prices;
+  const cost::Roofline prices;
   SearchOptions options;
   const Graph graph = narrow_middle(512, 16);
-  REQUIRE(search(graph, rules(), prices, options).steps.size() == 1);
+  REQUIRE(search::search(graph, rules(), prices, options).steps.size() == 1);
   options.price_of_weight_byte = price_of_weight_byte;
-  CHECK(search(graph, rules(), prices, options).steps.empty());
+  CHECK(search::search(graph, rules(), prices, options).steps.empty());
   options.price_of_weight_byte = 0;
   options.most_growth = 0.5;
-  for (const int wide : {32, 64, 512}) CHECK(search(narrow_middle(wide, 4), rules(), prices, options).steps.empty());
+  for (const int wide : {32, 64, 512})
+    CHECK(search::search(narrow_middle(wide, 4), rules(), prices, options).steps.empty());
   // A wide one is.
   options.price_of_weight_byte = price_of_weight_byte;
-  const SearchResult found = search(narrow_middle(64, 512), rules(), prices, options);
+  const SearchResult found = search::search(narrow_middle(64, 512), rules(), prices, options);
   CHECK(found.steps.size() == 1);
   CHECK(found.cost_after < found.cost_before);
   // As it runs, too.
-  options.time_of_run = [](const Graph& one, Layout) {
-    Cost products = 0;
-    for (const Node* node : one.nodes()) products += node->as_operator() != nullptr;
+  options.time_of_run = [](const Graph& one, cost::Layout) {
+    cost::Cost products = 0;
+    for (const ops::Node* node : one.nodes()) products += node->as_operator() != nullptr;
     return RunTime{products * 1'000'000, products * 1'000'000};
   };
   options.most_growth.reset();
-  CHECK(search(graph, rules(), prices, options).steps.empty());
+  CHECK(search::search(graph, rules(), prices, options).steps.empty());
 }
 
 TEST_CASE("a step whose weight cannot be used is left out, and others stay") {
@@ -169,26 +172,26 @@ TEST_CASE("a step whose weight cannot be used is left out, and others stay") {
       "  constant b: float32[64, 64]\n  constant c: float32[64, 64]\n  p = matmul(x, a)\n  y = matmul(p, b)\n"
       "  r = relu(z)\n  s = relu(r)\n  q = matmul(x, c)\n  t = matmul(q, b)\n  output y, s, t\n");
   SearchOptions options;
-  REQUIRE(search(graph, rules(), Roofline(), options).steps.size() == 3);
+  REQUIRE(search::search(graph, rules(), cost::Roofline(), options).steps.size() == 3);
   std::size_t asked = 0;
   options.is_usable = [&](const Value& value) {
     ++asked;
     Graph one;
     one.outputs = {value};
-    return text_of(one).find(" a:") == std::string::npos;
+    return ops::text_of(one).find(" a:") == std::string::npos;
   };
-  const SearchResult found = search(graph, rules(), Roofline(), options);
+  const SearchResult found = search::search(graph, rules(), cost::Roofline(), options);
   CHECK(asked >= 2);
   REQUIRE(found.steps.size() == 2);
-  CHECK(text_of(found.graph).find("matmul(a") == std::string::npos);
-  CHECK(text_of(found.graph).find("matmul(c, b)") != std::string::npos);
+  CHECK(ops::text_of(found.graph).find("matmul(a") == std::string::npos);
+  CHECK(ops::text_of(found.graph).find("matmul(c, b)") != std::string::npos);
 }
 
 namespace {
 
-std::vector<Rule> merging() {
-  std::vector<Rule> merging = rules_of_file(source_folder() / "tests/search/golden.rules");
-  std::erase_if(merging, [](const Rule& rule) { return rule.name != "shared-left-factor"; });
+std::vector<rules::Rule> merging() {
+  std::vector<rules::Rule> merging = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(merging, [](const rules::Rule& rule) { return rule.name != "shared-left-factor"; });
   REQUIRE(merging.size() == 1);
   return merging;
 }
@@ -205,11 +208,11 @@ TEST_CASE("a weight that is joined with many others counts as often as it is sto
   }
   const Graph graph = parse_graph(text + "  output " + outputs + "\n");
   SearchOptions options;
-  REQUIRE(search(graph, merging(), Roofline(), options).steps.size() == 4);
+  REQUIRE(search::search(graph, merging(), cost::Roofline(), options).steps.size() == 4);
   // The first three that are merged store it once more, the last one does not.
   for (const auto& [growth, merged] : std::vector<std::pair<double, std::size_t>>{{0.5, 0}, {1, 1}, {2, 2}, {3, 4}}) {
     options.most_growth = growth;
-    const SearchResult found = search(graph, merging(), Roofline(), options);
+    const SearchResult found = search::search(graph, merging(), cost::Roofline(), options);
     CHECK(found.steps.size() == merged);
     CHECK((found.cost_after < found.cost_before) == (merged > 0));
   }
@@ -227,8 +230,10 @@ TEST_CASE("weights that several products share are joined all the same") {
   }
   const Graph graph = parse_graph(text + "  output " + outputs + "\n");
   SearchOptions options;
-  REQUIRE(search(graph, merging(), Roofline(), options).steps.size() == 3);
+  REQUIRE(search::search(graph, merging(), cost::Roofline(), options).steps.size() == 3);
   options.price_of_weight_byte = price_of_weight_byte;
   options.most_growth = 0.1;
-  CHECK(search(graph, merging(), Roofline(), options).steps.size() == 3);
+  CHECK(search::search(graph, merging(), cost::Roofline(), options).steps.size() == 3);
 }
+
+}  // namespace taso::test

@@ -16,7 +16,9 @@
 #include "tests/search/golden_case.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
@@ -49,13 +51,13 @@ TEST_CASE("a program goes to its graph and back") {
 TEST_CASE("rewrites can be taken back, and a graph looks the same however it was reached") {
   const auto rules = compile(sound_rules());
   RuleGraphs graphs(sound_rules());
-  Roofline model;
+  cost::Roofline model;
   std::size_t taken = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Graph graph = graphs.make(seed, 4);
     Store store;
     Program program(store, graph);
-    Prices prices(program, model, {{}, seed % 2 == 0 ? Layout::channels_first : Layout::channels_last});
+    Prices prices(program, model, {{}, seed % 2 == 0 ? cost::Layout::channels_first : cost::Layout::channels_last});
     Random random(seed);
     struct Stop {
       ProgramHash hash;
@@ -67,10 +69,10 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
     for (int step = 0; step < 6; ++step) {
       auto matches = matches_in(program, rules);
       if (matches.empty()) break;
-      Stop stop{program.hash(), text_of(Extractor(program, graph).graph()), {}};
+      Stop stop{program.hash(), ops::text_of(Extractor(program, graph).graph()), {}};
       if (!rewrite(program, random.pick(matches), stop.log)) {
         REQUIRE(program.hash() == stop.hash);
-        REQUIRE(text_of(Extractor(program, graph).graph()) == stop.text);
+        REQUIRE(ops::text_of(Extractor(program, graph).graph()) == stop.text);
         continue;
       }
       cost += prices.difference(program, stop.log);
@@ -81,15 +83,15 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
       ++taken;
     }
     const ProgramHash last = program.hash();
-    const std::string last_text = text_of(Extractor(program, graph).graph());
+    const std::string last_text = ops::text_of(Extractor(program, graph).graph());
     for (auto stop = way.rbegin(); stop != way.rend(); ++stop) {
       program.undo(stop->log);
       REQUIRE(program.hash() == stop->hash);
-      REQUIRE(text_of(Extractor(program, graph).graph()) == stop->text);
+      REQUIRE(ops::text_of(Extractor(program, graph).graph()) == stop->text);
     }
     for (const Stop& stop : way) program.redo(stop.log);
     REQUIRE(program.hash() == last);
-    REQUIRE(text_of(Extractor(program, graph).graph()) == last_text);
+    REQUIRE(ops::text_of(Extractor(program, graph).graph()) == last_text);
   }
   CHECK(taken > 100);
 }
@@ -105,9 +107,10 @@ TEST_CASE("two rewrites in either order are one graph") {
     e = sigmoid(y)
     f = concat[axis=0](d, e)
     output c, f)");
-  const auto rules = compile({parse_rule("rule r\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n"),
-                              parse_rule("rule s\n  concat[axis=a](sigmoid(x), sigmoid(y))\n"
-                                         "    => sigmoid(concat[axis=a](x, y))\n")});
+  const auto rules =
+      compile({rules::parse_rule("rule r\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n"),
+               rules::parse_rule("rule s\n  concat[axis=a](sigmoid(x), sigmoid(y))\n"
+                                 "    => sigmoid(concat[axis=a](x, y))\n")});
   Store store;
   Program program(store, graph);
   const auto matches = matches_in(program, rules);
@@ -127,9 +130,9 @@ TEST_CASE("two rewrites in either order are one graph") {
 
 TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
   const auto rules =
-      compile({parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n"),
-               parse_rule("rule associates\n  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))\n"),
-               parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")});
+      compile({rules::parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n"),
+               rules::parse_rule("rule associates\n  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))\n"),
+               rules::parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")});
   const auto applied = [&](const std::string& text) {
     const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  input y: float32[4, 4]\n" + text);
     Store store;
@@ -157,28 +160,28 @@ TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
 TEST_CASE("a search ends for a reason, and says which") {
   const Graph graph = read_golden(source_folder() / "tests/search/golden/attention-projections.graph").graph;
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
-  const Roofline model;
+  const cost::Roofline model;
   SearchOptions options;
-  CHECK(search(graph, rules, model, options).end == SearchResult::End::exhausted);
+  CHECK(search::search(graph, rules, model, options).end == SearchResult::End::exhausted);
   options.budget = 2;
-  const SearchResult short_of = search(graph, rules, model, options);
+  const SearchResult short_of = search::search(graph, rules, model, options);
   CHECK(short_of.end == SearchResult::End::budget);
   CHECK(short_of.counts.expanded == 2);
   CHECK(short_of.cost_after < short_of.cost_before);
   options.budget = 1;
-  const SearchResult shortest = search(graph, rules, model, options);
+  const SearchResult shortest = search::search(graph, rules, model, options);
   CHECK(shortest.cost_after < shortest.cost_before);  // what waits and is better is not lost
   options.budget = 1000;
   options.time_budget = std::chrono::duration<double>(0);
-  const SearchResult late = search(graph, rules, model, options);
+  const SearchResult late = search::search(graph, rules, model, options);
   CHECK(late.end == SearchResult::End::time);
   CHECK(late.steps.empty());
   options.time_budget.reset();
   std::stop_source stop;
   stop.request_stop();
-  CHECK(search(graph, rules, model, options, stop.get_token()).end == SearchResult::End::stopped);
+  CHECK(search::search(graph, rules, model, options, stop.get_token()).end == SearchResult::End::stopped);
   std::size_t seen = 0;
-  search(graph, rules, model, options, {}, [&](const SearchProgress& progress) {
+  search::search(graph, rules, model, options, {}, [&](const SearchProgress& progress) {
     CHECK(progress.expanded >= seen);
     CHECK(progress.best <= progress.before);
     seen = progress.expanded;
@@ -190,7 +193,7 @@ TEST_CASE("direct rules are for steps that pay at once, and for no others") {
   const auto searched = [](const std::string& name, bool direct) {
     GoldenCase golden = read_golden(source_folder() / "tests/search/golden" / (name + ".graph"));
     if (direct) std::swap(golden.rules, golden.options.direct_rules);
-    return search(golden.graph, golden.rules, Roofline(), golden.options);
+    return search::search(golden.graph, golden.rules, cost::Roofline(), golden.options);
   };
   const SearchResult at_once = searched("attention-projections", true);
   CHECK(at_once.cost_after == searched("attention-projections", false).cost_after);
@@ -204,11 +207,11 @@ TEST_CASE("direct rules are for steps that pay at once, and for no others") {
 }
 
 TEST_CASE("rewrites that have nothing to do with each other do not hide a way of several steps") {
-  std::vector<Rule> rules{
-      parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n")};
+  std::vector<rules::Rule> rules{
+      rules::parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n")};
   for (const std::string name : {"tanh", "sigmoid", "exp", "relu"})
-    rules.push_back(parse_rule("rule up-" + name + "\n  " + name +
-                               "(transpose[permutation=p](x)) => transpose[permutation=p](" + name + "(x))\n"));
+    rules.push_back(rules::parse_rule("rule up-" + name + "\n  " + name +
+                                      "(transpose[permutation=p](x)) => transpose[permutation=p](" + name + "(x))\n"));
   // Three steps that change nothing lead to one that saves two transpositions. Beside it are places where such a step leads
   // nowhere: all their combinations are thousands of graphs.
   std::string text = "graph\n  input x: float32[64, 32]\n";
@@ -224,7 +227,7 @@ TEST_CASE("rewrites that have nothing to do with each other do not hide a way of
   SearchOptions options;
   options.budget = 60;
   options.piece = 0;
-  const SearchResult found = search(parse_graph(text), rules, Roofline(), options);
+  const SearchResult found = search::search(parse_graph(text), rules, cost::Roofline(), options);
   CHECK(found.cost_after < found.cost_before);
 }
 
@@ -263,15 +266,15 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   SearchOptions options;
   options.budget = 1500;
-  const SearchResult result = search(graph, rules, Roofline(), options);
+  const SearchResult result = search::search(graph, rules, cost::Roofline(), options);
   CHECK(result.counts.regions > 3);
   std::map<std::string_view, int> operators;
-  for (const Node* node : result.graph.nodes())
-    if (node->as_operator() != nullptr) ++operators[name_of(*node->as_operator())];
+  for (const ops::Node* node : result.graph.nodes())
+    if (node->as_operator() != nullptr) ++operators[ops::name_of(*node->as_operator())];
   CHECK(operators["conv"] == 30);
   CHECK(operators["relu"] == 30);
   options.piece = 0;  // as a whole it takes longer, and comes to the same end
-  const SearchResult whole = search(graph, rules, Roofline(), options);
+  const SearchResult whole = search::search(graph, rules, cost::Roofline(), options);
   CHECK(whole.counts.regions == 1);
   CHECK(whole.cost_after == result.cost_after);
   CHECK(whole.counts.kept > result.counts.kept);
@@ -284,8 +287,8 @@ TEST_CASE("graphs of any size have a cost") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   SearchOptions options;
   options.budget = 3;
-  const SearchResult result = search(graph, rules, Roofline(), options);
-  CHECK(result.cost_before == 200 * highest_kernel_price);
+  const SearchResult result = search::search(graph, rules, cost::Roofline(), options);
+  CHECK(result.cost_before == 200 * cost::highest_kernel_price);
   CHECK(result.cost_after <= result.cost_before);
 }
 
@@ -297,9 +300,11 @@ TEST_CASE("a search gives the same result every time") {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     std::vector<std::string> texts;
     for (int run = 0; run < 2; ++run) {
-      const SearchResult result = search(graphs.make(seed, 6), sound_rules(), Roofline(), options);
-      texts.push_back(text_of(result.graph) + std::to_string(result.counts.matched));
+      const SearchResult result = search::search(graphs.make(seed, 6), sound_rules(), cost::Roofline(), options);
+      texts.push_back(ops::text_of(result.graph) + std::to_string(result.counts.matched));
     }
     CHECK(texts[0] == texts[1]);
   }
 }
+
+}  // namespace taso::test

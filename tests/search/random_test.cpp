@@ -7,8 +7,7 @@
 #include "tests/search/campaign.h"
 #include "tests/search/reduce.h"
 
-using namespace taso;
-
+namespace taso::test {
 namespace {
 
 void search(Campaign& campaign, std::uint64_t first, std::size_t count) {
@@ -21,7 +20,7 @@ void walk(Campaign& campaign, std::uint64_t first, std::size_t count) {
 
 std::size_t operators_in(const Graph& graph) {
   std::size_t count = 0;
-  for (const Node* node : graph.nodes()) count += node->as_operator() != nullptr ? 1 : 0;
+  for (const ops::Node* node : graph.nodes()) count += node->as_operator() != nullptr ? 1 : 0;
   return count;
 }
 
@@ -33,8 +32,8 @@ Graph graph_in(const std::string& told) {
 }
 
 bool has(const Graph& graph, std::string_view name) {
-  for (const Node* node : graph.nodes())
-    if (node->as_operator() != nullptr && name_of(*node->as_operator()) == name) return true;
+  for (const ops::Node* node : graph.nodes())
+    if (node->as_operator() != nullptr && ops::name_of(*node->as_operator()) == name) return true;
   return false;
 }
 
@@ -78,9 +77,9 @@ TEST_CASE("random graphs compute the same when they are searched piece by piece"
 }
 
 TEST_CASE("what a wrong rule does is noticed, and made small") {
-  std::vector<Rule> rules = sound_rules();
+  std::vector<rules::Rule> rules = sound_rules();
   rules.erase(rules.begin() + 20, rules.end());
-  const Rule wrong = parse_rule("candidate wrong\n  relu(sub(x, y)) => sub(relu(x), y)\n");
+  const rules::Rule wrong = rules::parse_rule("candidate wrong\n  relu(sub(x, y)) => sub(relu(x), y)\n");
   rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(rules.size() / 2), wrong);
   CampaignOptions options = wandering(20);
   options.makeup.parts = 10;
@@ -108,10 +107,10 @@ TEST_CASE("what a wrong rule does is noticed, and made small") {
     CHECK(noticed >= 3);
   }
   SECTION("in searches, whose rules it is found among") {
-    struct Cheapest : KernelPrices {  // so that it is always applied
-      Cost price(const GraphView& view, const Kernel& kernel) const override {
-        for (const PlanNode node : kernel.nodes)
-          if (view.op(node) != nullptr && name_of(*view.op(node)) == "relu" &&
+    struct Cheapest : cost::KernelPrices {  // so that it is always applied
+      cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
+        for (const cost::PlanNode node : kernel.nodes)
+          if (view.op(node) != nullptr && ops::name_of(*view.op(node)) == "relu" &&
               view.op(view.producer(view.operand(node, 0))) != nullptr)
             return 100;
         return 1;
@@ -186,7 +185,7 @@ TEST_CASE("graphs are reduced to what matters") {
       "  output t2, t5, t6, t0\n");
   SECTION("one operator") {
     const Graph small = reduce(graph, [](const Graph& g) { return has(g, "tanh"); });
-    CHECK(text_of(small).find("tanh") != std::string::npos);
+    CHECK(ops::text_of(small).find("tanh") != std::string::npos);
     CHECK(operators_in(small) == 1);
     CHECK(small.inputs.size() == 1);
     CHECK(extents_of(small.inputs[0].shape()) == Extents{1, 1, 1});
@@ -197,12 +196,12 @@ TEST_CASE("graphs are reduced to what matters") {
   }
   SECTION("an unknown dimension stays if it matters") {
     const Graph small = reduce(graph, [](const Graph& g) {
-      for (const Node* node : g.nodes())
+      for (const ops::Node* node : g.nodes())
         if (node->as_operator() != nullptr && !is_static(node->output().shape())) return true;
       return false;
     });
     CHECK(operators_in(small) == 1);
-    CHECK(text_of(small).find("[1, N, 1]") != std::string::npos);
+    CHECK(ops::text_of(small).find("[1, N, 1]") != std::string::npos);
   }
   SECTION("never more than so many tries") {
     std::size_t tries = 0;
@@ -217,10 +216,11 @@ TEST_CASE("rules are reduced to those that matter") {
   const std::size_t late = rules.size() * 9 / 10;
   REQUIRE(late > 17);
   std::size_t asked = 0;
-  const auto left = reduce(rules, [&](const std::vector<Rule>& fewer) {
+  const auto left = reduce(rules, [&](const std::vector<rules::Rule>& fewer) {
     ++asked;
     const auto there = [&](std::size_t i) {
-      return std::any_of(fewer.begin(), fewer.end(), [&](const Rule& rule) { return rule.name == rules[i].name; });
+      return std::any_of(fewer.begin(), fewer.end(),
+                         [&](const rules::Rule& rule) { return rule.name == rules[i].name; });
     };
     return there(17) && there(late);
   });
@@ -251,3 +251,5 @@ TEST_CASE("random graphs compute the same after searches by properties, in both 
   walk(campaign, 1, 1000);
   search(campaign, 1, 1000);
 }
+
+}  // namespace taso::test

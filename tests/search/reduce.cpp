@@ -10,18 +10,18 @@
 #include "tests/ops/random_graph.h"
 #include "tests/search/rule_graph.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 struct Edit {
   std::optional<std::pair<std::size_t, std::size_t>> dropped_outputs;  // from, to
   std::optional<std::size_t> uncovered;                                // the output's operands are outputs in its place
-  const Node* cut = nullptr;                                           // its results become inputs
+  const ops::Node* cut = nullptr;                                      // its results become inputs
   std::unordered_map<Value, Value, HashValue> bypassed;                // values, and what stands for them
   std::function<Dim(const Dim&)> dim;                                  // what becomes of dimensions
-  const Node* leaf = nullptr;                                          // a leaf that gets another shape
+  const ops::Node* leaf = nullptr;                                     // a leaf that gets another shape
   Shape shape;
-  std::optional<std::pair<const Node*, Operator>> op;  // a node, and what it does now
+  std::optional<std::pair<const ops::Node*, Operator>> op;  // a node, and what it does now
 };
 
 class Rebuilding {
@@ -41,9 +41,9 @@ class Rebuilding {
         result_.outputs.push_back(value(graph_.outputs[i]));
       }
     }
-    std::unordered_set<const Node*> used;
+    std::unordered_set<const ops::Node*> used;
     std::set<std::string> symbols;
-    for (const Node* node : result_.nodes()) {
+    for (const ops::Node* node : result_.nodes()) {
       used.insert(node);
       for (const Type& type : node->outputs())
         for (const Dim& dim : *type.shape)
@@ -61,7 +61,7 @@ class Rebuilding {
     if (const auto by = edit_.bypassed.find(old); by != edit_.bypassed.end()) return value(by->second);
     if (old.node == edit_.cut) return fresh(old);
     const auto known = nodes_.find(old.node);
-    const Node* node = known != nodes_.end() ? known->second : (nodes_[old.node] = &made(*old.node));
+    const ops::Node* node = known != nodes_.end() ? known->second : (nodes_[old.node] = &made(*old.node));
     return node->output(old.output);
   }
 
@@ -80,13 +80,13 @@ class Rebuilding {
     return result;
   }
 
-  Type changed_leaf(const Node& node) const {
+  Type changed_leaf(const ops::Node& node) const {
     Type type = changed(node.outputs()[0]);
     if (&node == edit_.leaf) type.shape = edit_.shape;
     return type;
   }
 
-  const Node& made(const Node& node) {
+  const ops::Node& made(const ops::Node& node) {
     if (const Input* input = node.as_input()) {
       const Value result = result_.pool->input(input->name, changed_leaf(node));
       result_.inputs.push_back(result);
@@ -131,7 +131,7 @@ class Rebuilding {
   const Graph& graph_;
   const Edit& edit_;
   Graph result_;
-  std::unordered_map<const Node*, const Node*> nodes_;
+  std::unordered_map<const ops::Node*, const ops::Node*> nodes_;
 };
 
 /// What is to become less, the first counting most.
@@ -149,7 +149,7 @@ Size size_of(const Graph& graph) {
     size.symbols += dim.is_static() ? 0 : 1;
     return dim.evaluate([](std::string_view) { return std::int64_t{3}; });
   };
-  for (const Node* node : graph.nodes()) {
+  for (const ops::Node* node : graph.nodes()) {
     const Operator* op = node->as_operator();
     size.nodes += op != nullptr || node->as_opaque() != nullptr ? 1 : 0;
     for (const Type& type : node->outputs()) {
@@ -221,16 +221,16 @@ class Reducing {
   }
 
   /// The later a node, the more goes with it.
-  std::vector<const Node*> nodes() const {
+  std::vector<const ops::Node*> nodes() const {
     auto nodes = graph_.nodes();
     std::erase_if(nodes,
-                  [](const Node* node) { return node->as_input() != nullptr || node->as_constant() != nullptr; });
+                  [](const ops::Node* node) { return node->as_input() != nullptr || node->as_constant() != nullptr; });
     std::reverse(nodes.begin(), nodes.end());
     return nodes;
   }
 
   bool cut() {
-    for (const Node* node : nodes()) {
+    for (const ops::Node* node : nodes()) {
       const auto types = node->outputs();
       if (std::any_of(types.begin(), types.end(), [](const Type& t) { return t.element != ElementType::float64; }))
         continue;
@@ -242,7 +242,7 @@ class Reducing {
   }
 
   bool bypass() {
-    for (const Node* node : nodes())
+    for (const ops::Node* node : nodes())
       for (const Value& operand : node->inputs()) {
         if (!operand) continue;
         Edit edit;
@@ -265,10 +265,10 @@ class Reducing {
     return false;
   }
 
-  std::vector<const Node*> leaves() const {
+  std::vector<const ops::Node*> leaves() const {
     auto nodes = graph_.nodes();
     std::erase_if(nodes,
-                  [](const Node* node) { return node->as_input() == nullptr && node->as_constant() == nullptr; });
+                  [](const ops::Node* node) { return node->as_input() == nullptr && node->as_constant() == nullptr; });
     return nodes;
   }
 
@@ -282,7 +282,7 @@ class Reducing {
 
   bool shrink_dims() {
     std::set<std::int64_t> lengths;
-    for (const Node* leaf : leaves())
+    for (const ops::Node* leaf : leaves())
       for (const Dim& dim : *leaf->outputs()[0].shape)
         if (const auto known = dim.known(); known && *known > 1) lengths.insert(*known);
     for (auto length = lengths.rbegin(); length != lengths.rend(); ++length)
@@ -295,7 +295,7 @@ class Reducing {
   }
 
   bool shrink_leaves() {
-    for (const Node* leaf : leaves()) {
+    for (const ops::Node* leaf : leaves()) {
       const Shape& shape = *leaf->outputs()[0].shape;
       for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         if (!shape[axis].is_static()) continue;
@@ -312,7 +312,7 @@ class Reducing {
   }
 
   bool shrink_attributes() {
-    for (const Node* node : nodes()) {
+    for (const ops::Node* node : nodes()) {
       const Operator* op = node->as_operator();
       if (op == nullptr) continue;
       for (const NamedField& field : fields_of(*op)) {
@@ -351,10 +351,11 @@ Graph reduce(const Graph& graph, const std::function<bool(const Graph&)>& fails,
   return Reducing(graph, fails, most_tries).run();
 }
 
-std::vector<Rule> reduce(std::vector<Rule> rules, const std::function<bool(const std::vector<Rule>&)>& fails) {
+std::vector<rules::Rule> reduce(std::vector<rules::Rule> rules,
+                                const std::function<bool(const std::vector<rules::Rule>&)>& fails) {
   for (std::size_t width = std::max<std::size_t>(rules.size() / 2, 1); width > 0; width /= 2)
     for (std::size_t from = 0; from < rules.size();) {
-      std::vector<Rule> fewer = rules;
+      std::vector<rules::Rule> fewer = rules;
       const auto begin = fewer.begin() + static_cast<std::ptrdiff_t>(from);
       fewer.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(width, fewer.size() - from)));
       if (fails(fewer))
@@ -365,4 +366,4 @@ std::vector<Rule> reduce(std::vector<Rule> rules, const std::function<bool(const
   return rules;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -10,7 +10,9 @@
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
@@ -40,9 +42,9 @@ TEST_CASE("blocks that are alike are searched once, and all of them get what was
   options.piece = 6;
   options.budget = 400;
   options.alpha = 1.3;
-  const SearchResult found = search(fire_modules(24), rules, Roofline(), options);
+  const SearchResult found = search::search(fire_modules(24), rules, cost::Roofline(), options);
   std::size_t convolutions = 0;
-  for (const Node* node : found.graph.nodes())
+  for (const ops::Node* node : found.graph.nodes())
     convolutions += node->as_operator() != nullptr && std::holds_alternative<op::Conv>(*node->as_operator());
   CHECK(convolutions == 48);
   CHECK(found.counts.regions < 12);
@@ -61,9 +63,9 @@ TEST_CASE("the number of threads changes nothing") {
       options.budget = 120;
       options.alpha = 1.2;
       options.jobs = jobs;
-      const SearchResult found = search(graph, used, Roofline(), options);
-      texts.push_back(text_of(found.graph));
-      for (const RewriteStep& step : found.steps) texts.back() += step.rule + "\n";
+      const SearchResult found = search::search(graph, used, cost::Roofline(), options);
+      texts.push_back(ops::text_of(found.graph));
+      for (const rules::RewriteStep& step : found.steps) texts.back() += step.rule + "\n";
     }
     CHECK(texts[0] == texts[1]);
     CHECK(texts[0] == texts[2]);
@@ -80,8 +82,8 @@ TEST_CASE("what is found in parts is told at once") {
       options.alpha = 1.3;
       options.jobs = jobs;
       std::vector<SearchProgress> told;
-      const SearchResult found = search(fire_modules(modules), rules, Roofline(), options, {},
-                                        [&](const SearchProgress& now) { told.push_back(now); });
+      const SearchResult found = search::search(fire_modules(modules), rules, cost::Roofline(), options, {},
+                                                [&](const SearchProgress& now) { told.push_back(now); });
       REQUIRE(found.cost_after < found.cost_before);
       REQUIRE(told.size() > 2);
       CHECK(told.back().best == found.cost_after);
@@ -102,7 +104,7 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
   const Graph graph = fire_modules(6);
   Store store;
   Program program(store, graph);
-  const Roofline kernels;
+  const cost::Roofline kernels;
   const Prices prices(program, kernels);
   const auto pieces = pieces_of(program, 6);
   REQUIRE(pieces.size() == 6);
@@ -111,7 +113,7 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
     const Region region = region_of(program, prices, ranks_of(program), pieces[i]);
     keys.insert(region.key);
     std::size_t rewritten = 0;
-    for (const Node* node : region.graph.nodes())
+    for (const ops::Node* node : region.graph.nodes())
       if (node->as_operator() != nullptr && !region.surroundings.frozen.contains(node)) ++rewritten;
     CHECK(rewritten == pieces[i].size());
     for (const auto& [value, id] : region.values) CHECK(value.type() == store.type(id));
@@ -122,15 +124,17 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
 
 TEST_CASE("a search by regions ends when nothing is left in any of them") {
   // The two kernels have different sizes: nothing can be merged.
-  std::vector<Rule> rules;
-  for (Rule& rule : rules_of_file(source_folder() / "rules/networks.rules"))
+  std::vector<rules::Rule> rules;
+  for (rules::Rule& rule : rules_of_file(source_folder() / "rules/networks.rules"))
     if (rule.name == "relu-conv-shared-input") rules.push_back(std::move(rule));
   REQUIRE(rules.size() == 1);
   SearchOptions options;
   options.piece = 6;
   options.budget = 100'000;
-  const SearchResult found = search(fire_modules(24), rules, Roofline(), options);
+  const SearchResult found = search::search(fire_modules(24), rules, cost::Roofline(), options);
   CHECK(found.end == SearchResult::End::exhausted);
   CHECK(found.steps.empty());
   CHECK(found.counts.expanded < 100);
 }
+
+}  // namespace taso::test

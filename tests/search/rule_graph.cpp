@@ -7,7 +7,7 @@
 #include "tests/ops/random_graph.h"
 #include "tests/search/agreement.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 constexpr double most_work = 20'000;  // operations of one operator
@@ -23,7 +23,7 @@ double work_at_sizes(const Operator& op, const std::vector<Value>& operands) {
   const auto note = [&](const Shape& shape) { elements += static_cast<double>(count(extents_of(shape))); };
   for (const Shape& shape : shapes) note(shape);
   for (const Shape& shape : infer(at_sizes(op), shapes)) note(shape);
-  const bool multiplies = name_of(op) == "conv" || name_of(op) == "matmul";
+  const bool multiplies = ops::name_of(op) == "conv" || ops::name_of(op) == "matmul";
   return multiplies ? elements * static_cast<double>(count(extents_of(shapes[1]))) : elements * 8;
 }
 
@@ -39,10 +39,10 @@ class Growing {
   }
 
   /// The source of the instance; false if it is too large, or does not fit with unknown dimensions in it.
-  bool plant(const Instance& instance) {
-    const auto assignment = AssignmentSampler(instance).sample(random_, makeup_.bound);
+  bool plant(const rules::Instance& instance) {
+    const auto assignment = rules::AssignmentSampler(instance).sample(random_, makeup_.bound);
     if (!assignment) return false;
-    if (!std::holds_alternative<ConcreteInstance>(Concretizer(instance).at(*assignment))) return false;
+    if (!std::holds_alternative<rules::ConcreteInstance>(rules::Concretizer(instance).at(*assignment))) return false;
     std::map<std::string, Dim, std::less<>> unknowns;
     for (std::size_t i = 0; i < instance.unknowns.size(); ++i)
       unknowns.emplace(instance.unknowns[i].name, Dim(assignment->unknowns[i]));
@@ -61,11 +61,11 @@ class Growing {
     for (std::size_t i = instance.nodes.size(); i-- > 0;)
       if (needed[i])
         for (const auto& [node, output] : instance.nodes[i].operands) needed[node] = true;
-    std::vector<const Node*> nodes(instance.nodes.size());
+    std::vector<const ops::Node*> nodes(instance.nodes.size());
     std::vector<Value> values(instance.nodes.size());  // of inputs
-    std::vector<const Node*> planted;
+    std::vector<const ops::Node*> planted;
     for (std::size_t i = 0; i < instance.nodes.size(); ++i) {
-      const InstanceNode& node = instance.nodes[i];
+      const rules::InstanceNode& node = instance.nodes[i];
       if (!needed[i]) continue;
       if (node.input) {
         Shape shape;
@@ -86,7 +86,7 @@ class Growing {
       }
       planted.push_back(nodes[i]);
     }
-    for (const Node* node : planted) keep(*node);
+    for (const ops::Node* node : planted) keep(*node);
     return true;
   }
 
@@ -123,13 +123,13 @@ class Growing {
     opaque.outputs.push_back(operands[0].type());
     if (results > 1) opaque.outputs.push_back({ElementType::int64, Shape{}});
     opaque.body = std::make_shared<Mixture>(random_.below(3), results);
-    const Node& node = graph_.pool->add_opaque(std::move(opaque), operands);
+    const ops::Node& node = graph_.pool->add_opaque(std::move(opaque), operands);
     keep(node);
     return true;
   }
 
   Graph finish() {
-    std::unordered_set<const Node*> used;
+    std::unordered_set<const ops::Node*> used;
     for (const Value& value : made_)
       for (const Value& input : value.node->inputs())
         if (input) used.insert(input.node);
@@ -141,7 +141,7 @@ class Growing {
 
  private:
   Value operand(const Shape& shape) {
-    auto& fitting = there_[text_of(shape)];
+    auto& fitting = there_[ops::text_of(shape)];
     if (shares_ && !fitting.empty() && random_.chance(0.7)) return random_.pick(fitting);
     const Type type{ElementType::float64, shape};
     const std::string name = "x" + std::to_string(names_++);
@@ -156,27 +156,28 @@ class Growing {
     return value;
   }
 
-  void keep(const Node& node) {
+  void keep(const ops::Node& node) {
     for (std::size_t output = 0; output < node.outputs().size(); ++output) {
       const Value value = node.output(output);
       if (std::find(made_.begin(), made_.end(), value) != made_.end()) continue;
       made_.push_back(value);
       if (value.type().element != ElementType::float64) continue;
       usable_.push_back(value);
-      there_[text_of(value.shape())].push_back(value);
+      there_[ops::text_of(value.shape())].push_back(value);
     }
   }
 
   /// A dimension of which no hypothesis speaks becomes unknown.
-  void make_unknown(const Instance& instance, std::map<std::string, Dim, std::less<>>& unknowns) {
+  void make_unknown(const rules::Instance& instance, std::map<std::string, Dim, std::less<>>& unknowns) {
     std::vector<std::string> free;
-    for (const Unknown& unknown : instance.unknowns) {
+    for (const rules::Unknown& unknown : instance.unknowns) {
       const auto mentions = [&](const Dim& dim) {
         const auto names = dim.symbols();
         return std::find(names.begin(), names.end(), unknown.name) != names.end();
       };
-      const bool bound = std::any_of(instance.hypotheses.begin(), instance.hypotheses.end(),
-                                     [&](const Requirement& r) { return mentions(r.left) || mentions(r.right); });
+      const bool bound =
+          std::any_of(instance.hypotheses.begin(), instance.hypotheses.end(),
+                      [&](const rules::Requirement& r) { return mentions(r.left) || mentions(r.right); });
       if (!bound && unknown.name.find('.') != std::string::npos) free.push_back(unknown.name);
     }
     if (free.empty()) return;
@@ -185,11 +186,11 @@ class Growing {
   }
 
   template <class Ground>
-  static std::optional<Operator> operator_of(const SymbolicOperator& symbolic, const Ground& ground,
+  static std::optional<Operator> operator_of(const rules::SymbolicOperator& symbolic, const Ground& ground,
                                              const std::map<std::string, double, std::less<>>& reals) {
-    Operator op = prototype(symbolic.kind);
+    Operator op = rules::prototype(symbolic.kind);
     set_field(op, "type", ElementType::float64);
-    const auto& names = symbolic_fields(symbolic.kind);
+    const auto& names = rules::symbolic_fields(symbolic.kind);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto set = [&](const FieldValue& value) { return set_field(op, names[i].name, value); };
       bool done = false;
@@ -201,7 +202,7 @@ class Growing {
         for (const Dim& dim : *list) dims.push_back(ground(dim));
         const auto extents = static_extents(dims);
         done = extents ? set(*extents) : set(dims);
-      } else if (const auto* real = std::get_if<RealAttribute>(&symbolic.fields[i])) {
+      } else if (const auto* real = std::get_if<rules::RealAttribute>(&symbolic.fields[i])) {
         done = set(real->variable.empty() ? real->value : reals.at(real->variable));
       } else if (const auto* truth = std::get_if<bool>(&symbolic.fields[i])) {
         done = set(*truth);
@@ -227,7 +228,7 @@ class Growing {
 
 }  // namespace
 
-RuleGraphs::RuleGraphs(std::vector<Rule> rules) : rules_(std::move(rules)), instances_(rules_.size()) {}
+RuleGraphs::RuleGraphs(std::vector<rules::Rule> rules) : rules_(std::move(rules)), instances_(rules_.size()) {}
 
 Graph RuleGraphs::make(std::uint64_t seed, const GraphMakeUp& makeup) const {
   static const auto operators = all_operators();
@@ -263,14 +264,14 @@ std::optional<Graph> RuleGraphs::plant(std::size_t rule, std::uint64_t seed, std
   return growing.finish();
 }
 
-const std::vector<Instance>& RuleGraphs::instances_of(std::size_t rule) const {
+const std::vector<rules::Instance>& RuleGraphs::instances_of(std::size_t rule) const {
   auto& known = instances_[rule];
   if (!known) {
     known.emplace();
-    for (Instance& instance : instances(rules_[rule]))
+    for (rules::Instance& instance : rules::instances(rules_[rule]))
       if (instance.target_fits && known->size() < 200) known->push_back(std::move(instance));
   }
   return *known;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -13,7 +13,7 @@
 #include "rules/language/rule_text.h"
 #include "tests/source_folder.h"
 
-namespace taso {
+namespace taso::test {
 
 inline std::string text_of_file(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -23,26 +23,26 @@ inline std::string text_of_file(const std::filesystem::path& file) {
   return text.str();
 }
 
-inline std::vector<Rule> rules_of_file(const std::filesystem::path& file) {
-  return parse_rules(Source(file.filename().string(), text_of_file(file))).rules();
+inline std::vector<rules::Rule> rules_of_file(const std::filesystem::path& file) {
+  return rules::parse_rules(Source(file.filename().string(), text_of_file(file))).rules();
 }
 
 /// What the search has if nobody says otherwise.
-inline std::vector<Rule> shipped_rules() {
-  std::vector<Rule> rules = rules_of_file(source_folder() / "rules/taso.rules");
-  for (Rule& rule : rules_of_file(source_folder() / "rules/networks.rules")) rules.push_back(std::move(rule));
+inline std::vector<rules::Rule> shipped_rules() {
+  std::vector<rules::Rule> rules = rules_of_file(source_folder() / "rules/taso.rules");
+  for (rules::Rule& rule : rules_of_file(source_folder() / "rules/networks.rules")) rules.push_back(std::move(rule));
   return rules;
 }
 
 /// Every rule that the verifier's tests hold to be sound.
-inline std::vector<Rule> sound_rules() {
+inline std::vector<rules::Rule> sound_rules() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/verifier/sound"))
     if (entry.path().extension() == ".rules") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  std::vector<Rule> rules;
+  std::vector<rules::Rule> rules;
   for (const auto& file : files) {
-    for (Rule& rule : rules_of_file(file)) {
+    for (rules::Rule& rule : rules_of_file(file)) {
       rule.name = file.stem().string() + "." + rule.name;
       rules.push_back(std::move(rule));
     }
@@ -69,7 +69,7 @@ struct GraphMakeUp {
 
 class RuleGraphs {
  public:
-  explicit RuleGraphs(std::vector<Rule> rules);
+  explicit RuleGraphs(std::vector<rules::Rule> rules);
 
   /// Puts the sources of rules together, the results of one being inputs of another where they fit.
   Graph make(std::uint64_t seed, const GraphMakeUp& makeup) const;
@@ -78,13 +78,13 @@ class RuleGraphs {
   /// last attempts are larger.
   std::optional<Graph> plant(std::size_t rule, std::uint64_t seed, std::size_t attempt, double unknown = 0) const;
 
-  const std::vector<Rule>& rules() const { return rules_; }
+  const std::vector<rules::Rule>& rules() const { return rules_; }
 
  private:
-  const std::vector<Instance>& instances_of(std::size_t rule) const;
+  const std::vector<rules::Instance>& instances_of(std::size_t rule) const;
 
-  std::vector<Rule> rules_;
-  mutable std::vector<std::optional<std::vector<Instance>>> instances_;
+  std::vector<rules::Rule> rules_;
+  mutable std::vector<std::optional<std::vector<rules::Instance>>> instances_;
 };
 
-}  // namespace taso
+}  // namespace taso::test

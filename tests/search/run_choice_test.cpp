@@ -10,15 +10,17 @@
 #include "tests/search/campaign.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
 /// A convolution takes 10 µs, one with more than 64 channels 18, and everything else nothing.
-class TwoSizes : public KernelPrices {
+class TwoSizes : public cost::KernelPrices {
  public:
-  Cost price(const GraphView&, const Kernel& kernel) const override {
-    if (kernel.kind != Kernel::Kind::convolution) return 0;
+  cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
+    if (kernel.kind != cost::Kernel::Kind::convolution) return 0;
     return kernel.columns > 64 ? 18'000'000 : 10'000'000;
   }
 };
@@ -41,46 +43,48 @@ Graph pairs(std::size_t count) {
 
 std::size_t convolutions_in(const Graph& graph) {
   std::size_t count = 0;
-  for (const Node* node : graph.nodes())
+  for (const ops::Node* node : graph.nodes())
     count += node->as_operator() != nullptr && std::holds_alternative<op::Conv>(*node->as_operator());
   return count;
 }
 
-std::vector<Rule> merging() {
-  std::vector<Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
-  std::erase_if(rules, [](const Rule& rule) { return rule.name != "shared-input"; });
+std::vector<rules::Rule> merging() {
+  std::vector<rules::Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
+  std::erase_if(rules, [](const rules::Rule& rule) { return rule.name != "shared-input"; });
   REQUIRE(rules.size() == 1);
   return rules;
 }
 
-Cost sum_of(const Graph& graph, Layout layout, const KernelPrices& prices) {
-  return plan(graph, prices, {{}, layout}).cost;
+cost::Cost sum_of(const Graph& graph, cost::Layout layout, const cost::KernelPrices& prices) {
+  return cost::plan(graph, prices, {{}, layout}).cost;
 }
 
-RunTime as_it_runs(const Graph& graph, Layout layout, const KernelPrices& prices) {
-  const WholeGraph view(graph, {}, layout);
-  const Outlook outlook = look_ahead(view, graph, plan(view, prices), Precision::tf32);
+RunTime as_it_runs(const Graph& graph, cost::Layout layout, const cost::KernelPrices& prices) {
+  const cost::WholeGraph view(graph, {}, layout);
+  const gpu::Outlook outlook = gpu::look_ahead(view, graph, cost::plan(view, prices), cost::Precision::tf32);
   return {outlook.cost, outlook.in_a_row};
 }
 
 /// Where nothing is to be said of kernels in a row.
-RunTime only(Cost in_lanes) { return {in_lanes, 0}; }
+RunTime only(cost::Cost in_lanes) { return {in_lanes, 0}; }
 
 /// An element-wise operator costs by its name, whatever is fused into one kernel with it.
-class ByName : public KernelPrices {
+class ByName : public cost::KernelPrices {
  public:
-  explicit ByName(std::map<std::string, Cost, std::less<>> prices) : prices_(std::move(prices)) {}
-  Cost price(const GraphView& view, const Kernel& kernel) const override {
-    Cost sum = 0;
-    for (const PlanNode node : kernel.nodes) sum += prices_.at(std::string(name_of(*view.op(node))));
+  explicit ByName(std::map<std::string, cost::Cost, std::less<>> prices) : prices_(std::move(prices)) {}
+  cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
+    cost::Cost sum = 0;
+    for (const cost::PlanNode node : kernel.nodes) sum += prices_.at(std::string(ops::name_of(*view.op(node))));
     return sum;
   }
 
  private:
-  std::map<std::string, Cost, std::less<>> prices_;
+  std::map<std::string, cost::Cost, std::less<>> prices_;
 };
 
-bool mentions(const Graph& graph, const std::string& word) { return text_of(graph).find(word) != std::string::npos; }
+bool mentions(const Graph& graph, const std::string& word) {
+  return ops::text_of(graph).find(word) != std::string::npos;
+}
 
 }  // namespace
 
@@ -88,12 +92,12 @@ TEST_CASE("the least sum is not chosen where it takes longer side by side") {
   const TwoSizes prices;
   const Graph graph = pairs(3);
   SearchOptions options;
-  const SearchResult merged = search(graph, merging(), prices, options);
+  const SearchResult merged = search::search(graph, merging(), prices, options);
   REQUIRE(convolutions_in(merged.graph) == 6);
   REQUIRE(merged.cost_after < merged.cost_before);
   REQUIRE(as_it_runs(merged.graph, merged.layout, prices).in_lanes > as_it_runs(graph, merged.layout, prices).in_lanes);
-  options.time_of_run = [&](const Graph& one, Layout layout) { return as_it_runs(one, layout, prices); };
-  const SearchResult chosen = search(graph, merging(), prices, options);
+  options.time_of_run = [&](const Graph& one, cost::Layout layout) { return as_it_runs(one, layout, prices); };
+  const SearchResult chosen = search::search(graph, merging(), prices, options);
   CHECK(chosen.steps.empty());
   CHECK(convolutions_in(chosen.graph) == 9);
   CHECK(chosen.cost_after == chosen.cost_before);
@@ -105,15 +109,15 @@ TEST_CASE("the least sum is not chosen where it takes longer side by side") {
 TEST_CASE("steps are left out one by one") {
   const TwoSizes prices;
   // Merging does not pay in the second pair.
-  const auto time = [&](const Graph& one, Layout layout) {
-    const bool is_merged = text_of(one).find("concat[axis=0](wa1") != std::string::npos;
+  const auto time = [&](const Graph& one, cost::Layout layout) {
+    const bool is_merged = ops::text_of(one).find("concat[axis=0](wa1") != std::string::npos;
     return only(sum_of(one, layout, prices) + (is_merged ? 8'000'000 : 0));
   };
   SearchOptions options;
   for (const std::size_t piece : {0, 2}) {
     options.piece = piece;
     options.time_of_run = time;
-    const SearchResult chosen = search(pairs(3), merging(), prices, options);
+    const SearchResult chosen = search::search(pairs(3), merging(), prices, options);
     CHECK(chosen.steps.size() == 2);
     CHECK(convolutions_in(chosen.graph) == 7);
     CHECK(chosen.run_after == time(chosen.graph, chosen.layout));
@@ -123,44 +127,44 @@ TEST_CASE("steps are left out one by one") {
 }
 
 TEST_CASE("steps are taken that pay only as the graph runs, but none that make the sum larger than it was") {
-  class Dear : public KernelPrices {
+  class Dear : public cost::KernelPrices {
    public:
-    Cost price(const GraphView&, const Kernel& kernel) const override {
-      if (kernel.kind != Kernel::Kind::convolution) return 0;
+    cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
+      if (kernel.kind != cost::Kernel::Kind::convolution) return 0;
       return kernel.columns > 64 ? large : 10'000'000;
     }
-    Cost noise() const override { return 1'000; }
-    Cost large = 19'999'999;  // not worth it, in sum
+    cost::Cost noise() const override { return 1'000; }
+    cost::Cost large = 19'999'999;  // not worth it, in sum
   } prices;
   SearchOptions options;
-  options.time_of_run = [](const Graph& one, Layout) {
-    return only(static_cast<Cost>(convolutions_in(one)) * 1'000'000);
+  options.time_of_run = [](const Graph& one, cost::Layout) {
+    return only(static_cast<cost::Cost>(convolutions_in(one)) * 1'000'000);
   };
-  const SearchResult merged = search(pairs(3), merging(), prices, options);
+  const SearchResult merged = search::search(pairs(3), merging(), prices, options);
   CHECK(convolutions_in(merged.graph) == 6);
   CHECK(merged.run_after == only(6'000'000));
   CHECK(merged.cost_after == merged.cost_before - 3);
   prices.large = 20'000'001;
-  const SearchResult kept = search(pairs(3), merging(), prices, options);
+  const SearchResult kept = search::search(pairs(3), merging(), prices, options);
   CHECK(kept.steps.empty());
 }
 
 TEST_CASE("a graph with more operators has to be noticeably faster") {
-  class MoreIsLess : public KernelPrices {
+  class MoreIsLess : public cost::KernelPrices {
    public:
-    Cost price(const GraphView&, const Kernel& kernel) const override {
-      return 10'000'000 - 1'000'000 * static_cast<Cost>(std::min<std::size_t>(kernel.nodes.size(), 4));
+    cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
+      return 10'000'000 - 1'000'000 * static_cast<cost::Cost>(std::min<std::size_t>(kernel.nodes.size(), 4));
     }
   };
   const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  y = tanh(x)\n  output y\n");
-  const std::vector<Rule> rules{parse_rule("rule two\n  tanh(x) => relu(sigmoid(x))\n")};
-  const auto changes = [&](Cost saved) {
+  const std::vector<rules::Rule> rules{rules::parse_rule("rule two\n  tanh(x) => relu(sigmoid(x))\n")};
+  const auto changes = [&](cost::Cost saved) {
     SearchOptions options;
     options.budget = 3;
-    options.time_of_run = [&](const Graph& one, Layout) {
+    options.time_of_run = [&](const Graph& one, cost::Layout) {
       return only(1'000'000'000 - (one.nodes().size() > 2 ? saved : 0));
     };
-    return !search(graph, rules, MoreIsLess(), options).steps.empty();
+    return !search::search(graph, rules, MoreIsLess(), options).steps.empty();
   };
   CHECK(changes(10'000'000));
   CHECK_FALSE(changes(9'999'999));
@@ -169,30 +173,33 @@ TEST_CASE("a graph with more operators has to be noticeably faster") {
 TEST_CASE("the choice is the same with any number of threads, and knows its limits") {
   const TwoSizes prices;
   SearchOptions options;
-  options.time_of_run = [&](const Graph& one, Layout layout) {
-    return only(sum_of(one, layout, prices) + static_cast<Cost>(std::hash<std::string>()(text_of(one)) % 4'000'000));
+  options.time_of_run = [&](const Graph& one, cost::Layout layout) {
+    return only(sum_of(one, layout, prices) +
+                static_cast<cost::Cost>(std::hash<std::string>()(ops::text_of(one)) % 4'000'000));
   };
   std::vector<std::string> texts;
   for (const unsigned jobs : {1U, 2U, 5U}) {
     options.jobs = jobs;
-    texts.push_back(text_of(search(pairs(6), merging(), prices, options).graph));
+    texts.push_back(ops::text_of(search::search(pairs(6), merging(), prices, options).graph));
   }
   CHECK(texts[0] == texts[1]);
   CHECK(texts[0] == texts[2]);
   // Without time for anything else, it is still no longer than it was.
   options.time_budget = std::chrono::duration<double>(0);
-  options.time_of_run = [](const Graph& one, Layout) { return only(static_cast<Cost>(20 - convolutions_in(one))); };
-  CHECK(search(pairs(3), merging(), prices, options).steps.empty());
+  options.time_of_run = [](const Graph& one, cost::Layout) {
+    return only(static_cast<cost::Cost>(20 - convolutions_in(one)));
+  };
+  CHECK(search::search(pairs(3), merging(), prices, options).steps.empty());
 }
 
 TEST_CASE("what lanes bring to a changed graph is not believed to the last quarter and hundredth") {
   const TwoSizes prices;
   const auto is_chosen = [&](const RunTime& before, const RunTime& after) {
     SearchOptions options;
-    options.time_of_run = [&](const Graph& one, Layout) { return convolutions_in(one) < 9 ? after : before; };
-    return !search(pairs(3), merging(), prices, options).steps.empty();
+    options.time_of_run = [&](const Graph& one, cost::Layout) { return convolutions_in(one) < 9 ? after : before; };
+    return !search::search(pairs(3), merging(), prices, options).steps.empty();
   };
-  constexpr Cost unit = 1'000'000;
+  constexpr cost::Cost unit = 1'000'000;
   const RunTime before{100 * unit, 200 * unit};
   CHECK_FALSE(is_chosen(before, {80 * unit, 190 * unit}));  // 80 + 110 / 4
   CHECK(is_chosen(before, {65 * unit, 190 * unit}));
@@ -210,37 +217,37 @@ TEST_CASE("what is best in lanes is left alone where it takes longer in a row") 
   SearchOptions options;
   // The more is merged, the better in lanes; merging more than so many pairs costs in a row.
   for (std::size_t most = 0; most <= all; ++most) {
-    options.time_of_run = [&](const Graph& one, Layout) {
-      const auto merged = static_cast<Cost>(merged_in(one)), too_many = merged - static_cast<Cost>(most);
+    options.time_of_run = [&](const Graph& one, cost::Layout) {
+      const auto merged = static_cast<cost::Cost>(merged_in(one)), too_many = merged - static_cast<cost::Cost>(most);
       return RunTime{100'000'000 - merged * 10'000'000,
-                     120'000'000 - merged * 1'000'000 + std::max<Cost>(too_many, 0) * 30'000'000};
+                     120'000'000 - merged * 1'000'000 + std::max<cost::Cost>(too_many, 0) * 30'000'000};
     };
-    const SearchResult chosen = search(pairs(all), merging(), prices, options);
+    const SearchResult chosen = search::search(pairs(all), merging(), prices, options);
     CHECK(merged_in(chosen.graph) == most);
     CHECK(chosen.run_after == options.time_of_run(chosen.graph, chosen.layout));
   }
   // A hundredth in lanes is not worth a sixth in a row.
-  options.time_of_run = [&](const Graph& one, Layout) {
+  options.time_of_run = [&](const Graph& one, cost::Layout) {
     constexpr RunTime times[] = {{200, 400}, {190, 380}, {168, 280}, {170, 235}};
     const RunTime time = times[merged_in(one)];
     return RunTime{time.in_lanes * 1'000'000, time.in_a_row * 1'000'000};
   };
-  CHECK(merged_in(search(pairs(all), merging(), prices, options).graph) == all);
+  CHECK(merged_in(search::search(pairs(all), merging(), prices, options).graph) == all);
 }
 
 TEST_CASE("where every step of what was found takes longer in a row, others are taken") {
   const ByName prices({{"tanh", 10'000'000}, {"gelu", 10'000'000}, {"relu", 5'000'000}, {"sigmoid", 7'000'000}});
   const Graph graph = parse_graph(
       "graph\n  input x: float32[64, 64]\n  input y: float32[64, 64]\n  a = tanh(x)\n  b = gelu(y)\n  output a, b\n");
-  const std::vector<Rule> rules{parse_rule("rule one\n  tanh(x) => relu(x)\n"),
-                                parse_rule("rule two\n  gelu(x) => relu(x)\n"),
-                                parse_rule("rule three\n  tanh(x) => sigmoid(x)\n")};
+  const std::vector<rules::Rule> rules{rules::parse_rule("rule one\n  tanh(x) => relu(x)\n"),
+                                       rules::parse_rule("rule two\n  gelu(x) => relu(x)\n"),
+                                       rules::parse_rule("rule three\n  tanh(x) => sigmoid(x)\n")};
   SearchOptions options;
-  REQUIRE(search(graph, rules, prices, options).cost_after == 10'000'000);
-  options.time_of_run = [](const Graph& one, Layout) {
+  REQUIRE(search::search(graph, rules, prices, options).cost_after == 10'000'000);
+  options.time_of_run = [](const Graph& one, cost::Layout) {
     return RunTime{mentions(one, " tanh(") ? 20'000'000 : 15'000'000, mentions(one, "relu") ? 30'000'000 : 20'000'000};
   };
-  const SearchResult chosen = search(graph, rules, prices, options);
+  const SearchResult chosen = search::search(graph, rules, prices, options);
   REQUIRE(chosen.steps.size() == 1);
   CHECK(chosen.steps[0].rule == "three");
   CHECK(chosen.run_after == RunTime{15'000'000, 20'000'000});
@@ -250,9 +257,9 @@ TEST_CASE("many steps that do not pay are left out at once") {
   const TwoSizes prices;
   constexpr std::size_t all = 30;
   // Merging pays in the last ten pairs alone.
-  const auto time = [&](const Graph& one, Layout) {
-    const std::string text = text_of(one);
-    Cost in_lanes = 1'000'000'000;
+  const auto time = [&](const Graph& one, cost::Layout) {
+    const std::string text = ops::text_of(one);
+    cost::Cost in_lanes = 1'000'000'000;
     for (std::size_t i = 0; i < all; ++i)
       if (text.find("concat[axis=0](wa" + std::to_string(i) + ",") != std::string::npos)
         in_lanes += i % 3 == 0 ? -20'000'000 : 5'000'000;
@@ -260,7 +267,7 @@ TEST_CASE("many steps that do not pay are left out at once") {
   };
   SearchOptions options;
   options.time_of_run = time;
-  const SearchResult chosen = search(pairs(all), merging(), prices, options);
+  const SearchResult chosen = search::search(pairs(all), merging(), prices, options);
   CHECK(chosen.run_after == only(1'000'000'000 - 10 * 20'000'000));
 }
 
@@ -268,9 +275,11 @@ TEST_CASE("other words for the same kernels are not taken, whatever their order 
   const ByName prices({{"tanh", 10'000'000}, {"relu", 4'000'000}, {"sigmoid", 6'000'000}});
   const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  y = tanh(x)\n  output y\n");
   SearchOptions options;
-  options.time_of_run = [](const Graph& one, Layout) { return only(mentions(one, "tanh") ? 20'000'000 : 10'000'000); };
-  const std::vector<Rule> longer{parse_rule("rule two\n  tanh(x) => relu(sigmoid(x))\n")};
-  CHECK(search(graph, longer, prices, options).steps.empty());
+  options.time_of_run = [](const Graph& one, cost::Layout) {
+    return only(mentions(one, "tanh") ? 20'000'000 : 10'000'000);
+  };
+  const std::vector<rules::Rule> longer{rules::parse_rule("rule two\n  tanh(x) => relu(sigmoid(x))\n")};
+  CHECK(search::search(graph, longer, prices, options).steps.empty());
 }
 
 TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
@@ -284,12 +293,12 @@ TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
       if (is_time()) stop.request_stop();
     };
     SearchOptions options;
-    options.time_of_run = [&](const Graph& one, Layout layout) {
+    options.time_of_run = [&](const Graph& one, cost::Layout layout) {
       ++asked;
       look();
       return only(sum_of(one, layout, prices));
     };
-    return search(pairs(6), merging(), prices, options, stop.get_token(), [&](const SearchProgress&) {
+    return search::search(pairs(6), merging(), prices, options, stop.get_token(), [&](const SearchProgress&) {
       if (asked >= 2) ++watched;
       look();
     });
@@ -311,7 +320,7 @@ TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
 TEST_CASE("what was found can be priced anew") {
   class Dearer : public TwoSizes {
    public:
-    Cost price(const GraphView& view, const Kernel& kernel) const override {
+    cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
       return kernel.columns > 64 ? 3 * TwoSizes::price(view, kernel) : TwoSizes::price(view, kernel);
     }
   } dearer;
@@ -319,15 +328,15 @@ TEST_CASE("what was found can be priced anew") {
   const Graph graph = pairs(4);
   SearchOptions options;
   options.keeps_way = true;
-  options.time_of_run = [&](const Graph& one, Layout layout) { return only(sum_of(one, layout, prices)); };
-  const SearchResult found = search(graph, merging(), prices, options);
+  options.time_of_run = [&](const Graph& one, cost::Layout layout) { return only(sum_of(one, layout, prices)); };
+  const SearchResult found = search::search(graph, merging(), prices, options);
   REQUIRE(found.steps.size() == 4);
   SearchResult again = found;
   price_anew(again, graph, prices, options);
   CHECK(again.steps == found.steps);
   CHECK(again.run_before == found.run_before);
   CHECK(again.run_after == found.run_after);
-  options.time_of_run = [&](const Graph& one, Layout layout) { return only(sum_of(one, layout, dearer)); };
+  options.time_of_run = [&](const Graph& one, cost::Layout layout) { return only(sum_of(one, layout, dearer)); };
   price_anew(again, graph, dearer, options);
   CHECK(again.cost_before == found.cost_before);
   CHECK(again.cost_after == again.cost_before + 4 * (54'000'000 - 20'000'000));
@@ -339,21 +348,21 @@ TEST_CASE("what was found can be priced anew") {
 }
 
 TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by side") {
-  const Roofline prices;
+  const cost::Roofline prices;
   std::size_t in_several = 0;
   for (const bool is_simulated : {true, false}) {
     CampaignOptions options = wandering(30);
     options.search.piece = 3;
     options.makeup.parts = 8;
-    options.search.time_of_run = [&](const Graph& graph, Layout layout) {
-      const WholeGraph view(graph, {}, layout);
-      const Plan laid = plan(view, prices);
+    options.search.time_of_run = [&](const Graph& graph, cost::Layout layout) {
+      const cost::WholeGraph view(graph, {}, layout);
+      const cost::Plan laid = cost::plan(view, prices);
       if (!is_simulated) {
-        const auto any = static_cast<Cost>(std::hash<std::string>()(text_of(graph)) % 5'000'000);
+        const auto any = static_cast<cost::Cost>(std::hash<std::string>()(ops::text_of(graph)) % 5'000'000);
         return RunTime{laid.cost / 2 + any, laid.cost + any / 3};
       }
       try {
-        const Outlook outlook = look_ahead(view, graph, laid, Precision::tf32);
+        const gpu::Outlook outlook = gpu::look_ahead(view, graph, laid, cost::Precision::tf32);
         in_several += outlook.lanes > 1;
         return RunTime{outlook.cost, outlook.in_a_row};
       } catch (const InputError&) {  // a size that is not known
@@ -366,3 +375,5 @@ TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by s
   }
   CHECK(in_several > 20);
 }
+
+}  // namespace taso::test

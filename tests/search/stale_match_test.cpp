@@ -6,7 +6,9 @@
 #include "tests/catch.h"
 #include "tests/search/rule_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
@@ -21,9 +23,9 @@ std::vector<Match> matches_in(Program& program, const Rules& rules) {
 }
 
 /// Rules about operators with several results: those lose results one by one.
-std::vector<Rule> rules_of_parts() {
-  std::vector<Rule> rules = shipped_rules();
-  std::erase_if(rules, [](const Rule& rule) { return print(rule).find("split") == std::string::npos; });
+std::vector<rules::Rule> rules_of_parts() {
+  std::vector<rules::Rule> rules = shipped_rules();
+  std::erase_if(rules, [](const rules::Rule& rule) { return rules::print(rule).find("split") == std::string::npos; });
   return rules;
 }
 
@@ -41,7 +43,7 @@ bool is_found(Program& program, const Match& match) {
 
 TEST_CASE("a match of another graph is applied only where it would be found") {
   const auto of_parts = GENERATE(false, true);
-  const std::vector<Rule> given = of_parts ? rules_of_parts() : sound_rules();
+  const std::vector<rules::Rule> given = of_parts ? rules_of_parts() : sound_rules();
   const auto rules = compile(given);
   RuleGraphs graphs(given);
   std::size_t applied = 0, refused = 0;
@@ -57,7 +59,7 @@ TEST_CASE("a match of another graph is applied only where it would be found") {
       if (known.size() > 300) known.resize(300);
       bool moved = false;
       for (const Match& match : known) {
-        INFO("seed " << seed << ", step " << step << ", rule " << match.rule->name() << "\n" << text_of(graph));
+        INFO("seed " << seed << ", step " << step << ", rule " << match.rule->name() << "\n" << ops::text_of(graph));
         const ProgramHash before = program.hash();
         Program::Log log;
         if (!rewrite(program, match, log)) {
@@ -78,3 +80,5 @@ TEST_CASE("a match of another graph is applied only where it would be found") {
   CHECK(applied > 1000);
   CHECK(refused > 1000);
 }
+
+}  // namespace taso::test

@@ -7,7 +7,9 @@
 #include "tests/catch.h"
 #include "tests/search/model_search.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace search;
 
 namespace {
 
@@ -26,43 +28,43 @@ class ModelBuilder {
     declare(*proto_.mutable_graph()->add_output(), name, rows, columns);
   }
   std::string numbers(const std::vector<std::int64_t>& values) {
-    onnx::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
+    proto::TensorProto& tensor = *proto_.mutable_graph()->add_initializer();
     tensor.set_name("n" + std::to_string(proto_.graph().initializer_size()));
-    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.set_data_type(proto::TensorProto::INT64);
     tensor.add_dims(static_cast<std::int64_t>(values.size()));
     for (const std::int64_t value : values) tensor.add_int64_data(value);
     return tensor.name();
   }
   void node(const std::string& type, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
             std::optional<std::int64_t> axis = {}) {
-    onnx::NodeProto& node = *proto_.mutable_graph()->add_node();
+    proto::NodeProto& node = *proto_.mutable_graph()->add_node();
     node.set_op_type(type);
     for (const std::string& name : inputs) node.add_input(name);
     for (const std::string& name : outputs) node.add_output(name);
     if (!axis) return;
-    onnx::AttributeProto& attribute = *node.add_attribute();
+    proto::AttributeProto& attribute = *node.add_attribute();
     attribute.set_name("axis");
-    attribute.set_type(onnx::AttributeProto::INT);
+    attribute.set_type(proto::AttributeProto::INT);
     attribute.set_i(*axis);
   }
-  Model model() const {
-    Model model(onnx::ModelProto(proto_), {});
+  onnx::Model model() const {
+    onnx::Model model(proto::ModelProto(proto_), {});
     model.validate();
     return model;
   }
 
  private:
-  static void declare(onnx::ValueInfoProto& info, const std::string& name, std::int64_t rows, std::int64_t columns) {
+  static void declare(proto::ValueInfoProto& info, const std::string& name, std::int64_t rows, std::int64_t columns) {
     info.set_name(name);
     auto& tensor = *info.mutable_type()->mutable_tensor_type();
-    tensor.set_elem_type(onnx::TensorProto::DOUBLE);
+    tensor.set_elem_type(proto::TensorProto::DOUBLE);
     for (const std::int64_t extent : {rows, columns}) tensor.mutable_shape()->add_dim()->set_dim_value(extent);
   }
-  onnx::ModelProto proto_;
+  proto::ModelProto proto_;
 };
 
 /// Splits, concats and slices of one another, with something between them now and then.
-Model random_model(std::uint64_t seed) {
+onnx::Model random_model(std::uint64_t seed) {
   Random random(seed);
   ModelBuilder builder;
   struct Matrix {
@@ -134,10 +136,10 @@ Model random_model(std::uint64_t seed) {
   return builder.model();
 }
 
-std::vector<Rule> rules_of_parts() {
-  std::vector<Rule> rules = shipped_rules();
-  std::erase_if(rules, [](const Rule& rule) {
-    const std::string text = print(rule);
+std::vector<rules::Rule> rules_of_parts() {
+  std::vector<rules::Rule> rules = shipped_rules();
+  std::erase_if(rules, [](const rules::Rule& rule) {
+    const std::string text = rules::print(rule);
     return text.find("split") == std::string::npos && text.find("concat") == std::string::npos &&
            text.find("slice") == std::string::npos;
   });
@@ -145,13 +147,13 @@ std::vector<Rule> rules_of_parts() {
 }
 
 /// What a model costs as it is written, in the units of the search.
-Cost cost_of(const Model& model, const SearchOptions& options) {
-  return search(import_model(view_of(model)).graph, {}, Roofline(), options).cost_before;
+cost::Cost cost_of(const onnx::Model& model, const SearchOptions& options) {
+  return search::search(onnx::import_model(onnx::view_of(model)).graph, {}, cost::Roofline(), options).cost_before;
 }
 
 SearchOptions usual() {
   SearchOptions options;
-  options.layout = Layout::channels_first;
+  options.layout = cost::Layout::channels_first;
   options.budget = 60;
   return options;
 }
@@ -162,29 +164,29 @@ TEST_CASE("what was found is written, also inside of nodes that are several oper
   const auto rules = rules_of_parts();
   std::size_t changed = 0, refused = 0, models = 0, reordered = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
-    std::optional<Model> model;
+    std::optional<onnx::Model> model;
     try {
       model.emplace(random_model(seed));
     } catch (const InputError&) {
       continue;  // an output is an input, say
     }
     ++models;
-    INFO("seed " << seed << "\n" << text_of(import_model(view_of(*model)).graph));
+    INFO("seed " << seed << "\n" << ops::text_of(onnx::import_model(onnx::view_of(*model)).graph));
     auto optimised = optimise(model->copy(), rules, usual());
     if (!optimised) {
       ++refused;
       continue;
     }
-    for (const RewriteStep& step : optimised->result.steps) UNSCOPED_INFO("by " << step.rule);
+    for (const rules::RewriteStep& step : optimised->result.steps) UNSCOPED_INFO("by " << step.rule);
     optimised->model.validate();
     REQUIRE(difference(*model, optimised->model, seed) == "");
     INFO("found\n"
-         << text_of(optimised->result.graph) << "written\n"
-         << text_of(import_model(view_of(optimised->model)).graph));
+         << ops::text_of(optimised->result.graph) << "written\n"
+         << ops::text_of(onnx::import_model(onnx::view_of(optimised->model)).graph));
     changed += !optimised->result.steps.empty();
     // A Concat of many does not say in which order its operands are joined: such steps cannot be written.
     const auto& steps = optimised->result.steps;
-    const bool reorders = std::any_of(steps.begin(), steps.end(), [](const RewriteStep& step) {
+    const bool reorders = std::any_of(steps.begin(), steps.end(), [](const rules::RewriteStep& step) {
       return step.rule.find("concat-to-concat") != std::string::npos;
     });
     reordered += reorders;
@@ -205,9 +207,9 @@ TEST_CASE("a part of a Concat that is taken apart and joined again is written as
   builder.node("Tanh", {"s1"}, {"m"});
   builder.node("Concat", {"s0", "s1", "m"}, {"y"}, 1);
   builder.output("y", 3, 12);
-  const Model model = builder.model();
-  const std::vector<Rule> rules{
-      parse_rule("rule whole\n  concat[axis=a](first(split[axis=a, at=k](x)), second(split[axis=a, at=k](x))) => x\n")};
+  const onnx::Model model = builder.model();
+  const std::vector<rules::Rule> rules{rules::parse_rule(
+      "rule whole\n  concat[axis=a](first(split[axis=a, at=k](x)), second(split[axis=a, at=k](x))) => x\n")};
   auto optimised = optimise(model.copy(), rules, usual());
   REQUIRE(optimised);
   REQUIRE(optimised->result.steps.size() == 1);
@@ -225,10 +227,12 @@ TEST_CASE("a part of a Slice that is a named value becomes that value") {
   builder.node("Concat", {"b", "a", "a"}, {"y"}, 0);
   builder.output("y", 3, 36);
   builder.output("sl", 1, 18);
-  const Model model = builder.model();
+  const onnx::Model model = builder.model();
   auto optimised = optimise(model.copy(), rules_of_parts(), usual());
   REQUIRE(optimised);
   optimised->model.validate();
   CHECK(cost_of(optimised->model, usual()) == optimised->result.cost_after);
   CHECK(difference(model, optimised->model, 1) == "");
 }
+
+}  // namespace taso::test

@@ -20,11 +20,11 @@ namespace taso::test {
 /// Numbers for everything that is open in a rule.
 struct Numbers {
   std::map<std::string, Extents> shapes;
-  std::map<std::string, TermValue> variables;
+  std::map<std::string, rules::TermValue> variables;
 };
 
 /// Makes choices at random and remembers them.
-class RandomChooser : public Chooser {
+class RandomChooser : public rules::Chooser {
  public:
   explicit RandomChooser(Random& random) : random_(random) {}
   std::size_t rank(const std::string& input, std::size_t least, std::size_t greatest) override {
@@ -52,10 +52,10 @@ class RandomChooser : public Chooser {
 
 class ByTheLetter {
  public:
-  ByTheLetter(const Rule& rule, std::uint64_t seed) : rule_(rule), random_(seed) {
+  ByTheLetter(const rules::Rule& rule, std::uint64_t seed) : rule_(rule), random_(seed) {
     for (const auto* side : {&rule.source, &rule.target})
-      for (const PatternPtr& pattern : *side) learn(*pattern);
-    for (const Instance& one : instances(rule)) ranks_.insert(ranks_of(one));
+      for (const rules::PatternPtr& pattern : *side) learn(*pattern);
+    for (const rules::Instance& one : rules::instances(rule)) ranks_.insert(ranks_of(one));
   }
 
   /// A description of numbers at which the rule fails; empty if none were found. Starts from numbers that fit, and
@@ -68,8 +68,8 @@ class ByTheLetter {
       broadcasting_.clear();
       learning_ = true;
       elements_.clear();
-      const bool fits = values_of<Rounded>(rule_.source, *first, false).has_value() &&
-                        (!is_axiom() || values_of<Rounded>(rule_.target, *first, true).has_value());
+      const bool fits = values_of<verifier::Rounded>(rule_.source, *first, false).has_value() &&
+                        (!is_axiom() || values_of<verifier::Rounded>(rule_.target, *first, true).has_value());
       learning_ = false;
       if (!fits) continue;
       Numbers numbers = *first;
@@ -91,38 +91,38 @@ class ByTheLetter {
   std::size_t tried = 0;  ///< how often both sides were compared
 
  private:
-  static std::vector<std::size_t> ranks_of(const Instance& one) {
+  static std::vector<std::size_t> ranks_of(const rules::Instance& one) {
     std::vector<std::size_t> ranks;
     for (std::size_t i = 0; i < one.inputs.size(); ++i) ranks.push_back(one.nodes[i].shapes[0].size());
     return ranks;
   }
-  bool is_axiom() const { return rule_.kind == Rule::Kind::axiom; }
+  bool is_axiom() const { return rule_.kind == rules::Rule::Kind::axiom; }
 
-  void learn(const Pattern& pattern) {
+  void learn(const rules::Pattern& pattern) {
     if (pattern.is_input()) return;
     for (const auto& [name, term] : pattern.attributes)
-      if (term->kind == Term::Kind::variable) fields_[term->name] = name;
-    for (const PatternPtr& operand : pattern.operands) learn(*operand);
+      if (term->kind == rules::Term::Kind::variable) fields_[term->name] = name;
+    for (const rules::PatternPtr& operand : pattern.operands) learn(*operand);
   }
 
   /// Numbers for one instance at random choices.
   std::optional<Numbers> numbers_that_fit() {
     for (int attempt = 0; attempt < 200; ++attempt) {
       RandomChooser chooser(random_);
-      const auto one = instance(rule_, chooser);
+      const auto one = rules::instance(rule_, chooser);
       if (!one || !ranks_.contains(ranks_of(*one))) continue;
-      const auto assignment = AssignmentSampler(*one).sample(random_, 3);
+      const auto assignment = rules::AssignmentSampler(*one).sample(random_, 3);
       if (!assignment) continue;
-      const Places places = places_of(*one);
+      const rules::Places places = rules::places_of(*one);
       std::map<std::string, std::int64_t> values;
       for (std::size_t i = 0; i < one->unknowns.size(); ++i) values[one->unknowns[i].name] = assignment->unknowns[i];
       for (const auto& [name, dim] : one->determined)
-        if (const auto value = CompiledDim(dim, places).evaluate(assignment->unknowns)) values[name] = *value;
+        if (const auto value = rules::CompiledDim(dim, places).evaluate(assignment->unknowns)) values[name] = *value;
       Numbers numbers;
       for (std::size_t i = 0; i < one->inputs.size(); ++i) {
         Extents extents;
         for (const Dim& dim : one->nodes[i].shapes[0])
-          extents.push_back(CompiledDim(dim, places).evaluate(assignment->unknowns).value_or(1));
+          extents.push_back(rules::CompiledDim(dim, places).evaluate(assignment->unknowns).value_or(1));
         numbers.shapes[one->inputs[i]] = std::move(extents);
       }
       for (const auto& [variable, field] : fields_) {
@@ -139,7 +139,7 @@ class ByTheLetter {
         const auto real = std::find(one->real_variables.begin(), one->real_variables.end(), variable);
         if (real != one->real_variables.end()) {
           numbers.variables[variable] =
-              RealAttribute{{}, assignment->reals[static_cast<std::size_t>(real - one->real_variables.begin())]};
+              rules::RealAttribute{{}, assignment->reals[static_cast<std::size_t>(real - one->real_variables.begin())]};
           continue;
         }
         if (const auto single = values.find(variable); single != values.end()) {
@@ -187,53 +187,53 @@ class ByTheLetter {
     }
   }
 
-  TermContext context(const Numbers& numbers) {
-    TermContext result;
+  rules::TermContext context(const Numbers& numbers) {
+    rules::TermContext result;
     result.shape = [&numbers](const std::string& input) { return shape_of(numbers.shapes.at(input)); };
     result.variable = [&numbers](const std::string& variable, std::size_t) {
       const auto found = numbers.variables.find(variable);
-      if (found == numbers.variables.end()) throw NoValue{};
+      if (found == numbers.variables.end()) throw rules::NoValue{};
       return found->second;
     };
     result.is_non_negative = [](const Dim& number) { return number.value() >= 0; };
-    result.require = [](const Requirement& requirement) {
-      if (!holds(requirement, [](std::string_view) { return std::int64_t{0}; })) throw NoValue{};
+    result.require = [](const rules::Requirement& requirement) {
+      if (!rules::holds(requirement, [](std::string_view) { return std::int64_t{0}; })) throw rules::NoValue{};
     };
     return result;
   }
 
   bool meets_conditions(const Numbers& numbers) {
     try {
-      const TermContext terms = context(numbers);
+      const rules::TermContext terms = context(numbers);
       return std::all_of(rule_.conditions.begin(), rule_.conditions.end(),
-                         [&](const Condition& condition) { return meets(condition, terms, numbers); });
-    } catch (const NoValue&) {
+                         [&](const rules::Condition& condition) { return meets(condition, terms, numbers); });
+    } catch (const rules::NoValue&) {
       return false;
-    } catch (const Undecided&) {
+    } catch (const rules::Undecided&) {
       return false;
     } catch (const InputError&) {
       return false;
     }
   }
-  static bool meets(const Condition& condition, const TermContext& terms, const Numbers& numbers) {
-    using Relation = Condition::Relation;
+  static bool meets(const rules::Condition& condition, const rules::TermContext& terms, const Numbers& numbers) {
+    using Relation = rules::Condition::Relation;
     if (condition.relation == Relation::broadcast) {
       Extents all;
       for (const std::string& input : condition.inputs) all = broadcast(all, numbers.shapes.at(input));
       return true;
     }
-    const TermValue left = evaluate(*condition.left, terms);
+    const rules::TermValue left = rules::evaluate(*condition.left, terms);
     if (condition.relation == Relation::even || condition.relation == Relation::odd) {
       const auto list = numbers_in(left, 1);
       return std::all_of(list.begin(), list.end(), [&](std::int64_t number) {
         return (number % 2 == 0) == (condition.relation == Relation::even);
       });
     }
-    const TermValue right = evaluate(*condition.right, terms);
+    const rules::TermValue right = rules::evaluate(*condition.right, terms);
     if (std::holds_alternative<bool>(left) || std::holds_alternative<bool>(right))
       return (left == right) == (condition.relation == Relation::equal);
-    const std::size_t size = std::holds_alternative<std::vector<Dim>>(left)    ? as_list(left).size()
-                             : std::holds_alternative<std::vector<Dim>>(right) ? as_list(right).size()
+    const std::size_t size = std::holds_alternative<std::vector<Dim>>(left)    ? rules::as_list(left).size()
+                             : std::holds_alternative<std::vector<Dim>>(right) ? rules::as_list(right).size()
                                                                                : 1;
     const auto a = numbers_in(left, size), b = numbers_in(right, size);
     if (a.size() != b.size()) return condition.relation == Relation::not_equal;
@@ -259,9 +259,9 @@ class ByTheLetter {
     }
     return true;
   }
-  static std::vector<std::int64_t> numbers_in(const TermValue& value, std::size_t size) {
+  static std::vector<std::int64_t> numbers_in(const rules::TermValue& value, std::size_t size) {
     if (const auto* number = std::get_if<Dim>(&value)) return std::vector<std::int64_t>(size, number->value());
-    return as_integers(value);
+    return rules::as_integers(value);
   }
 
   // --- Evaluation ---
@@ -283,28 +283,28 @@ class ByTheLetter {
     for (const auto& [input, extents] : numbers.shapes)
       if (count(extents) > 400) return std::nullopt;
     elements_.clear();
-    const auto source = values_of<Rounded>(rule_.source, numbers, false);
+    const auto source = values_of<verifier::Rounded>(rule_.source, numbers, false);
     if (!source) return std::nullopt;
-    const auto target = values_of<Rounded>(rule_.target, numbers, true);
+    const auto target = values_of<verifier::Rounded>(rule_.target, numbers, true);
     // A property speaks of numbers at which both sides are well-formed.
     if (!target && is_axiom()) return std::nullopt;
     if (!target) return "the target is not well-formed: " + reason_;
     for (std::size_t i = 0; i < source->size(); ++i) {
-      const Tensor<Rounded>&a = (*source)[i], &b = (*target)[i];
+      const ops::Tensor<verifier::Rounded>&a = (*source)[i], &b = (*target)[i];
       if (a.extents != b.extents)
         return "the results have different shapes: " + text_of(a.extents) + " and " + text_of(b.extents);
       for (std::size_t k = 0; k < a.data.size(); ++k)
-        if (is_worse(a.data[k], b.data[k]) || (is_axiom() && is_worse(b.data[k], a.data[k])))
+        if (verifier::is_worse(a.data[k], b.data[k]) || (is_axiom() && verifier::is_worse(b.data[k], a.data[k])))
           return "results differ: " + std::to_string(a.data[k].value) + " and " + std::to_string(b.data[k].value);
     }
     return "";
   }
 
   template <class S>
-  std::optional<std::vector<Tensor<S>>> values_of(const std::vector<PatternPtr>& side, const Numbers& numbers,
-                                                  bool in_target) {
+  std::optional<std::vector<ops::Tensor<S>>> values_of(const std::vector<rules::PatternPtr>& side,
+                                                       const Numbers& numbers, bool in_target) {
     try {
-      std::vector<Tensor<S>> results;
+      std::vector<ops::Tensor<S>> results;
       for (std::size_t i = 0; i < side.size(); ++i)
         results.push_back(value<S>(*side[i], numbers, in_target, std::to_string(i)));
       return results;
@@ -312,9 +312,9 @@ class ByTheLetter {
       reason_ = error.what();
     } catch (const IllFormed& ill) {
       reason_ = ill.reason;
-    } catch (const NoValue&) {
+    } catch (const rules::NoValue&) {
       reason_ = "a term has no value";
-    } catch (const Undecided&) {
+    } catch (const rules::Undecided&) {
       reason_ = "a term has no value";
     } catch (const TooLarge&) {
       if (!learning_) throw;
@@ -323,17 +323,17 @@ class ByTheLetter {
   }
 
   template <class S>
-  Tensor<S> value(const Pattern& pattern, const Numbers& numbers, bool in_target, const std::string& path) {
+  ops::Tensor<S> value(const rules::Pattern& pattern, const Numbers& numbers, bool in_target, const std::string& path) {
     if (pattern.is_input()) {
       auto& tensor = elements_[pattern.input];
       const Extents& extents = numbers.shapes.at(pattern.input);
       if (!tensor || tensor->extents != extents) {
-        tensor = Tensor<S>(extents, Math<S>::constant(0));
+        tensor = ops::Tensor<S>(extents, Math<S>::constant(0));
         for (S& element : tensor->data) element = Math<S>::constant(static_cast<double>(random_.between(-4, 4)));
       }
       return *tensor;
     }
-    std::vector<Tensor<S>> operands;
+    std::vector<ops::Tensor<S>> operands;
     for (std::size_t i = 0; i < pattern.operands.size(); ++i)
       operands.push_back(value<S>(*pattern.operands[i], numbers, in_target, path + "." + std::to_string(i)));
     const Operator op = operator_of(pattern, numbers, operands);
@@ -344,13 +344,14 @@ class ByTheLetter {
       if (count(extents_of(shape)) == 0) throw IllFormed{"a result has no elements"};
     }
     if (work_of(op, shapes).flops > 1e5) throw TooLarge{};
-    auto results = taso::evaluate<S>(op, operands);
+    auto results = ops::evaluate<S>(op, operands);
     return std::move(results[pattern.output]);
   }
 
   /// A dimension of 1 against a larger one means broadcasting only where it did so from the start.
   template <class S>
-  void watch_broadcast(const Pattern& pattern, const std::vector<Tensor<S>>& operands, const std::string& path) {
+  void watch_broadcast(const rules::Pattern& pattern, const std::vector<ops::Tensor<S>>& operands,
+                       const std::string& path) {
     static const std::set<std::string_view> pairs{"add", "sub", "mul",    "div",       "max",
                                                   "min", "pow", "matmul", "layer_norm"};
     if (!pairs.contains(pattern.op)) return;
@@ -367,11 +368,12 @@ class ByTheLetter {
   }
 
   template <class S>
-  Operator operator_of(const Pattern& pattern, const Numbers& numbers, const std::vector<Tensor<S>>& operands) {
+  Operator operator_of(const rules::Pattern& pattern, const Numbers& numbers,
+                       const std::vector<ops::Tensor<S>>& operands) {
     Operator op = *operator_named(pattern.op);
     const std::size_t rank = operands.empty() ? 0 : operands[0].rank();
     const std::size_t spatial = rank < 2 ? 0 : rank - 2;
-    const TermContext terms = context(numbers);
+    const rules::TermContext terms = context(numbers);
     for (const NamedField& field : fields_of(op)) {
       const std::size_t length = field.name == "strides" || field.name == "dilations" || field.name == "kernel"
                                      ? spatial
@@ -385,10 +387,10 @@ class ByTheLetter {
           set_field(op, field.name, std::vector<std::int64_t>(length, ones ? 1 : 0));
         continue;
       }
-      const TermValue value = evaluate(*given->second, terms, length);
+      const rules::TermValue value = evaluate(*given->second, terms, length);
       FieldValue number;
       if (const auto* flag = std::get_if<bool>(&value)) number = *flag;
-      if (const auto* real = std::get_if<RealAttribute>(&value)) number = real->value;
+      if (const auto* real = std::get_if<rules::RealAttribute>(&value)) number = real->value;
       if (const auto* list = std::get_if<std::vector<Dim>>(&value)) number = extents_of(*list);
       if (const auto* single = std::get_if<Dim>(&value)) {
         const bool is_list = std::holds_alternative<std::vector<std::int64_t>>(field.value) ||
@@ -411,11 +413,11 @@ class ByTheLetter {
     return text + ": ";
   }
 
-  const Rule& rule_;
+  const rules::Rule& rule_;
   Random random_;
   std::map<std::string, std::string> fields_;  // the field that a variable stands for
   std::set<std::vector<std::size_t>> ranks_;   // of which the rule speaks
-  std::map<std::string, std::optional<Tensor<Rounded>>> elements_;
+  std::map<std::string, std::optional<ops::Tensor<verifier::Rounded>>> elements_;
   std::set<std::string> broadcasting_;
   bool learning_ = false;
   std::string reason_;

@@ -5,13 +5,13 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
 using taso::test::ByTheLetter;
 
 namespace {
 
 std::string tried(const std::string& text, std::size_t starts = 20, std::size_t changes = 60) {
-  const Rule rule = parse_rule("candidate tried\n  " + text);
+  const rules::Rule rule = rules::parse_rule("candidate tried\n  " + text);
   return ByTheLetter(rule, 1).counterexample(starts, changes);
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("sound rules and properties hold by the letter") {
   std::sort(files.begin(), files.end());
   std::size_t rules = 0, compared = 0, often = 0;
   for (const auto& file : files)
-    for (Rule& rule : parse_rules(Source::read(file.string())).rules()) {
+    for (rules::Rule& rule : rules::parse_rules(Source::read(file.string())).rules()) {
       ByTheLetter letter(rule, 7);
       CAPTURE(rule.name);
       CHECK(letter.counterexample(4, 40) == "");
@@ -44,3 +44,5 @@ TEST_CASE("sound rules and properties hold by the letter") {
   CHECK(compared > 30 * rules);
   CHECK(often > rules / 2);
 }
+
+}  // namespace taso::test

@@ -13,56 +13,56 @@
 #include "verifier/replay/replay.h"
 #include "verifier/replay/replay_certificate.h"
 
-namespace taso {
+namespace taso::test {
 
 /// A model, what the search made of it, and the certificate.
 struct CertifiedModel {
-  Model before, after;
-  RewriteCertificate certificate;
+  onnx::Model before, after;
+  rules::RewriteCertificate certificate;
 };
 
 /// Nothing if the graph cannot be said in ONNX, or its rewritten form cannot.
-inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vector<Rule>& rules,
-                                             const SearchOptions& options) {
-  std::optional<Model> model;
+inline std::optional<CertifiedModel> certify(const Graph& graph, const std::vector<rules::Rule>& rules,
+                                             const search::SearchOptions& options) {
+  std::optional<onnx::Model> model;
   try {
-    model.emplace(write_model(graph));
+    model.emplace(onnx::write_model(graph));
     model->validate();
   } catch (const InputError&) {
     return std::nullopt;
   }
   CertifiedModel result{model->copy(), model->copy(), {}};
-  CleanupOptions cleaning;
-  RewriteCertificate& certificate = result.certificate;
+  onnx::CleanupOptions cleaning;
+  rules::RewriteCertificate& certificate = result.certificate;
   certificate.fold_limit = cleaning.fold_limit;
-  auto edit = std::make_unique<GraphEdit>(*model);
-  std::vector<CleanupAction> actions;
-  clean_up(*edit, cleaning, &actions);
-  for (const CleanupAction& action : actions) certificate.before.push_back({std::string(action.pass), action.at});
+  auto edit = std::make_unique<onnx::GraphEdit>(*model);
+  std::vector<onnx::CleanupAction> actions;
+  onnx::clean_up(*edit, cleaning, &actions);
+  for (const onnx::CleanupAction& action : actions) certificate.before.push_back({std::string(action.pass), action.at});
   {
-    const Imported imported = import_model(edit->view());
+    const onnx::Imported imported = onnx::import_model(edit->view());
     std::unordered_set<Value, HashValue> named;
     for (const auto& [name, value] : imported.values) named.insert(value);
-    SearchOptions with_names = options;
+    search::SearchOptions with_names = options;
     with_names.is_named = [&](const Value& value) { return named.contains(value); };
-    const SearchResult found = search(imported.graph, rules, Roofline(), with_names);
+    const search::SearchResult found = search::search(imported.graph, rules, cost::Roofline(), with_names);
     if (!found.replacements.complete) return std::nullopt;
     try {
-      export_values(imported, {found.replacements.rewritten, found.replacements.merged}, *edit);
+      onnx::export_values(imported, {found.replacements.rewritten, found.replacements.merged}, *edit);
     } catch (const InputError&) {
       return std::nullopt;
     }
     certificate.steps = found.steps;
-    const Replay replay(imported.graph);
+    const verifier::Replay replay(imported.graph);
     for (const auto& [name, value] : imported.values)
       if (const auto number = replay.number_of(value)) certificate.names.emplace_back(*number, name);
   }
   cleaning.disabled = {"batch-norm", "shape-arithmetic"};
   actions.clear();
-  clean_up(*edit, cleaning, &actions);
-  for (const CleanupAction& action : actions) certificate.after.push_back({std::string(action.pass), action.at});
-  result.after = GraphEdit::commit(std::move(edit), std::move(*model));
+  onnx::clean_up(*edit, cleaning, &actions);
+  for (const onnx::CleanupAction& action : actions) certificate.after.push_back({std::string(action.pass), action.at});
+  result.after = onnx::GraphEdit::commit(std::move(edit), std::move(*model));
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -12,37 +12,39 @@
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
-std::optional<std::string> shown(const Model& before, const Model& after) {
-  const Imported original = import_model(view_of(before)), cleaned = import_model(view_of(after));
-  return difference(
+std::optional<std::string> shown(const onnx::Model& before, const onnx::Model& after) {
+  const onnx::Imported original = onnx::import_model(onnx::view_of(before)),
+                       cleaned = onnx::import_model(onnx::view_of(after));
+  return verifier::difference(
       original.graph, cleaned.graph, [](const Value&) { return std::string("a value"); }, computed_ahead());
 }
 
 /// Accepts what clean-ups do to the model; refuses it as soon as any number that they made is another. Returns how many
 /// tensors they made.
-std::size_t check_clean_ups(const onnx::ModelProto& proto) {
-  Model before(proto, {});
+std::size_t check_clean_ups(const proto::ModelProto& proto) {
+  onnx::Model before(proto, {});
   before.validate();
   std::set<std::string> old;
   for (const auto& tensor : before.proto().graph().initializer()) old.insert(tensor.name());
-  Model copy = before.copy();
-  auto edit = std::make_unique<GraphEdit>(copy);
-  clean_up(*edit);
-  Model after = GraphEdit::commit(std::move(edit), std::move(copy));
+  onnx::Model copy = before.copy();
+  auto edit = std::make_unique<onnx::GraphEdit>(copy);
+  onnx::clean_up(*edit);
+  onnx::Model after = onnx::GraphEdit::commit(std::move(edit), std::move(copy));
   CHECK(shown(before, after) == std::nullopt);
 
   std::size_t made = 0;
-  for_each_tensor(after.mutable_proto(), [&](onnx::TensorProto& tensor, bool) {
+  onnx::for_each_tensor(after.mutable_proto(), [&](proto::TensorProto& tensor, bool) {
     if (old.contains(tensor.name()) || !tensor.has_raw_data()) return;
     ++made;
     const std::string raw = tensor.raw_data();
     std::string wrong = raw;
-    if (tensor.data_type() == onnx::TensorProto::FLOAT) {
+    if (tensor.data_type() == proto::TensorProto::FLOAT) {
       float value = 0;
       std::memcpy(&value, wrong.data(), sizeof value);
       value = value * 1.00001F + 1e-6F;
@@ -64,7 +66,7 @@ std::vector<float> numbers(std::size_t count, float first) {
   return values;
 }
 
-void add_norm(onnx::GraphProto& graph, std::string_view input, std::string_view output, std::int64_t channels) {
+void add_norm(proto::GraphProto& graph, std::string_view input, std::string_view output, std::int64_t channels) {
   for (const char* name : {"scale", "shift", "mean", "variance"})
     add_floats(graph, name, {channels},
                numbers(static_cast<std::size_t>(channels), 0.5F + static_cast<float>(name[0] % 5)));
@@ -75,8 +77,8 @@ void add_norm(onnx::GraphProto& graph, std::string_view input, std::string_view 
 
 TEST_CASE("batch normalisation that went into weights is computed anew") {
   for (const bool biased : {false, true}) {
-    onnx::ModelProto model = empty_model();
-    onnx::GraphProto& graph = *model.mutable_graph();
+    proto::ModelProto model = empty_model();
+    proto::GraphProto& graph = *model.mutable_graph();
     declare(*graph.add_input(), "x", {1, 3, 5, 5});
     add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
     add_floats(graph, "b", {4}, numbers(4, 2));
@@ -91,8 +93,8 @@ TEST_CASE("batch normalisation that went into weights is computed anew") {
 }
 
 TEST_CASE("batch normalisations one behind the other") {
-  onnx::ModelProto model = empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x", {1, 3, 5, 5});
   add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
   add_node(graph, "Conv", {"x", "w"}, {"c"});
@@ -104,8 +106,8 @@ TEST_CASE("batch normalisations one behind the other") {
 }
 
 TEST_CASE("batch normalisation behind a convolution that is not modelled") {
-  onnx::ModelProto model = empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x", {1, 3, 5, 5});
   for (const int i : {1, 2})
     graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(i)->set_dim_param(
@@ -115,21 +117,21 @@ TEST_CASE("batch normalisation behind a convolution that is not modelled") {
   add_norm(graph, "c", "y", 4);
   declare(*graph.add_output(), "y", {1, 4, 3, 3});
   graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
-  const Model given(model, {});
-  REQUIRE(import_model(view_of(given)).values.at("c").node->as_opaque() != nullptr);
+  const onnx::Model given(model, {});
+  REQUIRE(onnx::import_model(onnx::view_of(given)).values.at("c").node->as_opaque() != nullptr);
   CHECK(check_clean_ups(model) == 2);
 }
 
 TEST_CASE("batch normalisation behind a product of matrices") {
   for (const bool transposed : {false, true}) {
-    onnx::ModelProto model = empty_model();
-    onnx::GraphProto& graph = *model.mutable_graph();
+    proto::ModelProto model = empty_model();
+    proto::GraphProto& graph = *model.mutable_graph();
     declare(*graph.add_input(), "x", {2, 3});
     add_floats(graph, "w", transposed ? Dims{4, 3} : Dims{3, 4}, numbers(12, -1));
     add_floats(graph, "b", {4}, numbers(4, 2));
     auto& gemm = add_node(graph, "Gemm", {"x", "w", "b"}, {"c"});
-    if (transposed) add_attribute(gemm, "transB", onnx::AttributeProto::INT).set_i(1);
-    add_attribute(gemm, "alpha", onnx::AttributeProto::FLOAT).set_f(0.5F);
+    if (transposed) add_attribute(gemm, "transB", proto::AttributeProto::INT).set_i(1);
+    add_attribute(gemm, "alpha", proto::AttributeProto::FLOAT).set_f(0.5F);
     add_norm(graph, "c", "y", 4);
     declare(*graph.add_output(), "y", {2, 4});
     CHECK(check_clean_ups(model) == 2);
@@ -137,15 +139,15 @@ TEST_CASE("batch normalisation behind a product of matrices") {
 }
 
 TEST_CASE("what depends on constants and sizes is computed anew") {
-  onnx::ModelProto model = empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   auto& input = *graph.add_input();
   declare(input, "x", {7, 3, 4});
   input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
   const auto integers = [&](const char* name, std::vector<std::int64_t> values) {
     auto& tensor = *graph.add_initializer();
     tensor.set_name(name);
-    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.set_data_type(proto::TensorProto::INT64);
     tensor.add_dims(static_cast<std::int64_t>(values.size()));
     for (const std::int64_t value : values) tensor.add_int64_data(value);
   };
@@ -158,13 +160,13 @@ TEST_CASE("what depends on constants and sizes is computed anew") {
   add_node(graph, "Gather", {"s", "third"}, {"four"});
   add_node(graph, "Gather", {"s", "first"}, {"open"});
   add_node(graph, "Mul", {"three", "four"}, {"twelve"});
-  add_attribute(add_node(graph, "Concat", {"open", "three", "four"}, {"sizes"}), "axis", onnx::AttributeProto::INT)
+  add_attribute(add_node(graph, "Concat", {"open", "three", "four"}, {"sizes"}), "axis", proto::AttributeProto::INT)
       .set_i(0);
   add_node(graph, "Add", {"one", "one"}, {"two"});
-  add_attribute(add_node(graph, "Cast", {"twelve"}, {"y"}), "to", onnx::AttributeProto::INT)
-      .set_i(onnx::TensorProto::FLOAT);
-  add_attribute(add_node(graph, "Cast", {"sizes"}, {"z"}), "to", onnx::AttributeProto::INT)
-      .set_i(onnx::TensorProto::FLOAT);
+  add_attribute(add_node(graph, "Cast", {"twelve"}, {"y"}), "to", proto::AttributeProto::INT)
+      .set_i(proto::TensorProto::FLOAT);
+  add_attribute(add_node(graph, "Cast", {"sizes"}, {"z"}), "to", proto::AttributeProto::INT)
+      .set_i(proto::TensorProto::FLOAT);
   add_node(graph, "Neg", {"two"}, {"v"});
   add_node(graph, "Dropout", {"x"}, {"d", "mask"});
   add_node(graph, "Neg", {"d"}, {"w"});
@@ -176,3 +178,5 @@ TEST_CASE("what depends on constants and sizes is computed anew") {
   last.set_name("w");
   CHECK(check_clean_ups(model) >= 3);
 }
+
+}  // namespace taso::test

@@ -9,31 +9,33 @@
 #include "tests/source_folder.h"
 #include "verifier/verify.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
 const std::filesystem::path root = source_folder();
 
-const Properties& properties() {
+const rules::Properties& properties() {
   static const Source source = Source::read((root / "rules/properties.rules").string());
-  static const Properties all(parse_rules(source).rules());
+  static const rules::Properties all(rules::parse_rules(source).rules());
   return all;
 }
 
-std::vector<Rule> rules_in(const std::filesystem::path& folder) {
+std::vector<rules::Rule> rules_in(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".rules") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  std::vector<Rule> rules;
+  std::vector<rules::Rule> rules;
   for (const auto& file : files)
-    for (Rule& rule : parse_rules(Source::read(file.string())).rules()) rules.push_back(std::move(rule));
+    for (rules::Rule& rule : rules::parse_rules(Source::read(file.string())).rules()) rules.push_back(std::move(rule));
   return rules;
 }
 
 template <class Judge>
-std::vector<std::string> judge_all(const std::vector<Rule>& rules, Judge&& judge) {
+std::vector<std::string> judge_all(const std::vector<rules::Rule>& rules, Judge&& judge) {
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::vector<std::string> complaints;
@@ -56,11 +58,13 @@ std::vector<std::string> judge_all(const std::vector<Rule>& rules, Judge&& judge
 TEST_CASE("every sound rule is proved as it stands") {
   const auto rules = rules_in(root / "tests/verifier/sound");
   CHECK(rules.size() >= 150);
-  const auto complaints = judge_all(rules, [](const Rule& rule) -> std::string {
+  const auto complaints = judge_all(rules, [](const rules::Rule& rule) -> std::string {
     const RuleVerdict verdict = verify(rule, properties(), {.time_limit = 120});
     if (!verdict.disagreement.empty()) return verdict.disagreement;
     if (verdict.witness.empty()) return "no witness";
-    return verdict.kind == RuleVerdict::Kind::proved ? "" : std::string(text_of(verdict.kind)) + ", " + verdict.reason;
+    return verdict.kind == RuleVerdict::Kind::proved
+               ? ""
+               : std::string(verifier::text_of(verdict.kind)) + ", " + verdict.reason;
   });
   for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
 }
@@ -68,13 +72,13 @@ TEST_CASE("every sound rule is proved as it stands") {
 TEST_CASE("no unsound rule is proved as it stands, and none stays undecided") {
   const auto rules = rules_in(root / "tests/verifier/unsound");
   CHECK(rules.size() >= 150);
-  const auto complaints = judge_all(rules, [](const Rule& rule) -> std::string {
+  const auto complaints = judge_all(rules, [](const rules::Rule& rule) -> std::string {
     const RuleVerdict verdict = verify(rule, properties(), {.time_limit = 120});
     if (!verdict.disagreement.empty()) return verdict.disagreement;
     const bool decided = verdict.kind == RuleVerdict::Kind::refuted || verdict.kind == RuleVerdict::Kind::conditional;
     if (decided && verdict.counterexample.empty()) return "no counterexample";
     if (verdict.kind == RuleVerdict::Kind::conditional && verdict.condition.empty()) return "no condition";
-    return decided ? "" : std::string(text_of(verdict.kind));
+    return decided ? "" : std::string(verifier::text_of(verdict.kind));
   });
   for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
 }
@@ -82,14 +86,14 @@ TEST_CASE("no unsound rule is proved as it stands, and none stays undecided") {
 TEST_CASE("every planted false property is caught") {
   const auto planted = rules_in(root / "tests/verifier/planted");
   CHECK(planted.size() >= 10);
-  const auto complaints = judge_all(planted, [](const Rule& property) -> std::string {
+  const auto complaints = judge_all(planted, [](const rules::Rule& property) -> std::string {
     return validate(property).is_valid() ? "passes for true" : "";
   });
   for (const std::string& complaint : complaints) FAIL_CHECK(complaint);
 }
 
 TEST_CASE("the condition that is found for two grouped convolutions side by side is no stronger than it must be") {
-  const Rule rule = parse_rule(
+  const rules::Rule rule = rules::parse_rule(
       "candidate c\n"
       "  concat[axis=1](conv[strides=s, dilations=d, pads=p, groups=dim(x, 1) / dim(w, 1)](x, w),\n"
       "      conv[strides=s, dilations=d, pads=p, groups=dim(z, 1) / dim(v, 1)](z, v))\n"
@@ -98,9 +102,11 @@ TEST_CASE("the condition that is found for two grouped convolutions side by side
   const RuleVerdict verdict = verify(rule, properties());
   CHECK(verdict.kind == RuleVerdict::Kind::conditional);
   std::string text;
-  for (const Condition& condition : verdict.condition) text += text_of(condition) + "\n";
+  for (const rules::Condition& condition : verdict.condition) text += rules::text_of(condition) + "\n";
   // Equal shapes would do as well, and leave out different numbers of groups.
   CHECK(text ==
         "spatial(x) = spatial(z)\nspatial(w) = spatial(v)\ndim(w, 1) = dim(v, 1)\n"
         "dim(w, 0) * dim(z, 1) = dim(v, 0) * dim(x, 1)\n");
 }
+
+}  // namespace taso::test

@@ -4,30 +4,35 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
 /// Why the target is not seen to be defined at the first instance that is not proved; empty if all are.
-std::string obstacle(const Rule& rule) {
-  for (const Instance& instance : instances(rule))
+std::string obstacle(const rules::Rule& rule) {
+  for (const rules::Instance& instance : rules::instances(rule))
     if (const auto result = prove_definedness(instance); result.kind != NormalFormResult::proved) return result.reason;
   return "";
 }
 
-bool is_defined(const std::string& sides) { return obstacle(parse_rule("candidate c\n  " + sides + "\n")).empty(); }
+bool is_defined(const std::string& sides) {
+  return obstacle(rules::parse_rule("candidate c\n  " + sides + "\n")).empty();
+}
 
 }  // namespace
 
 TEST_CASE("the two sides of every property are defined at the same numbers") {
-  const auto properties = parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules();
+  const auto properties =
+      rules::parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules();
   std::size_t partial = 0;
-  for (const Rule& property : properties) {
-    Rule reversed = property;
+  for (const rules::Rule& property : properties) {
+    rules::Rule reversed = property;
     std::swap(reversed.source, reversed.target);
-    for (const Rule* direction : {&property, const_cast<const Rule*>(&reversed)}) {
+    for (const rules::Rule* direction : {&property, const_cast<const rules::Rule*>(&reversed)}) {
       bool first = true;
-      for (const Instance& instance : instances(*direction)) {
+      for (const rules::Instance& instance : rules::instances(*direction)) {
         if (first && (source_may_be_undefined(instance) || target_may_be_undefined(instance))) ++partial;
         first = false;
         const auto result = prove_definedness(instance);
@@ -94,3 +99,5 @@ TEST_CASE("a mean of nothing is undefined") {
                  "=> relu(average_pool[kernel=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]](x))"));
   CHECK_FALSE(is_defined("relu(x) => average_pool[kernel=[2, 2], dilations=[2, 2], pads=[1, 1, 1, 1]](x)"));
 }
+
+}  // namespace taso::test

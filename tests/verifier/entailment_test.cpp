@@ -2,11 +2,13 @@
 
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
-using Kind = Requirement::Kind;
+using Kind = rules::Requirement::Kind;
 constexpr auto yes = Entailment::Answer::yes, no = Entailment::Answer::no;
 
 Dim symbol(const char* name) { return Dim::symbol(name); }
@@ -66,3 +68,5 @@ TEST_CASE("contradictory hypotheses are noticed") {
   CHECK_FALSE(Entailment({{"a", 1}}, {{Kind::divides, 2, a}, {Kind::divides, 2, a + 1}}).consistent());
   CHECK(Entailment({{"a", 1}, {"b", 1}}, {{Kind::equal, a, b + 1}}).consistent());
 }
+
+}  // namespace taso::test

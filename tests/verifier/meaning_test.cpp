@@ -6,11 +6,13 @@
 #include "tests/ops/examples.h"
 #include "verifier/refutation/symbol.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
-using T = Tensor<Symbol>;
+using T = ops::Tensor<Symbol>;
 
 T unknowns(const std::string& name, Extents extents) {
   std::vector<Symbol> data;
@@ -160,3 +162,5 @@ TEST_CASE("a limit is not a refutation") {
   for (std::size_t i = 0; i < left.data.size(); ++i) pairs.emplace_back(left.data[i], right.data[i]);
   CHECK(prove_equal(pairs, 1).kind == Verdict::unknown);
 }
+
+}  // namespace taso::test

@@ -29,6 +29,7 @@
 namespace {
 
 using namespace taso;
+using namespace taso::verifier;
 using test::RuleMutation;
 
 struct Settings {
@@ -74,20 +75,20 @@ struct Mutant {
 };
 
 /// Different from one another and from all of the rules, up to renaming.
-std::vector<Mutant> make_mutants(const std::vector<Rule>& rules, const Settings& settings) {
+std::vector<Mutant> make_mutants(const std::vector<rules::Rule>& rules, const Settings& settings) {
   std::set<std::string> seen;
-  for (const Rule& rule : rules) seen.insert(content_hash(rule));
+  for (const rules::Rule& rule : rules) seen.insert(rules::content_hash(rule));
   Random random(settings.seed);
   std::vector<Mutant> mutants;
   for (std::size_t attempt = 0; mutants.size() < settings.count && attempt < 100 * settings.count; ++attempt) {
-    const Rule& rule = random.pick(rules);
+    const rules::Rule& rule = random.pick(rules);
     const std::size_t kind = random.below(RuleMutation::kinds.size());
     auto mutant = RuleMutation(random).apply(rule, kind);
     if (mutant && random.chance(0.2))
       if (auto again = RuleMutation(random).apply(*mutant, random.below(RuleMutation::kinds.size()))) mutant = again;
-    if (!mutant || !seen.insert(content_hash(*mutant)).second) continue;
+    if (!mutant || !seen.insert(rules::content_hash(*mutant)).second) continue;
     mutant->name = fmt::format("mutant-{}-of-{}", mutants.size(), rule.name);
-    mutants.push_back({std::string(RuleMutation::kinds[kind]), print(*mutant)});
+    mutants.push_back({std::string(RuleMutation::kinds[kind]), rules::print(*mutant)});
   }
   return mutants;
 }
@@ -99,31 +100,31 @@ struct Outcome {
 };
 
 /// A counterexample to what was proved, looked for with other numbers than the verifier's.
-std::string try_again(const Rule& rule, const std::vector<Condition>& condition, std::uint64_t seed) {
-  InstanceOptions options;
+std::string try_again(const rules::Rule& rule, const std::vector<rules::Condition>& condition, std::uint64_t seed) {
+  rules::InstanceOptions options;
   options.extra = condition;
-  const auto all = instances(rule, options);
+  const auto all = rules::instances(rule, options);
   RefuteOptions thorough;
   thorough.seed = seed;
   thorough.tries = 4000;
   thorough.tries_each = 400;
   const Refutation refutation = refute(all, thorough);
-  Rule narrowed = rule;
+  rules::Rule narrowed = rule;
   narrowed.conditions.insert(narrowed.conditions.end(), condition.begin(), condition.end());
   if (!refutation.counterexample) return test::ByTheLetter(narrowed, seed).counterexample(6, 60);
-  return text_of(*refutation.counterexample, all[refutation.counterexample->instance]);
+  return verifier::text_of(*refutation.counterexample, all[refutation.counterexample->instance]);
 }
 
 /// A proof of what has a counterexample, at full length.
-std::string proof_all_the_same(const Rule& rule, const Properties& properties) {
-  const auto all = instances(rule);
+std::string proof_all_the_same(const rules::Rule& rule, const rules::Properties& properties) {
+  const auto all = rules::instances(rule);
   RefuteOptions options;
   options.shrink = false;
   const Refutation refutation = refute(all, options);
   if (!refutation.counterexample) return {};
-  const Instance& instance = all[refutation.counterexample->instance];
+  const rules::Instance& instance = all[refutation.counterexample->instance];
   if (!instance.target_fits) return {};
-  const std::string counterexample = text_of(*refutation.counterexample, instance);
+  const std::string counterexample = verifier::text_of(*refutation.counterexample, instance);
   if (refutation.counterexample->is_undefined)
     return prove_definedness(instance).kind == NormalFormResult::proved ? "proved to be defined:\n" + counterexample
                                                                         : "";
@@ -134,10 +135,10 @@ std::string proof_all_the_same(const Rule& rule, const Properties& properties) {
   return {};
 }
 
-Outcome judge(const Mutant& mutant, std::size_t number, const Properties& properties, const Settings& settings) {
-  Rule rule;
+Outcome judge(const Mutant& mutant, std::size_t number, const rules::Properties& properties, const Settings& settings) {
+  rules::Rule rule;
   try {
-    rule = parse_rule(mutant.text);
+    rule = rules::parse_rule(mutant.text);
   } catch (const InputError& error) {
     return {"refused when read", {}, error.what()};
   }
@@ -158,7 +159,7 @@ Outcome judge(const Mutant& mutant, std::size_t number, const Properties& proper
       const bool as_it_stands = verdict.kind == RuleVerdict::Kind::proved;
       std::string counterexample = try_again(rule, verdict.condition, settings.seed + 1000 + number);
       std::string remark;
-      for (const Condition& condition : verdict.condition) remark += "where " + text_of(condition) + "\n";
+      for (const rules::Condition& condition : verdict.condition) remark += "where " + rules::text_of(condition) + "\n";
       return {as_it_stands ? "true" : "true under a condition", std::move(counterexample), remark};
     }
     case RuleVerdict::Kind::refuted: {
@@ -178,10 +179,10 @@ Outcome judge(const Mutant& mutant, std::size_t number, const Properties& proper
 }
 
 int run(const Settings& settings) {
-  std::vector<Rule> rules;
+  std::vector<rules::Rule> rules;
   for (const std::string& file : settings.files)
-    for (Rule& rule : parse_rules(Source::read(file)).rules()) rules.push_back(std::move(rule));
-  const Properties properties(parse_rules(Source::read(settings.properties)).rules());
+    for (rules::Rule& rule : rules::parse_rules(Source::read(file)).rules()) rules.push_back(std::move(rule));
+  const rules::Properties properties(rules::parse_rules(Source::read(settings.properties)).rules());
   const std::vector<Mutant> mutants = make_mutants(rules, settings);
 
   std::vector<Outcome> outcomes(mutants.size());

@@ -7,15 +7,17 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
 // All instances of it are proved, and there is one.
 bool proved(const char* text) {
-  const std::vector<Instance> all = instances(parse_rule(text));
+  const std::vector<rules::Instance> all = rules::instances(rules::parse_rule(text));
   if (all.empty()) return false;
-  for (const Instance& instance : all) {
+  for (const rules::Instance& instance : all) {
     const NormalFormResult result = prove_by_normal_form(instance);
     if (result.kind != NormalFormResult::proved) {
       UNSCOPED_INFO(instance.choice << ": " << result.reason << "\n" << normal_form_text(instance));
@@ -27,7 +29,7 @@ bool proved(const char* text) {
 
 // No instance of it is proved.
 bool never_proved(const char* text) {
-  for (const Instance& instance : instances(parse_rule(text)))
+  for (const rules::Instance& instance : rules::instances(rules::parse_rule(text)))
     if (prove_by_normal_form(instance).kind == NormalFormResult::proved) {
       UNSCOPED_INFO(instance.choice << "\n" << normal_form_text(instance));
       return false;
@@ -262,18 +264,21 @@ TEST_CASE("normal form: sums over parts of a range") {
 TEST_CASE("normal form: every property at all of its ranks", "[.][full]") {
   const char* folder = std::getenv("TASO_SOURCE_FOLDER");
   REQUIRE(folder != nullptr);
-  for (const Rule& rule : parse_rules(Source::read(std::string(folder) + "/rules/properties.rules")).rules())
-    for (const Instance& instance : instances(rule)) {
+  for (const rules::Rule& rule :
+       rules::parse_rules(Source::read(std::string(folder) + "/rules/properties.rules")).rules())
+    for (const rules::Instance& instance : rules::instances(rule)) {
       INFO(rule.name << ": " << instance.choice);
       CHECK(prove_by_normal_form(instance).kind == NormalFormResult::proved);
     }
 }
 
 TEST_CASE("normal form: stops when asked") {
-  const auto all = instances(parse_rule("axiom a\n  add(x, y) = add(y, x)"));
+  const auto all = rules::instances(rules::parse_rule("axiom a\n  add(x, y) = add(y, x)"));
   std::stop_source source;
   source.request_stop();
   NormalFormLimits limits;
   limits.stop = source.get_token();
   CHECK(prove_by_normal_form(all.front(), limits).kind == NormalFormResult::unknown);
 }
+
+}  // namespace taso::test

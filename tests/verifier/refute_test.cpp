@@ -4,22 +4,24 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
 struct Found {
-  std::vector<Instance> all;
+  std::vector<rules::Instance> all;
   Refutation refutation;
   std::string text;  ///< of the counterexample
 };
 
 Found search(const std::string& rule, const RefuteOptions& options = {}) {
-  Found found{instances(parse_rule("candidate tried\n  " + rule)), {}, {}};
+  Found found{rules::instances(rules::parse_rule("candidate tried\n  " + rule)), {}, {}};
   REQUIRE_FALSE(found.all.empty());
   found.refutation = refute(found.all, options);
   if (const auto& counterexample = found.refutation.counterexample)
-    found.text = text_of(*counterexample, found.all[counterexample->instance]);
+    found.text = verifier::text_of(*counterexample, found.all[counterexample->instance]);
   return found;
 }
 
@@ -159,3 +161,5 @@ TEST_CASE("the same seed finds the same, and a request to stop is heard") {
   source.request_stop();
   CHECK(search(rule, {.stop = source.get_token()}).refutation.tried == 0);
 }
+
+}  // namespace taso::test

@@ -12,22 +12,24 @@
 #include "verifier/replay/replay_certificate.h"
 #include "verifier/replay/same_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 TEST_CASE("the steps of random searches are followed") {
   const auto rules = sound_rules();
   RuleGraphs graphs(rules);
   ReplayRules ready(rules);
-  SearchOptions options;
+  search::SearchOptions options;
   options.alpha = 1.2;
   options.budget = 25;
   std::size_t steps = 0;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     const Graph graph = graphs.make(seed, 4);
-    const SearchResult result = search(graph, rules, Roofline(), options);
-    INFO("seed " << seed << "\n" << text_of(graph) << "became\n" << text_of(result.graph));
+    const search::SearchResult result = search::search(graph, rules, cost::Roofline(), options);
+    INFO("seed " << seed << "\n" << ops::text_of(graph) << "became\n" << ops::text_of(result.graph));
     Replay replay(graph);
-    for (const RewriteStep& step : result.steps) {
+    for (const rules::RewriteStep& step : result.steps) {
       INFO("step " << step.rule);
       REQUIRE(replay.take(step, ready).value_or("") == "");
       ++steps;
@@ -47,8 +49,8 @@ TEST_CASE("values that turn out to be one are followed") {
     e = tanh(c)
     f = tanh(d)
     output e, f)");
-  const std::vector<Rule> rules{parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")};
-  const SearchResult result = search(graph, rules, Roofline());
+  const std::vector<rules::Rule> rules{rules::parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n")};
+  const search::SearchResult result = search::search(graph, rules, cost::Roofline());
   REQUIRE(result.steps.size() == 1);
   CHECK(result.steps[0].merged.size() == 2);
   ReplayRules ready(rules);
@@ -57,17 +59,17 @@ TEST_CASE("values that turn out to be one are followed") {
   CHECK(replay.graph().outputs == result.graph.outputs);
   CHECK(replay.graph().outputs[0] == replay.graph().outputs[1]);
 
-  RewriteStep wrong = result.steps[0];
+  rules::RewriteStep wrong = result.steps[0];
   wrong.merged[0].second = 0;
   CHECK(Replay(graph).take(wrong, ready).value_or("").find("same way") != std::string::npos);
 }
 
 TEST_CASE("a step that is refused is not tried again on what it left behind") {
   const Graph graph = parse_graph("graph\ninput x: float32[4]\na = relu(x)\nb = relu(a)\noutput b");
-  const Rule rule = parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n");
-  const SearchResult result = search(graph, {rule}, Roofline());
+  const rules::Rule rule = rules::parse_rule("rule twice\n  relu(relu(x)) => relu(x)\n");
+  const search::SearchResult result = search::search(graph, {rule}, cost::Roofline());
   REQUIRE(result.steps.size() == 1);
-  RewriteStep wrong = result.steps[0];
+  rules::RewriteStep wrong = result.steps[0];
   wrong.merged.emplace_back(1, 0);
   ReplayRules one({rule}), two({rule, rule});  // which may have one name
   const std::string reason = Replay(graph).take(wrong, one).value_or("");
@@ -80,7 +82,7 @@ TEST_CASE("numbers that are attributes in ONNX may be rounded, those that are op
     const auto graph = [&](const std::string& op) {
       return parse_graph("graph\ninput x: " + type + "[4]\ny = " + op + "(x)\noutput y");
     };
-    return difference(graph(expected), graph(actual), [](const Value&) { return "y"; }).has_value();
+    return verifier::difference(graph(expected), graph(actual), [](const Value&) { return "y"; }).has_value();
   };
   const std::string tenth = "0.1", rounded = "0.10000000149011612";  // the nearest of single precision
   CHECK_FALSE(differ("float64", "leaky_relu[alpha=" + tenth + "]", "leaky_relu[alpha=" + rounded + "]"));
@@ -97,7 +99,7 @@ TEST_CASE("numbers that are attributes in ONNX may be rounded, those that are op
 TEST_CASE("certificates of random models are accepted") {
   const auto rules = sound_rules();
   RuleGraphs graphs(rules);
-  SearchOptions options;
+  search::SearchOptions options;
   options.alpha = 1.1;
   options.budget = 20;
   std::size_t steps = 0, models = 0;
@@ -105,12 +107,12 @@ TEST_CASE("certificates of random models are accepted") {
     const Graph graph = graphs.make(seed, 4);
     const auto certified = certify(graph, rules, options);
     if (!certified) continue;
-    const std::string text = print(certified->certificate);
-    const RewriteCertificate again = parse_certificate(text);
+    const std::string text = rules::print(certified->certificate);
+    const rules::RewriteCertificate again = rules::parse_certificate(text);
     REQUIRE(again == certified->certificate);
     INFO("seed " << seed << "\n"
-                 << text_of(graph) << "became\n"
-                 << text_of(import_model(view_of(certified->after)).graph) << text);
+                 << ops::text_of(graph) << "became\n"
+                 << ops::text_of(onnx::import_model(onnx::view_of(certified->after)).graph) << text);
     const CertificateVerdict verdict = replay_certificate(again, certified->before, certified->after, rules);
     CHECK(verdict.reason == "");
     CHECK(verdict.accepted);
@@ -138,26 +140,29 @@ TEST_CASE("constants are put together in any groups") {
     y = concat[axis=0](b, ax)
     output y)");
   const auto describe = [](const Value&) { return std::string("y"); };
-  CHECK_FALSE(difference(left, right, describe));
-  CHECK_FALSE(difference(right, left, describe));
-  CHECK(difference(left, wrong, describe).value_or("") == "y: its numbers are others");
+  CHECK_FALSE(verifier::difference(left, right, describe));
+  CHECK_FALSE(verifier::difference(right, left, describe));
+  CHECK(verifier::difference(left, wrong, describe).value_or("") == "y: its numbers are others");
 }
 
 TEST_CASE("what has branches is as often there as it was, although it can be run") {
-  onnx::ModelProto proto = test::subgraph_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
-  onnx::NodeProto again = graph.node(graph.node_size() - 1);
+  proto::ModelProto proto = test::subgraph_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
+  proto::NodeProto again = graph.node(graph.node_size() - 1);
   REQUIRE(again.op_type() == "If");
   again.set_output(0, "again");
   *graph.add_node() = again;
   test::declare(*graph.add_output(), "again", {2});
-  Model twice(proto, {});
+  onnx::Model twice(proto, {});
   graph.mutable_node()->RemoveLast();
   graph.mutable_output(graph.output_size() - 1)->set_name("z");
-  Model once(proto, {});
-  const Imported wanted = import_model(view_of(twice)), given = import_model(view_of(once));
+  onnx::Model once(proto, {});
+  const onnx::Imported wanted = onnx::import_model(onnx::view_of(twice)),
+                       given = onnx::import_model(onnx::view_of(once));
   const auto describe = [](const Value&) { return std::string("z"); };
-  CHECK(!difference(wanted.graph, wanted.graph, describe));
-  CHECK(difference(wanted.graph, given.graph, describe) == "z: If was there twice");
-  CHECK(difference(given.graph, wanted.graph, describe) == "z: If is there twice");
+  CHECK(!verifier::difference(wanted.graph, wanted.graph, describe));
+  CHECK(verifier::difference(wanted.graph, given.graph, describe) == "z: If was there twice");
+  CHECK(verifier::difference(given.graph, wanted.graph, describe) == "z: If is there twice");
 }
+
+}  // namespace taso::test

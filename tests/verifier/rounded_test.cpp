@@ -3,7 +3,9 @@
 #include "ops/core/random.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
@@ -93,3 +95,5 @@ TEST_CASE("what surely has no value is worse than a number, and spreads") {
   CHECK_FALSE(M::divide(number(1), nearly_zero).is_undefined());
   CHECK_FALSE(M::sqrt(nearly_zero).is_undefined());
 }
+
+}  // namespace taso::test

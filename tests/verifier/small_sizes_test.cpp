@@ -3,12 +3,14 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
 SmallSizes checked(const std::string& rule, const SmallSizesOptions& options = {}) {
-  return check_small_sizes(instances(parse_rule("candidate tried\n  " + rule)), options);
+  return check_small_sizes(rules::instances(rules::parse_rule("candidate tried\n  " + rule)), options);
 }
 
 void holds_there(const std::string& rule, std::size_t least) {
@@ -61,13 +63,17 @@ TEST_CASE("a limit at small sizes is not a refutation") {
 }
 
 TEST_CASE("small assignments meet the hypotheses, all of them where there are few") {
-  const auto all =
-      instances(parse_rule("candidate tried\n  matmul(x, y) => matmul(x, y)\n  where rank(x) = 2, rank(y) = 2"));
+  const auto all = rules::instances(
+      rules::parse_rule("candidate tried\n  matmul(x, y) => matmul(x, y)\n  where rank(x) = 2, rank(y) = 2"));
   REQUIRE(all.size() == 1);
   CHECK(small_assignments(all[0], 2, 1).size() == 8);
   CHECK(small_assignments(all[0], 3, 1).size() == 27);
-  const auto conv = instances(parse_rule("candidate tried\n  conv[strides=s, pads=p](x, w) => x\n  where rank(x) = 4"));
+  const auto conv =
+      rules::instances(rules::parse_rule("candidate tried\n  conv[strides=s, pads=p](x, w) => x\n  where rank(x) = 4"));
   REQUIRE(conv.size() == 1);
-  const AssignmentSampler sampler(conv[0]);
-  for (const Assignment& assignment : small_assignments(conv[0], 2, 1)) CHECK(sampler.admits(assignment.unknowns));
+  const rules::AssignmentSampler sampler(conv[0]);
+  for (const rules::Assignment& assignment : small_assignments(conv[0], 2, 1))
+    CHECK(sampler.admits(assignment.unknowns));
 }
+
+}  // namespace taso::test

@@ -7,14 +7,16 @@
 #include "tests/search/rule_graph.h"
 #include "tests/verifier/certified_model.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
 /// Changes one thing about a certificate or its output. Each function says whether it found something to change.
 class Tampering {
  public:
-  Tampering(CertifiedModel& model, const std::vector<Rule>& rules, Random& random)
+  Tampering(CertifiedModel& model, const std::vector<rules::Rule>& rules, Random& random)
       : model_(model), steps_(model.certificate.steps), rules_(rules), random_(random) {}
 
   /// What was done; empty if there was nothing to do it to.
@@ -53,16 +55,16 @@ class Tampering {
   }
 
  private:
-  RewriteStep& step() { return steps_[random_.below(steps_.size())]; }
-  ValueNumber greatest() const {
-    ValueNumber most = 0;
-    for (const RewriteStep& step : steps_)
+  rules::RewriteStep& step() { return steps_[random_.below(steps_.size())]; }
+  rules::ValueNumber greatest() const {
+    rules::ValueNumber most = 0;
+    for (const rules::RewriteStep& step : steps_)
       for (const auto& made : step.made)
-        for (const ValueNumber value : made.results) most = std::max(most, value);
+        for (const rules::ValueNumber value : made.results) most = std::max(most, value);
     return most;
   }
-  bool change(ValueNumber& value) {
-    const ValueNumber old = value;
+  bool change(rules::ValueNumber& value) {
+    const rules::ValueNumber old = value;
     value = random_.below(greatest() + 2);
     return value != old;
   }
@@ -86,62 +88,62 @@ class Tampering {
   bool repeat() {
     if (steps_.empty()) return false;
     const std::size_t which = random_.below(steps_.size());
-    steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(which), RewriteStep(steps_[which]));
+    steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(which), rules::RewriteStep(steps_[which]));
     return true;
   }
   bool another_rule() {
     if (steps_.empty()) return false;
-    RewriteStep& changed = step();
+    rules::RewriteStep& changed = step();
     const std::string& name = rules_[random_.below(rules_.size())].name;
     return std::exchange(changed.rule, name) != name;
   }
   bool another_input() {
     if (steps_.empty()) return false;
-    RewriteStep& changed = step();
+    rules::RewriteStep& changed = step();
     return !changed.inputs.empty() && change(changed.inputs[random_.below(changed.inputs.size())].second);
   }
   bool another_root() {
     if (steps_.empty()) return false;
-    RewriteStep& changed = step();
+    rules::RewriteStep& changed = step();
     return change(changed.replaced[random_.below(changed.replaced.size())]);
   }
   bool another_number() {
     if (steps_.empty()) return false;
-    RewriteStep& changed = step();
+    rules::RewriteStep& changed = step();
     if (changed.made.empty()) return false;
     auto& results = changed.made[random_.below(changed.made.size())].results;
-    ValueNumber& result = results[random_.below(results.size())];
-    const ValueNumber old = result;
+    rules::ValueNumber& result = results[random_.below(results.size())];
+    const rules::ValueNumber old = result;
     // What was there already may as well be made once more, under a new number.
     return change(result) && !(was_there(old, changed) && !was_there(result, changed));
   }
   /// Before the step, and not as what it replaces.
-  bool was_there(ValueNumber value, const RewriteStep& here) const {
+  bool was_there(rules::ValueNumber value, const rules::RewriteStep& here) const {
     if (std::find(here.replaced.begin(), here.replaced.end(), value) != here.replaced.end()) return false;
     const auto& names = model_.certificate.names;
     if (std::any_of(names.begin(), names.end(), [&](const auto& name) { return name.first == value; })) return true;
-    for (const RewriteStep* step = steps_.data(); step != &here; ++step)
+    for (const rules::RewriteStep* step = steps_.data(); step != &here; ++step)
       for (const auto& made : step->made)
         if (std::find(made.results.begin(), made.results.end(), value) != made.results.end()) return true;
     return false;
   }
   bool another_operator() {
     if (steps_.empty()) return false;
-    RewriteStep& changed = step();
+    rules::RewriteStep& changed = step();
     if (changed.made.empty()) return false;
     auto& made = changed.made[random_.below(changed.made.size())];
     return std::exchange(made.op, "sigmoid") != "sigmoid";
   }
   bool another_variable() {
     if (steps_.empty()) return false;
-    RewriteStep& changed = step();
+    rules::RewriteStep& changed = step();
     if (changed.variables.empty()) return false;
     changed.variables[random_.below(changed.variables.size())].second += "1";
     return true;
   }
   bool another_condition() {
     if (steps_.empty()) return false;
-    RewriteStep& changed = step();
+    rules::RewriteStep& changed = step();
     if (changed.conditions.empty()) return false;
     if (random_.chance(0.5))
       changed.conditions.pop_back();
@@ -200,16 +202,16 @@ class Tampering {
     return !list.empty() && change(list[random_.below(list.size())].first);
   }
 
-  onnx::GraphProto& graph() { return *model_.after.mutable_proto().mutable_graph(); }
-  onnx::NodeProto* node() {
+  proto::GraphProto& graph() { return *model_.after.mutable_proto().mutable_graph(); }
+  proto::NodeProto* node() {
     return graph().node_size() == 0
                ? nullptr
                : graph().mutable_node(static_cast<int>(random_.below(static_cast<std::uint64_t>(graph().node_size()))));
   }
   bool another_weight() {
-    std::vector<onnx::TensorProto*> weights;
+    std::vector<proto::TensorProto*> weights;
     for (auto& tensor : *graph().mutable_initializer())
-      if (tensor.data_type() == onnx::TensorProto::DOUBLE && !tensor.raw_data().empty()) weights.push_back(&tensor);
+      if (tensor.data_type() == proto::TensorProto::DOUBLE && !tensor.raw_data().empty()) weights.push_back(&tensor);
     if (weights.empty()) return false;
     std::string& data = *weights[random_.below(weights.size())]->mutable_raw_data();
     char& byte = data[random_.below(data.size())];
@@ -217,7 +219,7 @@ class Tampering {
     return true;
   }
   bool another_node() {
-    onnx::NodeProto* changed = node();
+    proto::NodeProto* changed = node();
     if (changed == nullptr || changed->input_size() > 2) return false;
     const std::string name = changed->input_size() == 1 ? "Exp" : "Pow";
     if (changed->op_type() == name) return false;
@@ -226,12 +228,12 @@ class Tampering {
     return changed->output_size() == 1;
   }
   bool another_attribute() {
-    onnx::NodeProto* changed = node();
+    proto::NodeProto* changed = node();
     if (changed == nullptr) return false;
     for (auto& attribute : *changed->mutable_attribute()) {
       const bool is_switch = attribute.name() == "keepdims" || attribute.name() == "ceil_mode" ||
                              attribute.name() == "count_include_pad" || attribute.name() == "allowzero";
-      if (is_switch || (attribute.ints_size() == 0 && attribute.type() != onnx::AttributeProto::INT)) continue;
+      if (is_switch || (attribute.ints_size() == 0 && attribute.type() != proto::AttributeProto::INT)) continue;
       if (attribute.ints_size() > 0)
         attribute.set_ints(0, attribute.ints(0) + 1);
       else
@@ -241,16 +243,16 @@ class Tampering {
     return false;
   }
   bool unknown_attribute() {
-    onnx::NodeProto* changed = node();
+    proto::NodeProto* changed = node();
     if (changed == nullptr) return false;
-    onnx::AttributeProto& added = *changed->add_attribute();
+    proto::AttributeProto& added = *changed->add_attribute();
     added.set_name(random_.chance(0.5) ? "consumed_inputs" : "strides_of_mine");
-    added.set_type(onnx::AttributeProto::INTS);
+    added.set_type(proto::AttributeProto::INTS);
     added.add_ints(1);
     return true;
   }
   bool another_operand() {
-    onnx::NodeProto* changed = node();
+    proto::NodeProto* changed = node();
     if (changed == nullptr || changed->input_size() < 1 || graph().input_size() == 0) return false;
     const std::string& name =
         graph().input(static_cast<int>(random_.below(static_cast<std::uint64_t>(graph().input_size())))).name();
@@ -259,7 +261,7 @@ class Tampering {
     return true;
   }
   bool more_operands() {
-    onnx::NodeProto* changed = node();
+    proto::NodeProto* changed = node();
     if (changed == nullptr || changed->input_size() == 0) return false;
     for (int i = 0; i < 5; ++i) changed->add_input(changed->input(0));
     return true;
@@ -271,8 +273,8 @@ class Tampering {
   }
 
   CertifiedModel& model_;
-  std::vector<RewriteStep>& steps_;
-  const std::vector<Rule>& rules_;
+  std::vector<rules::RewriteStep>& steps_;
+  const std::vector<rules::Rule>& rules_;
   Random& random_;
 };
 
@@ -281,7 +283,7 @@ class Tampering {
 TEST_CASE("two thousand certificates that were tampered with are rejected") {
   const auto rules = sound_rules();
   RuleGraphs graphs(rules);
-  SearchOptions options;
+  search::SearchOptions options;
   options.alpha = 1.1;
   options.budget = 20;
   std::vector<CertifiedModel> genuine;
@@ -303,7 +305,7 @@ TEST_CASE("two thousand certificates that were tampered with are rejected") {
       continue;  // no model at all
     }
     // What is written and read is what counts.
-    const RewriteCertificate read = parse_certificate(print(copy.certificate));
+    const rules::RewriteCertificate read = rules::parse_certificate(rules::print(copy.certificate));
     if (read == original.certificate && copy.after.serialise() == original.after.serialise()) continue;
     bool accepted = false;
     try {
@@ -328,10 +330,10 @@ TEST_CASE("damaged certificates are refused, not misunderstood") {
   RuleGraphs graphs(rules);
   const auto certified = certify(graphs.make(7, 6), rules, {});
   REQUIRE(certified);
-  const std::string text = print(certified->certificate);
+  const std::string text = rules::print(certified->certificate);
   const auto is_refused = [](const std::string& damaged) {
     try {
-      parse_certificate(damaged);
+      rules::parse_certificate(damaged);
       return false;
     } catch (const InputError&) {
       return true;
@@ -361,3 +363,5 @@ TEST_CASE("damaged certificates are refused, not misunderstood") {
   CHECK(is_refused(with("\"fold_limit\": 1024", "\"fold_limit\": 1.5")));
   CHECK(is_refused(with("\"fold_limit\": 1024", "\"fold_limit\": 1024, \"further\": 1")));
 }
+
+}  // namespace taso::test

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 constexpr int deepest = 8;
@@ -42,10 +42,10 @@ std::optional<bool> Facts::decided(const Constraint& constraint) {
   return *number != 0;
 }
 
-Facts::Facts(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
-             bool refining)
+Facts::Facts(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
+             unsigned effort, bool refining)
     : effort_(effort), refining_(refining) {
-  for (const Unknown& unknown : unknowns) {
+  for (const rules::Unknown& unknown : unknowns) {
     unknowns_.emplace(unknown.name, static_cast<Variable>(entries_.size()));
     entries_.push_back({unknown.name, unknown.least, std::nullopt, std::nullopt});
   }
@@ -142,7 +142,7 @@ bool Facts::refine(const Polynomial& zero) {
 }
 
 // Equations determine unknowns; a divisibility is an equation with a new unknown. What is left is assumed as it stands.
-void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
+void Facts::solve_equations(const std::vector<rules::Requirement>& hypotheses) {
   struct Equation {
     Dim left, right;
     std::optional<Variable> factor;  // left * factor = right
@@ -157,17 +157,17 @@ void Facts::solve_equations(const std::vector<Requirement>& hypotheses) {
     hypotheses_.clear();
     for (const auto& [variable, value] : determined_)
       if (const auto& least = entries_[variable].least) assume(at_least(value, *least));
-    for (const Requirement& requirement : hypotheses) {
-      if (requirement.kind == Requirement::Kind::at_least)
+    for (const rules::Requirement& requirement : hypotheses) {
+      if (requirement.kind == rules::Requirement::Kind::at_least)
         assume(at_least(polynomial(requirement.left), polynomial(requirement.right)));
-      if (requirement.kind == Requirement::Kind::not_equal)
+      if (requirement.kind == rules::Requirement::Kind::not_equal)
         assume({Constraint::Kind::non_zero, polynomial(requirement.left) - polynomial(requirement.right)});
     }
   };
   assume_inequalities();
-  for (const Requirement& requirement : hypotheses) {
-    if (requirement.kind == Requirement::Kind::divides) add_multiple(requirement.left, requirement.right);
-    if (requirement.kind != Requirement::Kind::equal) continue;
+  for (const rules::Requirement& requirement : hypotheses) {
+    if (requirement.kind == rules::Requirement::Kind::divides) add_multiple(requirement.left, requirement.right);
+    if (requirement.kind != rules::Requirement::Kind::equal) continue;
     equations.push_back({requirement.left, requirement.right, {}});
     // a = b floor(a / b) says that b divides a.
     const Dim zero = requirement.left - requirement.right;
@@ -500,4 +500,4 @@ Constraint Facts::simplified(const Constraint& constraint, std::span<const Const
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -16,7 +16,7 @@
 #include "rules/instance/instance.h"
 #include "verifier/integers/polynomial.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// A statement about integers.
 struct Constraint {
@@ -45,7 +45,7 @@ class Facts {
  public:
   /// `effort` is Z3's count of steps for one question. With `refining`, equations between products are solved by the
   /// common refinement of the two, which takes more unknowns.
-  Facts(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
+  Facts(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses, unsigned effort,
         bool refining = false);
   ~Facts();
   Facts(Facts&&) noexcept;
@@ -78,7 +78,7 @@ class Facts {
 
   /// Hypotheses and guards entail the constraint.
   Answer entails(std::span<const Constraint> guards, const Constraint& constraint);
-  Answer entails(const Requirement& requirement);
+  Answer entails(const rules::Requirement& requirement);
   /// Hypotheses and guards can be met by some integers.
   Answer satisfiable(std::span<const Constraint> guards);
   /// Under the guards, the weights of those sets that hold add up to 0 for all integers.
@@ -99,7 +99,7 @@ class Facts {
 
  private:
   friend class IntegerSolver;
-  void solve_equations(const std::vector<Requirement>& hypotheses);
+  void solve_equations(const std::vector<rules::Requirement>& hypotheses);
   void determine(Variable chosen, const Polynomial& solution);
   bool refine(const Polynomial& zero);
   void assume(const Constraint& constraint);
@@ -127,4 +127,4 @@ class Facts {
   mutable std::unordered_map<Polynomial, bool, HashPolynomial> bounds_;  // what `bounded` said
 };
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -6,7 +6,7 @@
 #include "verifier/integers/facts.h"
 #include "verifier/proof/z3_context.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 z3::context& context() { return z3_context(); }
@@ -180,13 +180,13 @@ Answer Facts::entails(std::span<const Constraint> guards, const Constraint& cons
   });
 }
 
-Answer Facts::entails(const Requirement& requirement) {
+Answer Facts::entails(const rules::Requirement& requirement) {
   const Polynomial left = polynomial(requirement.left), right = polynomial(requirement.right);
   switch (requirement.kind) {
-    case Requirement::Kind::equal: return entails({}, equal(left, right));
-    case Requirement::Kind::not_equal: return entails({}, {Constraint::Kind::non_zero, left - right});
-    case Requirement::Kind::at_least: return entails({}, at_least(left, right));
-    case Requirement::Kind::divides: break;
+    case rules::Requirement::Kind::equal: return entails({}, equal(left, right));
+    case rules::Requirement::Kind::not_equal: return entails({}, {Constraint::Kind::non_zero, left - right});
+    case rules::Requirement::Kind::at_least: return entails({}, at_least(left, right));
+    case rules::Requirement::Kind::divides: break;
   }
   if (contradictory_) return Answer::yes;
   if (right.divided_by(left).remainder.is_zero() && surely(at_least(left, 1))) return Answer::yes;
@@ -264,4 +264,4 @@ Answer Facts::same_union(std::span<const Constraint> guards, const std::vector<C
   });
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 constexpr std::size_t most_terms = 400;
@@ -266,4 +266,4 @@ Monomial Polynomial::common_monomial() const {
   return common;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

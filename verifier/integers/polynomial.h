@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace taso {
+namespace taso::verifier {
 
 /// A proof attempt grew beyond what we are willing to do; the answer is "unknown".
 struct ProofLimit : std::runtime_error {
@@ -97,4 +97,4 @@ struct Polynomial::Division {
   Polynomial quotient, remainder;
 };
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -6,7 +6,7 @@
 #include "verifier/normal_form/matching.h"
 #include "verifier/normal_form/sum.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 Facts& facts() { return Workspace::current().facts; }
@@ -107,4 +107,4 @@ Sum apply(Function function, const std::vector<Sum>& operands) {
   return apply_by_cases(function, operands, {}, noted);
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

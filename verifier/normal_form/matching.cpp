@@ -10,7 +10,7 @@
 #include "verifier/normal_form/order.h"
 #include "verifier/normal_form/unification.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 Facts& facts() { return Workspace::current().facts; }
@@ -288,4 +288,4 @@ bool vanishes(const Sum& sum, const Constraints& context) {
   return vanishes_by_order(left, context);
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

@@ -3,7 +3,7 @@
 
 #include "verifier/normal_form/sum.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 
 /// Whether the sum is 0 for all contents of the inputs and all values of the outer variables that meet the context. False
 /// means "cannot tell".
@@ -14,4 +14,4 @@ Sum combined(const Sum& sum, const Constraints& context);
 /// Whether the two are the same when terms are collected; quickly decided, so that "false" says little.
 bool plainly_equal(const Sum& a, const Sum& b, const Constraints& context);
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

@@ -6,7 +6,7 @@
 #include "verifier/normal_form/matching.h"
 #include "verifier/normal_form/sum.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 using Kind = Constraint::Kind;
@@ -385,4 +385,4 @@ Sum maximum(const Sum& a, const Sum& b) { return maximum({{{}, {}, shared(a)}, {
 
 Sum minimum(const Sum& a, const Sum& b) { return scaled(maximum(scaled(a, minus), scaled(b, minus)), minus); }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

@@ -8,7 +8,7 @@
 #include "verifier/normal_form/matching.h"
 #include "verifier/normal_form/operators.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 using namespace normal;
@@ -19,7 +19,7 @@ struct Sides {
   Sum source, target;
 };
 
-Sides sides(const Instance& instance, std::size_t result) {
+Sides sides(const rules::Instance& instance, std::size_t result) {
   Facts& facts = Workspace::current().facts;
   Sides sides;
   Index index;
@@ -37,7 +37,7 @@ Sides sides(const Instance& instance, std::size_t result) {
   return sides;
 }
 
-bool same_result(const Instance& instance, std::size_t result) {
+bool same_result(const rules::Instance& instance, std::size_t result) {
   auto [free, source, target] = sides(instance, result);
   Sum difference = source - target;
   // Indices that are divided with rounding, such as a channel by the channels of a group, become pairs.
@@ -71,13 +71,13 @@ bool same_result(const Instance& instance, std::size_t result) {
 }
 
 /// Why it is not proved; empty if it is.
-std::string obstacle(const Instance& instance, const NormalFormLimits& limits, bool refining, bool& refinable) {
+std::string obstacle(const rules::Instance& instance, const NormalFormLimits& limits, bool refining, bool& refinable) {
   try {
     Workspace workspace(instance.unknowns, instance.hypotheses, limits.effort, limits.steps, limits.stop, refining);
     refinable = workspace.facts.refinable();
-    for (const Requirement& obligation : instance.obligations)
+    for (const rules::Requirement& obligation : instance.obligations)
       if (workspace.facts.entails(obligation) != Answer::yes)
-        return "the hypotheses are not seen to entail " + text_of(obligation);
+        return "the hypotheses are not seen to entail " + rules::text_of(obligation);
     for (std::size_t result = 0; result < instance.source.size(); ++result) {
       if (instance.source[result] == instance.target[result] || same_result(instance, result)) continue;
       return instance.source.size() == 1
@@ -94,7 +94,7 @@ std::string obstacle(const Instance& instance, const NormalFormLimits& limits, b
 
 }  // namespace
 
-NormalFormResult prove_by_normal_form(const Instance& instance, const NormalFormLimits& limits) {
+NormalFormResult prove_by_normal_form(const rules::Instance& instance, const NormalFormLimits& limits) {
   if (!instance.target_fits) return {NormalFormResult::unknown, "ranks do not fit"};
   bool refinable = false;
   std::string reason = obstacle(instance, limits, false, refinable);
@@ -103,7 +103,7 @@ NormalFormResult prove_by_normal_form(const Instance& instance, const NormalForm
   return {reason.empty() ? NormalFormResult::proved : NormalFormResult::unknown, reason};
 }
 
-std::string normal_form_text(const Instance& instance) {
+std::string normal_form_text(const rules::Instance& instance) {
   if (!instance.target_fits) return "ranks do not fit\n";
   Workspace workspace(instance.unknowns, instance.hypotheses, 1'000'000, 1'000'000, {});
   std::string result;
@@ -118,4 +118,4 @@ std::string normal_form_text(const Instance& instance) {
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -8,7 +8,7 @@
 
 #include "rules/instance/instance.h"
 
-namespace taso {
+namespace taso::verifier {
 
 struct NormalFormLimits {
   std::size_t steps = 200'000;  ///< of our own
@@ -25,9 +25,9 @@ struct NormalFormResult {
   std::string reason;  ///< why it is unknown
 };
 
-NormalFormResult prove_by_normal_form(const Instance& instance, const NormalFormLimits& limits = {});
+NormalFormResult prove_by_normal_form(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
 /// Both sides of each result, as the prover sees them, for a person to read.
-std::string normal_form_text(const Instance& instance);
+std::string normal_form_text(const rules::Instance& instance);
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -8,7 +8,7 @@
 #include "ops/core/error.h"
 #include "rules/instance/partial.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 Facts& facts() { return Workspace::current().facts; }
@@ -59,7 +59,7 @@ class Notes {
 
 class Reader {
  public:
-  Reader(const Instance& instance, InstanceValue value, const Index& index)
+  Reader(const rules::Instance& instance, rules::InstanceValue value, const Index& index)
       : instance_(instance), node_(instance.nodes[value.first]), output_(value.second), index_(index) {}
 
   // Element-wise operators without attributes say themselves what they do.
@@ -350,44 +350,46 @@ class Reader {
   }
 
   const std::vector<Dim>& dims(std::string_view name) const {
-    return std::get<std::vector<Dim>>(field(node_.op, name));
+    return std::get<std::vector<Dim>>(rules::field(node_.op, name));
   }
-  Polynomial number(std::string_view name) const { return facts().polynomial(std::get<Dim>(field(node_.op, name))); }
+  Polynomial number(std::string_view name) const {
+    return facts().polynomial(std::get<Dim>(rules::field(node_.op, name)));
+  }
   const std::vector<std::int64_t>& numbers(std::string_view name) const {
-    return std::get<std::vector<std::int64_t>>(field(node_.op, name));
+    return std::get<std::vector<std::int64_t>>(rules::field(node_.op, name));
   }
   std::size_t axis_of(std::string_view name) const {
-    return static_cast<std::size_t>(std::get<std::int64_t>(field(node_.op, name)));
+    return static_cast<std::size_t>(std::get<std::int64_t>(rules::field(node_.op, name)));
   }
-  bool flag(std::string_view name) const { return std::get<bool>(field(node_.op, name)); }
+  bool flag(std::string_view name) const { return std::get<bool>(rules::field(node_.op, name)); }
   Sum real(std::string_view name) const {
-    const auto& attribute = std::get<RealAttribute>(field(node_.op, name));
+    const auto& attribute = std::get<rules::RealAttribute>(rules::field(node_.op, name));
     return attribute.variable.empty() ? constant(attribute.value) : real_attribute("'" + attribute.variable);
   }
   bool is_bound(std::string_view name) const {
-    const auto& attribute = std::get<RealAttribute>(field(node_.op, name));
+    const auto& attribute = std::get<rules::RealAttribute>(rules::field(node_.op, name));
     return !attribute.variable.empty() || std::isfinite(attribute.value);
   }
 
-  const Instance& instance_;
-  const InstanceNode& node_;
+  const rules::Instance& instance_;
+  const rules::InstanceNode& node_;
   std::size_t output_;
   const Index& index_;
 };
 
 }  // namespace
 
-Sum element(const Instance& instance, InstanceValue value, const Index& index) {
+Sum element(const rules::Instance& instance, rules::InstanceValue value, const Index& index) {
   Workspace::current().step();
-  const InstanceNode& node = instance.nodes[value.first];
+  const rules::InstanceNode& node = instance.nodes[value.first];
   if (node.input) {
     Index place = index;
     for (std::size_t axis = 0; axis < place.size(); ++axis)
       if (instance.shape(value)[axis] == Dim(1)) place[axis] = {};
     return access(*node.input, std::move(place));
   }
-  const Notes notes(may_be_undefined(node.op));
-  return std::visit(Reader(instance, value, index), prototype(node.op.kind));
+  const Notes notes(rules::may_be_undefined(node.op));
+  return std::visit(Reader(instance, value, index), rules::prototype(node.op.kind));
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

@@ -6,11 +6,11 @@
 #include "rules/instance/instance.h"
 #include "verifier/normal_form/sum.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 
 using Index = std::vector<Polynomial>;
 
 /// The element of a value at an index, which must lie within the value's shape where it is used.
-Sum element(const Instance& instance, InstanceValue value, const Index& index);
+Sum element(const rules::Instance& instance, rules::InstanceValue value, const Index& index);
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

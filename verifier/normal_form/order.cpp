@@ -9,7 +9,7 @@
 #include "verifier/normal_form/matching.h"
 #include "verifier/proof/z3_context.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 constexpr unsigned effort = 1'000'000;        // Z3's count of steps
@@ -128,4 +128,4 @@ bool vanishes_by_order(const Sum& sum, const Constraints& context) {
   }
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 Facts& facts() { return Workspace::current().facts; }
@@ -105,4 +105,4 @@ Sign sign_of(const Sum& sum) {
   return sign;
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

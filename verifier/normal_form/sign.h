@@ -3,7 +3,7 @@
 
 #include "verifier/normal_form/sum.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 
 enum class Sign {
   unknown,       ///< or negative
@@ -14,4 +14,4 @@ enum class Sign {
 /// Whatever the elements of the inputs are, and for all values of the variables.
 Sign sign_of(const Sum& sum);
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

@@ -5,7 +5,7 @@
 #include "ops/core/error.h"
 #include "verifier/normal_form/sum.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 using Kind = Constraint::Kind;
@@ -308,4 +308,4 @@ void simplify_into(std::vector<Term>& terms, Term term, const Constraints& known
   if (normalise_sizes(terms, term, known)) terms.push_back(std::move(term));
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

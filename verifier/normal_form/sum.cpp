@@ -9,7 +9,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 constexpr std::size_t most_terms = 512;
@@ -59,8 +59,8 @@ Rational inverse(Rational a) {
   return reduced(a.denominator, a.numerator);
 }
 
-Workspace::Workspace(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
-                     std::size_t steps, std::stop_token stop, bool refining)
+Workspace::Workspace(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
+                     unsigned effort, std::size_t steps, std::stop_token stop, bool refining)
     : facts(unknowns, hypotheses, effort, refining), steps_(steps), stop_(std::move(stop)), outer_(current_workspace) {
   current_workspace = this;
   facts.stop_on(stop_);
@@ -400,4 +400,4 @@ std::string text(const Sum& sum) {
   return result.empty() ? "0" : result;
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

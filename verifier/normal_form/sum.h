@@ -16,7 +16,7 @@
 #include "ops/core/scalar.h"
 #include "verifier/integers/facts.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 
 /// An exact quotient of integers; throws ProofLimit when it overflows.
 struct Rational {
@@ -80,8 +80,8 @@ struct Application {
 /// What one proof attempt works with. There is one at a time in each thread.
 class Workspace {
  public:
-  Workspace(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses, unsigned effort,
-            std::size_t steps, std::stop_token stop, bool refining = false);
+  Workspace(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
+            unsigned effort, std::size_t steps, std::stop_token stop, bool refining = false);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
@@ -179,24 +179,26 @@ void add_range(Constraints& guards, const Polynomial& value, Variable variable);
 std::string text(const Sum& sum);
 std::string text(const Term& term);
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal
 
-namespace taso {
+namespace taso::ops {
 
 /// With this the operators' own definitions give normal forms.
 template <>
-struct Math<normal::Sum> {
-  using S = normal::Sum;
-  static S constant(double value) { return normal::constant(value); }
-  static S divide(const S& a, const S& b) { return a * normal::apply(normal::Function::reciprocal, {b}); }
-  static S maximum(const S& a, const S& b) { return normal::maximum(a, b); }
-  static S minimum(const S& a, const S& b) { return normal::minimum(a, b); }
-  static S exp(const S& a) { return normal::apply(normal::Function::exp, {a}); }
-  static S erf(const S& a) { return normal::apply(normal::Function::erf, {a}); }
-  static S tanh(const S& a) { return normal::apply(normal::Function::tanh, {a}); }
-  static S sqrt(const S& a) { return normal::apply(normal::Function::sqrt, {a}); }
-  static S pow(const S& a, const S& b) { return normal::apply(normal::Function::pow, {a, b}); }
+struct Math<verifier::normal::Sum> {
+  using S = verifier::normal::Sum;
+  static S constant(double value) { return verifier::normal::constant(value); }
+  static S divide(const S& a, const S& b) {
+    return a * verifier::normal::apply(verifier::normal::Function::reciprocal, {b});
+  }
+  static S maximum(const S& a, const S& b) { return verifier::normal::maximum(a, b); }
+  static S minimum(const S& a, const S& b) { return verifier::normal::minimum(a, b); }
+  static S exp(const S& a) { return verifier::normal::apply(verifier::normal::Function::exp, {a}); }
+  static S erf(const S& a) { return verifier::normal::apply(verifier::normal::Function::erf, {a}); }
+  static S tanh(const S& a) { return verifier::normal::apply(verifier::normal::Function::tanh, {a}); }
+  static S sqrt(const S& a) { return verifier::normal::apply(verifier::normal::Function::sqrt, {a}); }
+  static S pow(const S& a, const S& b) { return verifier::normal::apply(verifier::normal::Function::pow, {a, b}); }
   static S sqrt_two() { return sqrt(constant(2)); }
 };
 
-}  // namespace taso
+}  // namespace taso::ops

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 namespace {
 
 struct Equation {
@@ -257,4 +257,4 @@ bool unify(const Alternative& pattern, const Alternative& member,
   return unifier.resolve_from_hints({});
 }
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

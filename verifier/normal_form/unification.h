@@ -5,7 +5,7 @@
 
 #include "verifier/normal_form/sum.h"
 
-namespace taso::normal {
+namespace taso::verifier::normal {
 
 /// Functions and maxima: they hold sums of their own.
 bool is_opaque(const Factor& factor);
@@ -24,4 +24,4 @@ bool unify(const Term& pattern, const Term& member, const std::function<bool(con
 bool unify(const Alternative& pattern, const Alternative& member,
            const std::function<bool(const Correspondence&)>& accept);
 
-}  // namespace taso::normal
+}  // namespace taso::verifier::normal

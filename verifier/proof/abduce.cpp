@@ -14,54 +14,60 @@
 #include "rules/instance/term_value.h"
 #include "rules/language/rule_text.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
-using Relation = Condition::Relation;
+using Relation = rules::Condition::Relation;
 
-Condition equation(TermPtr left, TermPtr right) { return {Relation::equal, std::move(left), std::move(right), {}}; }
-TermPtr dim_term(const std::string& input, std::int64_t axis) {
-  return call_term("dim", {variable_term(input), integer_term(axis)});
+rules::Condition equation(rules::TermPtr left, rules::TermPtr right) {
+  return {Relation::equal, std::move(left), std::move(right), {}};
 }
-TermPtr of_input(const char* function, const std::string& input) { return call_term(function, {variable_term(input)}); }
-TermPtr product(TermPtr a, TermPtr b) { return call_term("*", {std::move(a), std::move(b)}); }
+rules::TermPtr dim_term(const std::string& input, std::int64_t axis) {
+  return rules::call_term("dim", {rules::variable_term(input), rules::integer_term(axis)});
+}
+rules::TermPtr of_input(const char* function, const std::string& input) {
+  return rules::call_term(function, {rules::variable_term(input)});
+}
+rules::TermPtr product(rules::TermPtr a, rules::TermPtr b) {
+  return rules::call_term("*", {std::move(a), std::move(b)});
+}
 
 /// What conditions may speak of: the rule's convolutions, kernels, strides, and inputs.
 class Vocabulary {
  public:
-  explicit Vocabulary(const Rule& rule) {
+  explicit Vocabulary(const rules::Rule& rule) {
     for (const auto& side : {rule.source, rule.target})
-      for (const PatternPtr& pattern : side) visit(*pattern);
+      for (const rules::PatternPtr& pattern : side) visit(*pattern);
     inputs_ = rule.inputs();
   }
 
-  std::vector<Condition> conditions() const {
-    std::vector<Condition> result;
-    const auto add = [&](Condition condition) {
+  std::vector<rules::Condition> conditions() const {
+    std::vector<rules::Condition> result;
+    const auto add = [&](rules::Condition condition) {
       if (std::find(result.begin(), result.end(), condition) == result.end()) result.push_back(std::move(condition));
     };
-    for (const std::string& g : groups_) add(equation(variable_term(g), integer_term(1)));
+    for (const std::string& g : groups_) add(equation(rules::variable_term(g), rules::integer_term(1)));
     for_each_pair(groups_, [&](const std::string& g, const std::string& h) {
-      add(equation(variable_term(g), variable_term(h)));
+      add(equation(rules::variable_term(g), rules::variable_term(h)));
     });
     for (const std::string& s : strides_) {
-      add(equation(variable_term(s), integer_term(1)));
-      add({Relation::at_most, variable_term(s), integer_term(2), {}});
+      add(equation(rules::variable_term(s), rules::integer_term(1)));
+      add({Relation::at_most, rules::variable_term(s), rules::integer_term(2), {}});
     }
-    for (const std::string& p : pads_) add(equation(variable_term(p), integer_term(0)));
-    for (const std::string& d : dilations_) add(equation(variable_term(d), integer_term(1)));
+    for (const std::string& p : pads_) add(equation(rules::variable_term(p), rules::integer_term(0)));
+    for (const std::string& d : dilations_) add(equation(rules::variable_term(d), rules::integer_term(1)));
     for_each_pair(strides_, [&](const std::string& a, const std::string& b) {
-      add(equation(variable_term(a), variable_term(b)));
+      add(equation(rules::variable_term(a), rules::variable_term(b)));
     });
     for (const std::string& k : kernels_) {
-      add({Relation::odd, variable_term(k), nullptr, {}});
-      add(equation(variable_term(k), integer_term(1)));
+      add({Relation::odd, rules::variable_term(k), nullptr, {}});
+      add(equation(rules::variable_term(k), rules::integer_term(1)));
     }
     for (const auto& [x, w] : convolutions_) {
       if (!x.empty()) add(equation(dim_term(x, 1), dim_term(w, 1)));
       add({Relation::odd, of_input("spatial", w), nullptr, {}});
-      add(equation(of_input("spatial", w), integer_term(1)));
-      add(equation(dim_term(w, 1), integer_term(1)));
+      add(equation(of_input("spatial", w), rules::integer_term(1)));
+      add(equation(dim_term(w, 1), rules::integer_term(1)));
     }
     for (std::size_t i = 0; i < convolutions_.size(); ++i)
       for (std::size_t k = i + 1; k < convolutions_.size(); ++k) add_for_two(convolutions_[i], convolutions_[k], add);
@@ -74,8 +80,8 @@ class Vocabulary {
   }
 
   /// Conditions that say little each and suffice together: two convolutions side by side are one with more groups.
-  std::vector<std::vector<Condition>> bundles() const {
-    std::vector<std::vector<Condition>> result;
+  std::vector<std::vector<rules::Condition>> bundles() const {
+    std::vector<std::vector<rules::Condition>> result;
     for (std::size_t i = 0; i < convolutions_.size(); ++i)
       for (std::size_t k = i + 1; k < convolutions_.size(); ++k) {
         const auto& [x, w] = convolutions_[i];
@@ -101,7 +107,8 @@ class Vocabulary {
   }
 
   /// Two convolutions side by side need equally many filters in a group; groups are channels over the kernel's.
-  static void add_for_two(const Convolution& a, const Convolution& b, const std::function<void(Condition)>& add) {
+  static void add_for_two(const Convolution& a, const Convolution& b,
+                          const std::function<void(rules::Condition)>& add) {
     if (a.second == b.second) return;
     if (!a.first.empty() && !b.first.empty()) {
       // dim(w, 0) / (dim(x, 1) / dim(w, 1)) on both sides, without quotients.
@@ -120,10 +127,10 @@ class Vocabulary {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
 
-  void visit(const Pattern& pattern) {
+  void visit(const rules::Pattern& pattern) {
     if (pattern.is_input()) return;
     for (const auto& [field, term] : pattern.attributes) {
-      if (term->kind != Term::Kind::variable) continue;
+      if (term->kind != rules::Term::Kind::variable) continue;
       if (field == "groups") note(groups_, term->name);
       if (field == "strides") note(strides_, term->name);
       if (field == "dilations") note(dilations_, term->name);
@@ -135,7 +142,7 @@ class Vocabulary {
       if (std::find(convolutions_.begin(), convolutions_.end(), convolution) == convolutions_.end())
         convolutions_.push_back(convolution);
     }
-    for (const PatternPtr& operand : pattern.operands) visit(*operand);
+    for (const rules::PatternPtr& operand : pattern.operands) visit(*operand);
   }
 
   std::vector<std::string> inputs_, groups_, strides_, dilations_, pads_, kernels_;
@@ -145,68 +152,68 @@ class Vocabulary {
 /// Writes a polynomial over an instance's unknowns as a term of the rule; nothing if it speaks of one that solving made up.
 class TermWriter {
  public:
-  TermWriter(const Rule& rule) {
+  TermWriter(const rules::Rule& rule) {
     for (const std::string& input : rule.inputs()) inputs_.insert(input);
   }
 
-  TermPtr write(const Dim& dim) const {
-    if (dim.is_static()) return integer_term(dim.value());
-    TermPtr sum;
+  rules::TermPtr write(const Dim& dim) const {
+    if (dim.is_static()) return rules::integer_term(dim.value());
+    rules::TermPtr sum;
     for (const DimTerm& term : terms_of(dim)) {
-      TermPtr part;
+      rules::TermPtr part;
       const Dim size = term.coefficient < 0 ? Dim(-1) * term.coefficient : Dim(term.coefficient);
-      if (size != Dim(1) || term.factors.empty()) part = integer_term(size.value());
+      if (size != Dim(1) || term.factors.empty()) part = rules::integer_term(size.value());
       for (const DimFactor& factor : term.factors) {
-        TermPtr written = write(factor);
+        rules::TermPtr written = write(factor);
         if (!written) return nullptr;
         part = part ? product(part, written) : written;
       }
       if (!sum)
-        sum = term.coefficient < 0 ? call_term("-", {integer_term(0), part}) : part;
+        sum = term.coefficient < 0 ? rules::call_term("-", {rules::integer_term(0), part}) : part;
       else
-        sum = call_term(term.coefficient < 0 ? "-" : "+", {sum, part});
+        sum = rules::call_term(term.coefficient < 0 ? "-" : "+", {sum, part});
     }
     return sum;
   }
 
  private:
-  TermPtr write(const DimFactor& factor) const {
+  rules::TermPtr write(const DimFactor& factor) const {
     if (factor.name.empty()) {
-      TermPtr above = write(factor.numerator), below = write(factor.denominator);
-      return above && below ? call_term("/", {above, below}) : nullptr;
+      rules::TermPtr above = write(factor.numerator), below = write(factor.denominator);
+      return above && below ? rules::call_term("/", {above, below}) : nullptr;
     }
     const std::size_t dot = factor.name.rfind('.');
-    if (is_made_up(factor.name)) return nullptr;
-    if (dot == std::string::npos) return variable_term(factor.name);
+    if (rules::is_made_up(factor.name)) return nullptr;
+    if (dot == std::string::npos) return rules::variable_term(factor.name);
     const std::string stem = factor.name.substr(0, dot);
-    const TermPtr index = integer_term(std::stoll(factor.name.substr(dot + 1)));
-    if (inputs_.contains(stem)) return call_term("dim", {variable_term(stem), index});
-    return call_term("[]", {variable_term(stem), index});
+    const rules::TermPtr index = rules::integer_term(std::stoll(factor.name.substr(dot + 1)));
+    if (inputs_.contains(stem)) return rules::call_term("dim", {rules::variable_term(stem), index});
+    return rules::call_term("[]", {rules::variable_term(stem), index});
   }
   std::set<std::string> inputs_;
 };
 
 /// What keeps properties from being used, as conditions.
-std::vector<Condition> obstacles(const Rule& rule, const Instance& instance, const Properties& properties,
-                                 std::uint64_t seed_number) {
-  std::vector<Condition> result;
-  const AssignmentSampler sampler(instance);
-  const auto assignments = sampler.samples(sample_count, seed_number, 19);
+std::vector<rules::Condition> obstacles(const rules::Rule& rule, const rules::Instance& instance,
+                                        const rules::Properties& properties, std::uint64_t seed_number) {
+  std::vector<rules::Condition> result;
+  const rules::AssignmentSampler sampler(instance);
+  const auto assignments = sampler.samples(rules::sample_count, seed_number, 19);
   if (assignments.empty() || !instance.target_fits) return result;
-  ModelValues models;
-  for (std::size_t k = 0; k < sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
-  EGraph graph;
-  if (!seed(graph, instance, models)) return result;
-  SaturationLimits limits;
+  rules::ModelValues models;
+  for (std::size_t k = 0; k < rules::sample_count; ++k) models[k] = assignments[k % assignments.size()].unknowns;
+  rules::EGraph graph;
+  if (!rules::seed(graph, instance, models)) return result;
+  rules::SaturationLimits limits;
   limits.rounds = 3;
   limits.terms = 600;
   limits.keep_blocked = true;
-  const Saturation saturation = saturate(graph, properties, {}, limits);
+  const rules::Saturation saturation = rules::saturate(graph, properties, {}, limits);
   const TermWriter writer(rule);
-  for (const BlockedStep& blocked : saturation.blocked) {
+  for (const rules::BlockedStep& blocked : saturation.blocked) {
     if (blocked.failed.size() > 2) continue;
-    const Instance& property = blocked.step.instance->instance;
-    const auto values = meanings(graph, blocked.step);
+    const rules::Instance& property = blocked.step.instance->instance;
+    const auto values = rules::meanings(graph, blocked.step);
     const auto replaced = [&](const Dim& dim) {
       return substitute(dim, [&](std::string_view name) -> std::optional<Dim> {
         for (std::size_t i = 0; i < property.unknowns.size(); ++i)
@@ -216,14 +223,15 @@ std::vector<Condition> obstacles(const Rule& rule, const Instance& instance, con
     };
     for (const std::size_t place : blocked.failed) {
       if (place >= property.hypotheses.size()) continue;
-      const Requirement& requirement = property.hypotheses[place];
+      const rules::Requirement& requirement = property.hypotheses[place];
       try {
-        TermPtr left = writer.write(replaced(requirement.left)), right = writer.write(replaced(requirement.right));
+        rules::TermPtr left = writer.write(replaced(requirement.left)),
+                       right = writer.write(replaced(requirement.right));
         if (!left || !right) continue;
-        Condition condition{Relation::equal, left, right, {}};
-        if (requirement.kind == Requirement::Kind::not_equal) condition.relation = Relation::not_equal;
-        if (requirement.kind == Requirement::Kind::at_least) condition = {Relation::at_most, right, left, {}};
-        if (requirement.kind == Requirement::Kind::divides) condition.relation = Relation::divides;
+        rules::Condition condition{Relation::equal, left, right, {}};
+        if (requirement.kind == rules::Requirement::Kind::not_equal) condition.relation = Relation::not_equal;
+        if (requirement.kind == rules::Requirement::Kind::at_least) condition = {Relation::at_most, right, left, {}};
+        if (requirement.kind == rules::Requirement::Kind::divides) condition.relation = Relation::divides;
         if (std::find(result.begin(), result.end(), condition) == result.end()) result.push_back(std::move(condition));
       } catch (const ShapeError&) {
         continue;
@@ -237,13 +245,13 @@ std::vector<Condition> obstacles(const Rule& rule, const Instance& instance, con
 /// A point at which the rule was tried, with what conditions may ask of it.
 struct Point {
   bool is_good = false;
-  std::map<std::string, Shape> shapes;      ///< of the inputs
-  std::map<std::string, TermValue> values;  ///< of the attribute variables
+  std::map<std::string, Shape> shapes;             ///< of the inputs
+  std::map<std::string, rules::TermValue> values;  ///< of the attribute variables
 
-  Point(const Instance& instance, const Assignment& assignment, bool good) : is_good(good) {
-    const Places places = places_of(instance);
+  Point(const rules::Instance& instance, const rules::Assignment& assignment, bool good) : is_good(good) {
+    const rules::Places places = rules::places_of(instance);
     const auto number = [&](const Dim& dim) {
-      return dim.is_static() ? dim : Dim(CompiledDim(dim, places).evaluate(assignment.unknowns).value_or(0));
+      return dim.is_static() ? dim : Dim(rules::CompiledDim(dim, places).evaluate(assignment.unknowns).value_or(0));
     };
     for (std::size_t i = 0; i < instance.inputs.size(); ++i) {
       Shape shape = instance.nodes[i].shapes[0];
@@ -252,7 +260,7 @@ struct Point {
     }
     std::map<std::string, std::map<std::size_t, Dim>> lists;
     const auto note = [&](const std::string& name, const Dim& value) {
-      if (is_made_up(name)) return;
+      if (rules::is_made_up(name)) return;
       const std::size_t dot = name.rfind('.');
       if (dot == std::string::npos)
         values.insert_or_assign(name, value);
@@ -270,30 +278,30 @@ struct Point {
 };
 
 /// Whether a condition holds at a point; false also if it makes no sense there.
-bool holds_at(const Condition& condition, const Point& point) {
-  TermContext context;
+bool holds_at(const rules::Condition& condition, const Point& point) {
+  rules::TermContext context;
   context.shape = [&](const std::string& input) {
     const auto found = point.shapes.find(input);
-    if (found == point.shapes.end()) throw NoValue{};
+    if (found == point.shapes.end()) throw rules::NoValue{};
     return found->second;
   };
-  context.variable = [&](const std::string& name, std::size_t) -> TermValue {
+  context.variable = [&](const std::string& name, std::size_t) -> rules::TermValue {
     const auto found = point.values.find(name);
-    if (found == point.values.end()) throw NoValue{};
+    if (found == point.values.end()) throw rules::NoValue{};
     return found->second;
   };
   context.is_non_negative = [](const Dim& number) { return number.is_static() && number.value() >= 0; };
-  context.require = [](const Requirement&) {};
+  context.require = [](const rules::Requirement&) {};
   try {
-    const auto spread = [](const TermValue& v) {
-      return std::holds_alternative<Dim>(v) ? std::vector<Dim>{std::get<Dim>(v)} : as_list(v);
+    const auto spread = [](const rules::TermValue& v) {
+      return std::holds_alternative<Dim>(v) ? std::vector<Dim>{std::get<Dim>(v)} : rules::as_list(v);
     };
-    auto left = spread(evaluate(*condition.left, context));
+    auto left = spread(rules::evaluate(*condition.left, context));
     if (condition.relation == Relation::odd || condition.relation == Relation::even)
       return std::all_of(left.begin(), left.end(), [&](const Dim& dim) {
         return (dim.value() % 2 != 0) == (condition.relation == Relation::odd);
       });
-    auto right = spread(evaluate(*condition.right, context));
+    auto right = spread(rules::evaluate(*condition.right, context));
     if (left.size() != right.size()) {
       if (left.size() == 1) left.resize(right.size(), left[0]);
       if (right.size() == 1) right.resize(left.size(), right[0]);
@@ -309,9 +317,9 @@ bool holds_at(const Condition& condition, const Point& point) {
       if (!fine) return false;
     }
     return true;
-  } catch (const NoValue&) {
+  } catch (const rules::NoValue&) {
     return false;
-  } catch (const Undecided&) {
+  } catch (const rules::Undecided&) {
     return false;
   } catch (const InputError&) {  // ShapeError among them
     return false;
@@ -319,10 +327,12 @@ bool holds_at(const Condition& condition, const Point& point) {
 }
 
 /// Whether the two sides agree over the prime field; nothing if that would take too long or the source makes no sense.
-std::optional<bool> agrees_at(const Concretizer& concretizer, const Assignment& assignment, std::uint64_t seed_number) {
+std::optional<bool> agrees_at(const rules::Concretizer& concretizer, const rules::Assignment& assignment,
+                              std::uint64_t seed_number) {
   const auto made = concretizer.at(assignment);
-  if (const auto* misfit = std::get_if<Misfit>(&made)) return misfit->in_target ? std::optional(false) : std::nullopt;
-  const auto& concrete = std::get<ConcreteInstance>(made);
+  if (const auto* misfit = std::get_if<rules::Misfit>(&made))
+    return misfit->in_target ? std::optional(false) : std::nullopt;
+  const auto& concrete = std::get<rules::ConcreteInstance>(made);
   if (concrete.work > 3e5) return std::nullopt;
   Random random(seed_number);
   std::vector<Tensor<Field>> inputs;
@@ -331,23 +341,23 @@ std::optional<bool> agrees_at(const Concretizer& concretizer, const Assignment& 
     for (Field& element : tensor.data) element = Field::from_bits(random.next() >> 3);
     inputs.push_back(std::move(tensor));
   }
-  const auto sides = evaluate_sides(concrete, inputs);
+  const auto sides = rules::evaluate_sides(concrete, inputs);
   for (std::size_t i = 0; i < sides.source.size(); ++i)
     if (sides.source[i].extents != sides.target[i].extents || sides.source[i].data != sides.target[i].data)
       return false;
   return true;
 }
 
-std::vector<Point> try_out(const std::vector<Instance>& instances, std::uint64_t seed_number) {
+std::vector<Point> try_out(const std::vector<rules::Instance>& instances, std::uint64_t seed_number) {
   std::vector<Point> points;
   // Ranks and axes beyond a dozen add little.
   const std::size_t stride = (instances.size() + 11) / 12;
   for (std::size_t i = 0; i < instances.size(); i += stride) {
-    const AssignmentSampler sampler(instances[i]);
-    const Concretizer concretizer(instances[i]);
-    std::vector<Assignment> assignments = sampler.samples(60, seed_number, 3);
-    for (Assignment& more : sampler.samples(30, seed_number + 1, 6)) assignments.push_back(std::move(more));
-    for (Assignment& assignment : assignments) {
+    const rules::AssignmentSampler sampler(instances[i]);
+    const rules::Concretizer concretizer(instances[i]);
+    std::vector<rules::Assignment> assignments = sampler.samples(60, seed_number, 3);
+    for (rules::Assignment& more : sampler.samples(30, seed_number + 1, 6)) assignments.push_back(std::move(more));
+    for (rules::Assignment& assignment : assignments) {
       const auto good = agrees_at(concretizer, assignment, seed_number);
       if (good) points.emplace_back(instances[i], assignment, *good);
     }
@@ -357,13 +367,15 @@ std::vector<Point> try_out(const std::vector<Instance>& instances, std::uint64_t
 
 }  // namespace
 
-std::vector<std::vector<Condition>> conceivable_conditions(const Rule& rule, const std::vector<Instance>& instances,
-                                                           const Properties& properties, std::uint64_t seed_number) {
+std::vector<std::vector<rules::Condition>> conceivable_conditions(const rules::Rule& rule,
+                                                                  const std::vector<rules::Instance>& instances,
+                                                                  const rules::Properties& properties,
+                                                                  std::uint64_t seed_number) {
   const std::vector<Point> points = try_out(instances, seed_number);
   const Vocabulary vocabulary(rule);
-  std::vector<Condition> candidates = vocabulary.conditions();
+  std::vector<rules::Condition> candidates = vocabulary.conditions();
   for (std::size_t i = 0; i < instances.size() && i < 4; ++i)
-    for (Condition& condition : obstacles(rule, instances[i], properties, seed_number))
+    for (rules::Condition& condition : obstacles(rule, instances[i], properties, seed_number))
       if (std::find(candidates.begin(), candidates.end(), condition) == candidates.end())
         candidates.push_back(std::move(condition));
 
@@ -389,7 +401,7 @@ std::vector<std::vector<Condition>> conceivable_conditions(const Rule& rule, con
 
   struct Found {
     std::size_t kept;
-    std::vector<Condition> conditions;
+    std::vector<rules::Condition> conditions;
   };
   std::vector<Found> found;
   const auto consider = [&](const std::vector<std::size_t>& places) {
@@ -414,16 +426,16 @@ std::vector<std::vector<Condition>> conceivable_conditions(const Rule& rule, con
     for (std::size_t a = 0; a < judged.size(); ++a)
       for (std::size_t b = a + 1; b < judged.size(); ++b)
         for (std::size_t c = b + 1; c < judged.size(); ++c) consider({a, b, c});
-  for (std::vector<Condition>& bundle : vocabulary.bundles()) {
+  for (std::vector<rules::Condition>& bundle : vocabulary.bundles()) {
     // Without what holds in any case.
-    std::erase_if(bundle, [&](const Condition& condition) {
+    std::erase_if(bundle, [&](const rules::Condition& condition) {
       return std::all_of(points.begin(), points.end(), [&](const Point& point) { return holds_at(condition, point); });
     });
     Found one{0, {}};
     bool keeps_bad = bundle.empty();
     for (const Point& point : points) {
       const bool holds =
-          std::all_of(bundle.begin(), bundle.end(), [&](const Condition& c) { return holds_at(c, point); });
+          std::all_of(bundle.begin(), bundle.end(), [&](const rules::Condition& c) { return holds_at(c, point); });
       keeps_bad = keeps_bad || (holds && !point.is_good);
       one.kept += holds ? 1 : 0;
     }
@@ -432,9 +444,9 @@ std::vector<std::vector<Condition>> conceivable_conditions(const Rule& rule, con
     found.push_back(std::move(one));
   }
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.kept > b.kept; });
-  std::vector<std::vector<Condition>> result;
+  std::vector<std::vector<rules::Condition>> result;
   for (Found& one : found) result.push_back(std::move(one.conditions));
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -7,11 +7,13 @@
 #include "rules/egraph/property.h"
 #include "rules/instance/assignment.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// Sets of conditions that leave out every sampled point at which the rule fails and keep one at which it holds, the
 /// weakest first: those that keep most.
-std::vector<std::vector<Condition>> conceivable_conditions(const Rule& rule, const std::vector<Instance>& instances,
-                                                           const Properties& properties, std::uint64_t seed);
+std::vector<std::vector<rules::Condition>> conceivable_conditions(const rules::Rule& rule,
+                                                                  const std::vector<rules::Instance>& instances,
+                                                                  const rules::Properties& properties,
+                                                                  std::uint64_t seed);
 
-}  // namespace taso
+}  // namespace taso::verifier

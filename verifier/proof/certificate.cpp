@@ -8,13 +8,13 @@
 #include "ops/text/literal.h"
 #include "verifier/proof/smt_text.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 /// Terms of the proof and of the instance in one table, with shapes that are inferred here.
 class Terms {
  public:
-  Terms(const Instance& instance, std::vector<Requirement>& requirements)
+  Terms(const rules::Instance& instance, std::vector<rules::Requirement>& requirements)
       : instance_(instance), requirements_(requirements) {}
 
   std::size_t add(ProofTerm term) {
@@ -25,9 +25,9 @@ class Terms {
     } else {
       Shapes operands;
       for (const std::size_t operand : term.operands) operands.push_back(shapes_.at(operand));
-      const auto shapes = infer(term.op, operands, requirements_);
+      const auto shapes = rules::infer(term.op, operands, requirements_);
       if (!shapes || term.output >= shapes->size()) {
-        flaw_ = fmt::format("{} does not fit its operands", text_of(term.op));
+        flaw_ = fmt::format("{} does not fit its operands", rules::text_of(term.op));
         shapes_.emplace_back();
       } else {
         shapes_.push_back((*shapes)[term.output]);
@@ -42,8 +42,8 @@ class Terms {
   const std::string& flaw() const { return flaw_; }
 
  private:
-  const Instance& instance_;
-  std::vector<Requirement>& requirements_;
+  const rules::Instance& instance_;
+  std::vector<rules::Requirement>& requirements_;
   std::vector<ProofTerm> terms_;
   Shapes shapes_;
   std::string flaw_;
@@ -51,11 +51,11 @@ class Terms {
 
 class Certifier {
  public:
-  Certifier(const Instance& instance, const Proof& proof, const Properties& properties)
+  Certifier(const rules::Instance& instance, const Proof& proof, const rules::Properties& properties)
       : instance_(instance), proof_(proof), properties_(properties), terms_(instance, certificate_.requirements) {}
 
   Certificate run() {
-    for (const InstanceNode& node : instance_.nodes) {
+    for (const rules::InstanceNode& node : instance_.nodes) {
       auto& results = of_instance_.emplace_back();
       for (std::size_t output = 0; output < node.shapes.size(); ++output) {
         ProofTerm term{node.input, node.op, output, {}};
@@ -80,8 +80,8 @@ class Certifier {
 
  private:
   std::pair<std::size_t, std::size_t> add_step(const ProofStep& step, const std::vector<std::size_t>& of_proof) {
-    const PropertyInstance& property = *step.instance;
-    const Instance& instance = property.instance;
+    const rules::PropertyInstance& property = *step.instance;
+    const rules::Instance& instance = property.instance;
     std::map<std::string, Dim, std::less<>> values;
     for (std::size_t i = 0; i < instance.unknowns.size(); ++i) {
       const auto& origin = property.origins[i];
@@ -96,7 +96,7 @@ class Certifier {
         value = shape[origin.element];
       }
       values.emplace(instance.unknowns[i].name, value);
-      need({Requirement::Kind::at_least, value, instance.unknowns[i].least});
+      need({rules::Requirement::Kind::at_least, value, instance.unknowns[i].least});
     }
     for (std::size_t i = 0; i < step.inputs.size(); ++i)
       if (terms_.shape(of_proof[step.inputs[i]]).size() != instance.nodes[i].shapes[0].size())
@@ -107,25 +107,25 @@ class Certifier {
         return found == values.end() ? std::nullopt : std::optional(found->second);
       });
     };
-    for (const Requirement& hypothesis : instance.hypotheses)
+    for (const rules::Requirement& hypothesis : instance.hypotheses)
       need({hypothesis.kind, replaced(hypothesis.left), replaced(hypothesis.right)});
 
     const auto& variables = properties_[step.property].variables();
     std::vector<std::vector<std::size_t>> placed;
-    for (const InstanceNode& node : instance.nodes) {
+    for (const rules::InstanceNode& node : instance.nodes) {
       auto& results = placed.emplace_back();
       if (node.input) {
         results.push_back(of_proof[step.inputs[*node.input]]);
         continue;
       }
       ProofTerm term{std::nullopt, node.op, 0, {}};
-      for (SymbolicField& field : term.op.fields) {
+      for (rules::SymbolicField& field : term.op.fields) {
         if (auto* number = std::get_if<Dim>(&field)) *number = replaced(*number);
         if (auto* list = std::get_if<std::vector<Dim>>(&field))
           for (Dim& number : *list) number = replaced(number);
-        if (auto* real = std::get_if<RealAttribute>(&field); real && !real->variable.empty())
+        if (auto* real = std::get_if<rules::RealAttribute>(&field); real && !real->variable.empty())
           field = step.reals[static_cast<std::size_t>(
-              std::find(variables.begin(), variables.end(), std::get<RealAttribute>(field).variable) -
+              std::find(variables.begin(), variables.end(), std::get<rules::RealAttribute>(field).variable) -
               variables.begin())];
       }
       for (const auto& [operand, result] : node.operands) term.operands.push_back(placed[operand][result]);
@@ -138,11 +138,11 @@ class Certifier {
     return {placed[source.first][source.second], placed[target.first][target.second]};
   }
 
-  void need(Requirement requirement) {
+  void need(rules::Requirement requirement) {
     if (requirement.left.is_static() && requirement.right.is_static() &&
-        holds(requirement, [](std::string_view) { return 0; }))
+        rules::holds(requirement, [](std::string_view) { return 0; }))
       return;
-    if (requirement.kind == Requirement::Kind::equal && requirement.left == requirement.right) return;
+    if (requirement.kind == rules::Requirement::Kind::equal && requirement.left == requirement.right) return;
     auto& all = certificate_.requirements;
     if (std::find(all.begin(), all.end(), requirement) == all.end()) all.push_back(std::move(requirement));
   }
@@ -158,8 +158,8 @@ class Certifier {
     // Attributes that agree in value but not in form become one constant, once they are proved to be equal.
     unify_numbers();
     SmtText text;
-    for (const Unknown& unknown : instance_.unknowns) text.declare(unknown);
-    for (const Requirement& hypothesis : instance_.hypotheses) text.assume(hypothesis);
+    for (const rules::Unknown& unknown : instance_.unknowns) text.declare(unknown);
+    for (const rules::Requirement& hypothesis : instance_.hypotheses) text.assume(hypothesis);
     text.deny(certificate_.requirements);
     certificate_.arithmetic = text.text();
   }
@@ -167,7 +167,7 @@ class Certifier {
   void unify_numbers() {
     std::vector<Dim> numbers;
     for (const ProofTerm& term : terms_.all())
-      for (const SymbolicField& field : term.op.fields) {
+      for (const rules::SymbolicField& field : term.op.fields) {
         if (const auto* number = std::get_if<Dim>(&field)) numbers.push_back(*number);
         if (const auto* list = std::get_if<std::vector<Dim>>(&field))
           numbers.insert(numbers.end(), list->begin(), list->end());
@@ -187,7 +187,7 @@ class Certifier {
         constant_for(number);
       } else {
         constants_.emplace(text, constant_for(slot->second));
-        need({Requirement::Kind::equal, slot->second, number});
+        need({rules::Requirement::Kind::equal, slot->second, number});
       }
     }
   }
@@ -204,26 +204,26 @@ class Certifier {
         definitions += fmt::format("(declare-const t{} Tensor)  ; {}\n", i, instance_.inputs[*term.input]);
         continue;
       }
-      std::string name(name_of(prototype(term.op.kind))), signature, operands;
+      std::string name(name_of(rules::prototype(term.op.kind))), signature, operands;
       const auto take = [&](const std::string& constant) {
         numbers.insert(constant);
         signature += "Number ";
         operands += " " + constant;
       };
-      const auto& fields = symbolic_fields(term.op.kind);
+      const auto& fields = rules::symbolic_fields(term.op.kind);
       for (std::size_t k = 0; k < fields.size(); ++k) {
-        const SymbolicField& field = term.op.fields[k];
+        const rules::SymbolicField& field = term.op.fields[k];
         if (const auto* number = std::get_if<Dim>(&field)) {
           take(constant_for(*number));
         } else if (const auto* list = std::get_if<std::vector<Dim>>(&field)) {
           for (const Dim& element : *list) take(constant_for(element));
-        } else if (const auto* real = std::get_if<RealAttribute>(&field)) {
+        } else if (const auto* real = std::get_if<rules::RealAttribute>(&field)) {
           take(real_constant(*real));
         } else {
           name += fmt::format(" {}={}", fields[k].name, known_text(field));
         }
       }
-      if (outputs_of(prototype(term.op.kind)) > 1) name += fmt::format(" result {}", term.output);
+      if (outputs_of(rules::prototype(term.op.kind)) > 1) name += fmt::format(" result {}", term.output);
       for (const std::size_t operand : term.operands) {
         signature += "Tensor ";
         operands += fmt::format(" t{}", operand);
@@ -248,14 +248,14 @@ class Certifier {
     certificate_.equality = text + ")))\n";
   }
 
-  std::string real_constant(const RealAttribute& real) {
+  std::string real_constant(const rules::RealAttribute& real) {
     const std::string text = real.variable.empty() ? text_of_number(real.value) : "real " + real.variable;
     const auto known = real_constants_.find(text);
     if (known != real_constants_.end()) return known->second;
     return real_constants_.emplace(text, fmt::format("r{}", real_constants_.size())).first->second;
   }
 
-  static std::string known_text(const SymbolicField& field) {
+  static std::string known_text(const rules::SymbolicField& field) {
     if (const auto* truth = std::get_if<bool>(&field)) return *truth ? "true" : "false";
     if (const auto* number = std::get_if<std::int64_t>(&field)) return std::to_string(*number);
     std::string text;
@@ -264,9 +264,9 @@ class Certifier {
     return text;
   }
 
-  const Instance& instance_;
+  const rules::Instance& instance_;
   const Proof& proof_;
-  const Properties& properties_;
+  const rules::Properties& properties_;
   Certificate certificate_;
   Terms terms_;
   std::vector<std::vector<std::size_t>> of_instance_;
@@ -276,8 +276,8 @@ class Certifier {
 
 }  // namespace
 
-Certificate certify(const Instance& instance, const Proof& proof, const Properties& properties) {
+Certificate certify(const rules::Instance& instance, const Proof& proof, const rules::Properties& properties) {
   return Certifier(instance, proof, properties).run();
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -8,7 +8,7 @@
 
 #include "verifier/proof/proof.h"
 
-namespace taso {
+namespace taso::verifier {
 
 struct Certificate {
   /// Whether each step may be taken: the hypotheses entail every requirement of every step and of the rule's target.
@@ -16,13 +16,13 @@ struct Certificate {
   /// Whether the steps suffice: equality of the two sides follows from them.
   std::string equality;
   /// The requirements in `arithmetic`.
-  std::vector<Requirement> requirements;
+  std::vector<rules::Requirement> requirements;
   /// Empty, or what makes the proof wrong on the face of it.
   std::string flaw;
 };
 
 /// Shapes of all terms are inferred afresh; nothing of the search is believed but which steps it took.
-Certificate certify(const Instance& instance, const Proof& proof, const Properties& properties);
+Certificate certify(const rules::Instance& instance, const Proof& proof, const rules::Properties& properties);
 
 struct CertificateCheck {
   bool accepted = false;
@@ -35,7 +35,7 @@ std::optional<std::set<std::size_t>> needed_steps(const Certificate& certificate
                                                   const std::stop_token& stop = {});
 
 /// Asks Z3. `effort` is its own count of steps.
-CertificateCheck check_certificate(const Certificate& certificate, const Instance& instance, std::size_t steps,
+CertificateCheck check_certificate(const Certificate& certificate, const rules::Instance& instance, std::size_t steps,
                                    unsigned effort, const std::stop_token& stop = {});
 
-}  // namespace taso
+}  // namespace taso::verifier

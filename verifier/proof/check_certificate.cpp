@@ -3,7 +3,7 @@
 #include "verifier/proof/certificate.h"
 #include "verifier/proof/entailment.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 // A fresh context costs 10 ms; one for each thread serves all of its questions.
@@ -51,7 +51,7 @@ std::optional<std::set<std::size_t>> needed_steps(const Certificate& certificate
   return std::nullopt;
 }
 
-CertificateCheck check_certificate(const Certificate& certificate, const Instance& instance, std::size_t steps,
+CertificateCheck check_certificate(const Certificate& certificate, const rules::Instance& instance, std::size_t steps,
                                    unsigned effort, const std::stop_token& stop) {
   CertificateCheck result;
   if (!certificate.flaw.empty()) {
@@ -66,11 +66,11 @@ CertificateCheck check_certificate(const Certificate& certificate, const Instanc
     if (!certificate.requirements.empty() && ask(certificate.arithmetic, effort / 4, 0, nullptr, stop) != z3::unsat) {
       // All at once was too much, or one of them is false: one by one.
       Entailment entailment(instance.unknowns, instance.hypotheses, effort / 16);
-      for (const Requirement& requirement : certificate.requirements) {
+      for (const rules::Requirement& requirement : certificate.requirements) {
         const auto answer = stop.stop_requested() ? Entailment::Answer::unknown : entailment.entails(requirement);
         if (answer == Entailment::Answer::yes) continue;
         result.reason = std::string(answer == Entailment::Answer::no ? "does not hold: " : "cannot be decided: ") +
-                        text_of(requirement);
+                        rules::text_of(requirement);
         return result;
       }
     }
@@ -82,4 +82,4 @@ CertificateCheck check_certificate(const Certificate& certificate, const Instanc
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

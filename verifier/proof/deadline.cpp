@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -83,4 +83,4 @@ Deadline::~Deadline() {
   if (ticket_ != 0) Watchdog::instance().forget(ticket_);
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

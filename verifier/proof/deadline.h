@@ -4,7 +4,7 @@
 #include <functional>
 #include <stop_token>
 
-namespace taso {
+namespace taso::verifier {
 
 /// Cheap: one thread watches all deadlines of the program.
 class Deadline {
@@ -24,4 +24,4 @@ class Deadline {
   std::size_t ticket_ = 0;  ///< 0 if nobody watches
 };
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -11,7 +11,7 @@
 #include "verifier/normal_form/operators.h"
 #include "verifier/normal_form/sign.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 using namespace normal;
@@ -256,7 +256,7 @@ class Covering {
 };
 
 /// Where the partial functions of one side of a result are applied.
-std::vector<Application> applications(const Instance& instance, InstanceValue value, const Index& index) {
+std::vector<Application> applications(const rules::Instance& instance, rules::InstanceValue value, const Index& index) {
   std::vector<Application> list;
   Workspace& workspace = Workspace::current();
   workspace.applications = &list;
@@ -271,7 +271,7 @@ std::vector<Application> applications(const Instance& instance, InstanceValue va
 }
 
 /// Why a result is not seen to be defined; empty if it is.
-std::string obstacle(const Instance& instance, std::size_t result) {
+std::string obstacle(const rules::Instance& instance, std::size_t result) {
   std::vector<Variable> shared;
   Index index;
   for (const Dim& dim : instance.shape(instance.source[result])) {
@@ -291,28 +291,28 @@ std::string obstacle(const Instance& instance, std::size_t result) {
   return "";
 }
 
-bool reaches_partial(const Instance& instance, const std::vector<InstanceValue>& results) {
+bool reaches_partial(const rules::Instance& instance, const std::vector<rules::InstanceValue>& results) {
   std::set<std::size_t> seen;
   std::vector<std::size_t> open;
-  for (const InstanceValue& result : results) open.push_back(result.first);
+  for (const rules::InstanceValue& result : results) open.push_back(result.first);
   while (!open.empty()) {
     const std::size_t place = open.back();
     open.pop_back();
     if (!seen.insert(place).second) continue;
-    const InstanceNode& node = instance.nodes[place];
+    const rules::InstanceNode& node = instance.nodes[place];
     if (node.input) continue;
-    if (may_be_undefined(node.op)) return true;
-    for (const InstanceValue& operand : node.operands) open.push_back(operand.first);
+    if (rules::may_be_undefined(node.op)) return true;
+    for (const rules::InstanceValue& operand : node.operands) open.push_back(operand.first);
   }
   return false;
 }
 
 }  // namespace
 
-bool source_may_be_undefined(const Instance& instance) { return reaches_partial(instance, instance.source); }
-bool target_may_be_undefined(const Instance& instance) { return reaches_partial(instance, instance.target); }
+bool source_may_be_undefined(const rules::Instance& instance) { return reaches_partial(instance, instance.source); }
+bool target_may_be_undefined(const rules::Instance& instance) { return reaches_partial(instance, instance.target); }
 
-NormalFormResult prove_definedness(const Instance& instance, const NormalFormLimits& limits) {
+NormalFormResult prove_definedness(const rules::Instance& instance, const NormalFormLimits& limits) {
   constexpr const char* claim = "the target is not seen to be defined wherever the source is: ";
   if (!instance.target_fits) return {NormalFormResult::unknown, "ranks do not fit"};
   if (!target_may_be_undefined(instance)) return {NormalFormResult::proved, ""};
@@ -331,4 +331,4 @@ NormalFormResult prove_definedness(const Instance& instance, const NormalFormLim
   return {NormalFormResult::proved, ""};
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

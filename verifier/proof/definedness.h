@@ -7,15 +7,15 @@
 
 #include "verifier/normal_form/normal_form.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// Whether an operator of the source or of the target may have no value for some elements of its operands.
-bool source_may_be_undefined(const Instance& instance);
-bool target_may_be_undefined(const Instance& instance);
+bool source_may_be_undefined(const rules::Instance& instance);
+bool target_may_be_undefined(const rules::Instance& instance);
 
 /// Proved if, for all unknowns that meet the hypotheses and all real contents, every element of the target is defined
 /// where the same element of the source is. An element is undefined if any element that is read for it is, also one that
 /// is multiplied by zero.
-NormalFormResult prove_definedness(const Instance& instance, const NormalFormLimits& limits = {});
+NormalFormResult prove_definedness(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
-}  // namespace taso
+}  // namespace taso::verifier

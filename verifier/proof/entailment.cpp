@@ -3,9 +3,9 @@
 #include "ops/core/error.h"
 #include "verifier/integers/facts.h"
 
-namespace taso {
+namespace taso::verifier {
 
-Entailment::Entailment(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses,
+Entailment::Entailment(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
                        unsigned effort) {
   try {
     facts_ = std::make_unique<Facts>(unknowns, hypotheses, effort, true);
@@ -16,21 +16,21 @@ Entailment::Entailment(const std::vector<Unknown>& unknowns, const std::vector<R
 Entailment::~Entailment() = default;
 Entailment::Entailment(Entailment&&) noexcept = default;
 
-Entailment::Answer Entailment::entails(const Requirement& requirement) {
+Entailment::Answer Entailment::entails(const rules::Requirement& requirement) {
   if (!facts_) return Answer::unknown;
   try {
     switch (facts_->entails(requirement)) {
-      case taso::Answer::yes: return Answer::yes;
-      case taso::Answer::no: return Answer::no;
-      case taso::Answer::unknown: break;
+      case verifier::Answer::yes: return Answer::yes;
+      case verifier::Answer::no: return Answer::no;
+      case verifier::Answer::unknown: break;
     }
   } catch (const ProofLimit&) {
   }
   return Answer::unknown;
 }
 
-bool Entailment::consistent() { return !facts_ || facts_->satisfiable({}) != taso::Answer::no; }
+bool Entailment::consistent() { return !facts_ || facts_->satisfiable({}) != verifier::Answer::no; }
 
 std::size_t Entailment::solver_calls() const { return facts_ ? facts_->solver_calls() : 0; }
 
-}  // namespace taso
+}  // namespace taso::verifier

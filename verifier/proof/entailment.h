@@ -6,7 +6,7 @@
 
 #include "rules/instance/instance.h"
 
-namespace taso {
+namespace taso::verifier {
 
 class Facts;
 
@@ -20,12 +20,12 @@ class Entailment {
     unknown,  ///< the solver gave up
   };
   /// `effort` is Z3's own count of steps for one question.
-  Entailment(const std::vector<Unknown>& unknowns, const std::vector<Requirement>& hypotheses,
+  Entailment(const std::vector<rules::Unknown>& unknowns, const std::vector<rules::Requirement>& hypotheses,
              unsigned effort = 400'000);
   ~Entailment();
   Entailment(Entailment&&) noexcept;
 
-  Answer entails(const Requirement& requirement);
+  Answer entails(const rules::Requirement& requirement);
   /// False only if no integers satisfy the hypotheses.
   bool consistent();
   /// How often Z3 was needed.
@@ -35,4 +35,4 @@ class Entailment {
   std::unique_ptr<Facts> facts_;
 };
 
-}  // namespace taso
+}  // namespace taso::verifier

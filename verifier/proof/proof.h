@@ -12,12 +12,12 @@
 #include "rules/egraph/property.h"
 #include "rules/egraph/saturation.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// A term over the instance's inputs; operands are places of earlier terms.
 struct ProofTerm {
   std::optional<std::size_t> input;  ///< the place among Instance::inputs
-  SymbolicOperator op;
+  rules::SymbolicOperator op;
   std::size_t output = 0;
   std::vector<std::size_t> operands;
   bool operator==(const ProofTerm&) const = default;
@@ -27,10 +27,10 @@ struct ProofTerm {
 struct ProofStep {
   std::size_t property = 0;
   std::size_t result = 0;
-  const PropertyInstance* instance = nullptr;
-  std::vector<std::size_t> inputs;   ///< terms for the property's inputs
-  std::vector<Dim> unknowns;         ///< for instance->instance.unknowns; dimensions of inputs are those of the terms
-  std::vector<RealAttribute> reals;  ///< for the property's variables; meaningful for those that are real
+  const rules::PropertyInstance* instance = nullptr;
+  std::vector<std::size_t> inputs;  ///< terms for the property's inputs
+  std::vector<Dim> unknowns;        ///< for instance->instance.unknowns; dimensions of inputs are those of the terms
+  std::vector<rules::RealAttribute> reals;  ///< for the property's variables; meaningful for those that are real
 };
 
 struct Proof {
@@ -41,7 +41,7 @@ struct Proof {
 };
 
 struct ProofLimits {
-  SaturationLimits saturation;
+  rules::SaturationLimits saturation;
   std::size_t attempts = 3;  ///< with other models each time, in case those chosen were a coincidence
   unsigned effort = 4'000'000;
   std::uint64_t seed = 1;
@@ -61,7 +61,7 @@ struct ProofResult {
   std::string certificate;              ///< what Z3 was asked, as SMT-LIB: every check-sat must answer unsat
 };
 
-ProofResult prove(const Instance& instance, const Properties& properties, const ProofLimits& limits = {},
+ProofResult prove(const rules::Instance& instance, const rules::Properties& properties, const ProofLimits& limits = {},
                   const std::stop_token& stop = {});
 
-}  // namespace taso
+}  // namespace taso::verifier

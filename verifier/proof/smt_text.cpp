@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 std::string number(std::int64_t value) {
@@ -14,7 +14,7 @@ std::string number(std::int64_t value) {
 
 }  // namespace
 
-void SmtText::declare(const Unknown& unknown) {
+void SmtText::declare(const rules::Unknown& unknown) {
   const std::string name = fmt::format("|{}|", unknown.name);
   names_.emplace(unknown.name, name);
   declarations_ += fmt::format("(declare-const {} Int)\n", name);
@@ -58,13 +58,13 @@ std::string SmtText::term(const Dim& dim) {
   return terms.size() == 1 ? sum.substr(1) : fmt::format("(+{})", sum);
 }
 
-std::string SmtText::formula(const Requirement& requirement, bool is_assumed) {
+std::string SmtText::formula(const rules::Requirement& requirement, bool is_assumed) {
   const std::string left = term(requirement.left), right = term(requirement.right);
   switch (requirement.kind) {
-    case Requirement::Kind::equal: return fmt::format("(= {} {})", left, right);
-    case Requirement::Kind::not_equal: return fmt::format("(not (= {} {}))", left, right);
-    case Requirement::Kind::at_least: return fmt::format("(>= {} {})", left, right);
-    case Requirement::Kind::divides: {
+    case rules::Requirement::Kind::equal: return fmt::format("(= {} {})", left, right);
+    case rules::Requirement::Kind::not_equal: return fmt::format("(not (= {} {}))", left, right);
+    case rules::Requirement::Kind::at_least: return fmt::format("(>= {} {})", left, right);
+    case rules::Requirement::Kind::divides: {
       // right = left * quotient, where the quotient is that rounded down (or any, where it is assumed to exist).
       const Dim quotient = floor_div(requirement.right, requirement.left);
       if (is_assumed) return fmt::format("(and (>= {} 1) (= {} {}))", left, right, term(requirement.left * quotient));
@@ -74,16 +74,16 @@ std::string SmtText::formula(const Requirement& requirement, bool is_assumed) {
   return "true";
 }
 
-void SmtText::assume(const Requirement& requirement) {
+void SmtText::assume(const rules::Requirement& requirement) {
   const std::string text = formula(requirement, true);
   assertions_ += fmt::format("(assert {})\n", text);
 }
 
-void SmtText::deny(const std::vector<Requirement>& requirements) {
+void SmtText::deny(const std::vector<rules::Requirement>& requirements) {
   std::string alternatives;
-  for (const Requirement& requirement : requirements)
+  for (const rules::Requirement& requirement : requirements)
     alternatives += fmt::format("\n  (not {})", formula(requirement, false));
   assertions_ += fmt::format("(assert (or false{}))\n", alternatives);
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

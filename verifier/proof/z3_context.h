@@ -5,8 +5,8 @@ namespace z3 {
 class context;
 }
 
-namespace taso {
+namespace taso::verifier {
 
 z3::context& z3_context();
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -6,7 +6,7 @@
 
 #include "verifier/refutation/refute.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 std::string number(double value) {
@@ -49,7 +49,7 @@ std::string index_text(std::size_t place, const Extents& extents) {
     index.push_back(rest / stride);
     rest %= stride;
   }
-  return text_of(index);
+  return ops::text_of(index);
 }
 
 bool is_number(std::string_view text) {
@@ -58,7 +58,7 @@ bool is_number(std::string_view text) {
 }
 
 /// "g = 2, s = [1, 1], alpha = 0.5": what the inputs' shapes do not show.
-std::string attributes(const Counterexample& counterexample, const Instance& instance) {
+std::string attributes(const Counterexample& counterexample, const rules::Instance& instance) {
   std::map<std::string, std::map<std::size_t, std::string>> values;  // by name and place in a list; npos: no list
   const auto add = [&](const std::string& name, const std::string& value) {
     const std::size_t dot = name.rfind('.');
@@ -70,12 +70,12 @@ std::string attributes(const Counterexample& counterexample, const Instance& ins
     if (std::find(instance.inputs.begin(), instance.inputs.end(), list) == instance.inputs.end())
       values[list][std::stoul(name.substr(dot + 1))] = value;
   };
-  const Places places = places_of(instance);
-  for (const Unknown& unknown : instance.unknowns)
-    if (!is_made_up(unknown.name))
+  const rules::Places places = rules::places_of(instance);
+  for (const rules::Unknown& unknown : instance.unknowns)
+    if (!rules::is_made_up(unknown.name))
       add(unknown.name, std::to_string(counterexample.assignment.unknowns[places.at(unknown.name)]));
   for (const auto& [name, dim] : instance.determined)
-    if (const auto value = CompiledDim(dim, places).evaluate(counterexample.assignment.unknowns))
+    if (const auto value = rules::CompiledDim(dim, places).evaluate(counterexample.assignment.unknowns))
       add(name, std::to_string(*value));
   for (std::size_t i = 0; i < instance.real_variables.size(); ++i)
     add(instance.real_variables[i], number(counterexample.assignment.reals[i]));
@@ -92,7 +92,7 @@ std::string attributes(const Counterexample& counterexample, const Instance& ins
 
 }  // namespace
 
-std::string text_of(const Counterexample& counterexample, const Instance& instance) {
+std::string text_of(const Counterexample& counterexample, const rules::Instance& instance) {
   std::string text;
   const auto line = [&](const std::string& content) { text += (text.empty() ? "" : "\n") + content; };
   std::string where = instance.choice;
@@ -100,7 +100,7 @@ std::string text_of(const Counterexample& counterexample, const Instance& instan
   if (!given.empty()) where += (where.empty() ? "" : ", ") + given;
   if (!where.empty()) line("at " + where);
   for (std::size_t i = 0; i < instance.inputs.size(); ++i)
-    line(fmt::format("  {} {}{}", instance.inputs[i], text_of(counterexample.shapes[i]),
+    line(fmt::format("  {} {}{}", instance.inputs[i], ops::text_of(counterexample.shapes[i]),
                      counterexample.misfit.empty() ? " = " + elements(counterexample.inputs[i]) : ""));
   if (!counterexample.misfit.empty()) {
     line("  " + counterexample.misfit);
@@ -110,7 +110,7 @@ std::string text_of(const Counterexample& counterexample, const Instance& instan
   const auto side = [&](std::string_view name, const std::vector<Tensor<double>>& results) {
     for (std::size_t i = 0; i < results.size(); ++i)
       line(fmt::format("  {}{} {} = {}", name, several ? fmt::format(", result {}", i + 1) : "",
-                       text_of(results[i].extents), elements(results[i])));
+                       ops::text_of(results[i].extents), elements(results[i])));
   };
   side("source", counterexample.source);
   side("target", counterexample.target);
@@ -131,4 +131,4 @@ std::string text_of(const Counterexample& counterexample, const Instance& instan
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -1,8 +1,8 @@
 #include "ops/graph/evaluate.h"
 #include "verifier/refutation/symbol.h"
 
-namespace taso {
+namespace taso::ops {
 
-template std::vector<Tensor<Symbol>> evaluate(const Operator&, Tensors<Symbol>);
+template std::vector<Tensor<verifier::Symbol>> evaluate(const Operator&, Tensors<verifier::Symbol>);
 
-}  // namespace taso
+}  // namespace taso::ops

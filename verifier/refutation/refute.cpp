@@ -11,7 +11,7 @@
 #include "verifier/proof/definedness.h"
 #include "verifier/refutation/rounded.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 using Contents = std::vector<std::vector<double>>;  // for each input; few binary digits, so that they are exact
@@ -36,7 +36,7 @@ double random_element(Random& random, Fill fill) {
   return 0;
 }
 
-Contents random_contents(const ConcreteInstance& concrete, Random& random, Fill fill) {
+Contents random_contents(const rules::ConcreteInstance& concrete, Random& random, Fill fill) {
   Contents contents;
   for (const Extents& extents : concrete.inputs) {
     auto& data = contents.emplace_back(static_cast<std::size_t>(count(extents)));
@@ -46,7 +46,7 @@ Contents random_contents(const ConcreteInstance& concrete, Random& random, Fill 
 }
 
 template <class S>
-std::vector<Tensor<S>> tensors(const ConcreteInstance& concrete, const Contents& contents) {
+std::vector<Tensor<S>> tensors(const rules::ConcreteInstance& concrete, const Contents& contents) {
   std::vector<Tensor<S>> inputs;
   for (std::size_t i = 0; i < contents.size(); ++i) {
     std::vector<S> data;
@@ -56,8 +56,8 @@ std::vector<Tensor<S>> tensors(const ConcreteInstance& concrete, const Contents&
   return inputs;
 }
 
-bool differ_in_field(const ConcreteInstance& concrete, const Contents& contents) {
-  const auto sides = evaluate_sides<Field>(concrete, tensors<Field>(concrete, contents));
+bool differ_in_field(const rules::ConcreteInstance& concrete, const Contents& contents) {
+  const auto sides = rules::evaluate_sides<Field>(concrete, tensors<Field>(concrete, contents));
   for (std::size_t i = 0; i < sides.source.size(); ++i)
     if (sides.source[i].data != sides.target[i].data) return true;
   return false;
@@ -65,12 +65,12 @@ bool differ_in_field(const ConcreteInstance& concrete, const Contents& contents)
 
 struct Difference {
   std::size_t result = 0, place = 0;
-  Sides<Rounded> sides;
+  rules::Sides<Rounded> sides;
 };
 
-std::optional<Difference> difference_in_reals(const ConcreteInstance& concrete, const Contents& contents,
+std::optional<Difference> difference_in_reals(const rules::ConcreteInstance& concrete, const Contents& contents,
                                               bool both_ways) {
-  auto sides = evaluate_sides<Rounded>(concrete, tensors<Rounded>(concrete, contents));
+  auto sides = rules::evaluate_sides<Rounded>(concrete, tensors<Rounded>(concrete, contents));
   for (std::size_t i = 0; i < sides.source.size(); ++i)
     for (std::size_t k = 0; k < sides.source[i].data.size(); ++k)
       if (is_worse(sides.source[i].data[k], sides.target[i].data[k]) ||
@@ -82,14 +82,14 @@ std::optional<Difference> difference_in_reals(const ConcreteInstance& concrete, 
 /// An assignment at which an instance fails, and elements for its inputs where the results differ there.
 struct Finding {
   std::size_t instance = 0;
-  Assignment assignment;
+  rules::Assignment assignment;
   std::string misfit;
   Contents contents;
 };
 
 class Refuter {
  public:
-  Refuter(const std::vector<Instance>& instances, const RefuteOptions& options)
+  Refuter(const std::vector<rules::Instance>& instances, const RefuteOptions& options)
       : instances_(instances), options_(options), subjects_(instances.size()) {}
 
   Refutation run() {
@@ -108,14 +108,14 @@ class Refuter {
 
  private:
   struct Subject {
-    Subject(const Instance& instance, std::uint64_t seed, bool both_ways)
+    Subject(const rules::Instance& instance, std::uint64_t seed, bool both_ways)
         : sampler(instance),
           concretizer(instance),
           random(seed),
           is_partial(instance.target_fits &&
                      (target_may_be_undefined(instance) || (both_ways && source_may_be_undefined(instance)))) {}
-    AssignmentSampler sampler;
-    Concretizer concretizer;
+    rules::AssignmentSampler sampler;
+    rules::Concretizer concretizer;
     Random random;
     bool is_partial = false;  // a side may have no value where the other has one
     bool hopeless = false;    // no assignment could be found
@@ -179,11 +179,11 @@ class Refuter {
     if (!result_.witnesses[instance]) result_.witnesses[instance] = assignment;
     ++result_.tried;
     const auto built = s.concretizer.at(*assignment);
-    if (const auto* misfit = std::get_if<Misfit>(&built)) {
+    if (const auto* misfit = std::get_if<rules::Misfit>(&built)) {
       if (!misfit->in_target) return std::nullopt;  // numbers too large for us
       return Finding{instance, *assignment, misfit->reason, {}};
     }
-    const auto& concrete = std::get<ConcreteInstance>(built);
+    const auto& concrete = std::get<rules::ConcreteInstance>(built);
     if (concrete.work > options_.most_work) return std::nullopt;
     if (s.is_partial)
       for (const Fill fill : {Fill::signs, Fill::small}) {
@@ -202,11 +202,11 @@ class Refuter {
     return std::nullopt;
   }
 
-  bool fails(const ConcreteInstance& concrete, const Contents& contents) const {
+  bool fails(const rules::ConcreteInstance& concrete, const Contents& contents) const {
     return difference_in_reals(concrete, contents, options_.both_ways).has_value();
   }
 
-  std::optional<Contents> confirm(const ConcreteInstance& concrete, Subject& s, int tries) const {
+  std::optional<Contents> confirm(const rules::ConcreteInstance& concrete, Subject& s, int tries) const {
     for (int i = 0; i < tries; ++i) {
       constexpr Fill fills[] = {Fill::small, Fill::positive, Fill::medium, Fill::quarters};
       Contents contents = random_contents(concrete, s.random, s.is_partial && i % 2 == 1 ? Fill::signs : fills[i % 4]);
@@ -236,22 +236,22 @@ class Refuter {
   }
 
   /// Whether the instance fails there in the same way.
-  std::optional<Finding> fails_at(const Finding& like, const Assignment& assignment) {
+  std::optional<Finding> fails_at(const Finding& like, const rules::Assignment& assignment) {
     Subject& s = subject(like.instance);
     if (!s.sampler.admits(assignment.unknowns)) return std::nullopt;
     const auto built = s.concretizer.at(assignment);
-    if (const auto* misfit = std::get_if<Misfit>(&built)) {
+    if (const auto* misfit = std::get_if<rules::Misfit>(&built)) {
       if (!misfit->in_target || like.misfit.empty()) return std::nullopt;
       return Finding{like.instance, assignment, misfit->reason, {}};
     }
-    const auto& concrete = std::get<ConcreteInstance>(built);
+    const auto& concrete = std::get<rules::ConcreteInstance>(built);
     if (!like.misfit.empty() || concrete.work > options_.most_work) return std::nullopt;
     auto contents = confirm(concrete, s, 6);
     if (!contents) return std::nullopt;
     return Finding{like.instance, assignment, {}, std::move(*contents)};
   }
 
-  bool improve(Finding& finding, const Assignment& assignment) {
+  bool improve(Finding& finding, const rules::Assignment& assignment) {
     if (assignment == finding.assignment || options_.stop.stop_requested()) return false;
     Finding smaller{finding.instance, assignment, finding.misfit, {}};
     const auto size = [](const Cost& cost) { return std::pair(std::get<0>(cost), std::get<1>(cost)); };
@@ -280,7 +280,7 @@ class Refuter {
     bool any = false;
     for (std::size_t i = 0; i < least.size(); ++i)
       for (std::int64_t value = least[i]; value < finding.assignment.unknowns[i]; ++value) {
-        Assignment smaller = finding.assignment;
+        rules::Assignment smaller = finding.assignment;
         smaller.unknowns[i] = value;
         if (!improve(finding, smaller)) continue;
         any = true;
@@ -289,7 +289,7 @@ class Refuter {
     for (std::size_t i = 0; i < least.size(); ++i)
       for (std::size_t k = 0; k < least.size(); ++k)
         for (const std::int64_t change : {-1, 1}) {
-          Assignment smaller = finding.assignment;
+          rules::Assignment smaller = finding.assignment;
           --smaller.unknowns[i];
           smaller.unknowns[k] += change;
           if (i != k && improve(finding, smaller)) any = true;
@@ -310,13 +310,13 @@ class Refuter {
 
   bool still_differs(const Finding& finding) {
     const auto built = subject(finding.instance).concretizer.at(finding.assignment);
-    const auto* concrete = std::get_if<ConcreteInstance>(&built);
+    const auto* concrete = std::get_if<rules::ConcreteInstance>(&built);
     return concrete && fails(*concrete, finding.contents);
   }
 
   void shrink_contents(Finding& finding) {
     const auto built = subject(finding.instance).concretizer.at(finding.assignment);
-    const auto& concrete = std::get<ConcreteInstance>(built);
+    const auto& concrete = std::get<rules::ConcreteInstance>(built);
     int evaluations = 0;
     const auto accept = [&](Contents contents) {
       if (++evaluations > 1000 || options_.stop.stop_requested() || !fails(concrete, contents)) return false;
@@ -349,7 +349,7 @@ class Refuter {
       result.shapes.push_back(s.concretizer.input_at(i, finding.assignment).value_or(Extents{}));
     if (!finding.misfit.empty()) return result;
     const auto built = s.concretizer.at(finding.assignment);
-    const auto& concrete = std::get<ConcreteInstance>(built);
+    const auto& concrete = std::get<rules::ConcreteInstance>(built);
     const auto difference = difference_in_reals(concrete, finding.contents, options_.both_ways);
     check(difference.has_value(), "a counterexample stays one");
     result.inputs = tensors<double>(concrete, finding.contents);
@@ -371,7 +371,7 @@ class Refuter {
     return result;
   }
 
-  const std::vector<Instance>& instances_;
+  const std::vector<rules::Instance>& instances_;
   const RefuteOptions& options_;
   std::vector<std::optional<Subject>> subjects_;
   std::vector<Finding> findings_;
@@ -380,8 +380,8 @@ class Refuter {
 
 }  // namespace
 
-Refutation refute(const std::vector<Instance>& instances, const RefuteOptions& options) {
+Refutation refute(const std::vector<rules::Instance>& instances, const RefuteOptions& options) {
   return Refuter(instances, options).run();
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -9,11 +9,11 @@
 
 #include "rules/instance/concrete.h"
 
-namespace taso {
+namespace taso::verifier {
 
 struct Counterexample {
   std::size_t instance = 0;  ///< its place in the list
-  Assignment assignment;
+  rules::Assignment assignment;
   std::vector<Extents> shapes;  ///< of the inputs
   /// A sentence that says why the target is not well-formed, or has results of other shapes; empty if the results differ.
   std::string misfit;
@@ -37,7 +37,7 @@ struct RefuteOptions {
 struct Refutation {
   std::optional<Counterexample> counterexample;
   /// For each instance, numbers that meet its hypotheses; nothing if none were found.
-  std::vector<std::optional<Assignment>> witnesses;
+  std::vector<std::optional<rules::Assignment>> witnesses;
   std::size_t tried = 0;
   /// How often the prime field saw a difference that real numbers did not confirm: functions such as exp have laws there
   /// that the field does not know.
@@ -45,9 +45,9 @@ struct Refutation {
 };
 
 /// The same for the same instances and options. Results that differ do so beyond all rounding errors.
-Refutation refute(const std::vector<Instance>& instances, const RefuteOptions& options = {});
+Refutation refute(const std::vector<rules::Instance>& instances, const RefuteOptions& options = {});
 
 /// In a form that a person can follow.
-std::string text_of(const Counterexample& counterexample, const Instance& instance);
+std::string text_of(const Counterexample& counterexample, const rules::Instance& instance);
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -5,7 +5,7 @@
 
 #include "ops/graph/evaluate.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 // Of one operation, with room for a library function that is off by some units in the last place.
@@ -59,7 +59,7 @@ bool differ(Rounded a, Rounded b) {
 
 bool is_worse(Rounded a, Rounded b) { return differ(a, b) || (a.is_known() && b.is_undefined()); }
 
-Rounded Math<Rounded>::divide(Rounded a, Rounded b) {
+Rounded RoundedMath::divide(Rounded a, Rounded b) {
   if (b.value == 0 && b.error == 0) return Rounded::undefined();
   if (const auto nothing = lost(a, b)) return *nothing;
   if (std::isinf(b.value) || std::abs(b.value) <= b.error) return Rounded::unknown();
@@ -69,34 +69,34 @@ Rounded Math<Rounded>::divide(Rounded a, Rounded b) {
   return Rounded::of(value, (a.error + std::abs(value) * b.error) / (std::abs(b.value) - b.error));
 }
 
-Rounded Math<Rounded>::maximum(Rounded a, Rounded b) {
+Rounded RoundedMath::maximum(Rounded a, Rounded b) {
   if (const auto nothing = lost(a, b)) return *nothing;
   return {std::max(a.value, b.value), std::max(a.error, b.error)};
 }
 
-Rounded Math<Rounded>::minimum(Rounded a, Rounded b) {
+Rounded RoundedMath::minimum(Rounded a, Rounded b) {
   if (const auto nothing = lost(a, b)) return *nothing;
   return {std::min(a.value, b.value), std::max(a.error, b.error)};
 }
 
-Rounded Math<Rounded>::exp(Rounded a) {
+Rounded RoundedMath::exp(Rounded a) {
   if (!a.is_known()) return a;
   const double value = std::exp(a.value);
   if (std::isinf(a.value)) return {value, 0};
   return Rounded::of(value, value * std::expm1(a.error));
 }
 
-Rounded Math<Rounded>::erf(Rounded a) {
+Rounded RoundedMath::erf(Rounded a) {
   if (!a.is_known()) return a;
   return Rounded::of(std::erf(a.value), 1.13 * a.error);  // its slope is 2/sqrt(pi) at most
 }
 
-Rounded Math<Rounded>::tanh(Rounded a) {
+Rounded RoundedMath::tanh(Rounded a) {
   if (!a.is_known()) return a;
   return Rounded::of(std::tanh(a.value), a.error);
 }
 
-Rounded Math<Rounded>::sqrt(Rounded a) {
+Rounded RoundedMath::sqrt(Rounded a) {
   if (!a.is_known()) return a;
   if (a.value + a.error < 0) return Rounded::undefined();
   if (a.value - a.error < 0) return Rounded::unknown();
@@ -105,7 +105,7 @@ Rounded Math<Rounded>::sqrt(Rounded a) {
   return Rounded::of(value, a.error / (value + std::sqrt(a.value - a.error)));
 }
 
-Rounded Math<Rounded>::pow(Rounded a, Rounded b) {
+Rounded RoundedMath::pow(Rounded a, Rounded b) {
   if (const auto nothing = lost(a, b)) return *nothing;
   if (std::isinf(a.value) || std::isinf(b.value)) return Rounded::unknown();
   const bool is_whole = b.error == 0 && b.value == std::nearbyint(b.value);
@@ -123,6 +123,10 @@ Rounded Math<Rounded>::pow(Rounded a, Rounded b) {
   return Rounded::of(value, value * std::expm1(exponent_error));
 }
 
-template std::vector<Tensor<Rounded>> evaluate(const Operator&, Tensors<Rounded>);
+}  // namespace taso::verifier
 
-}  // namespace taso
+namespace taso::ops {
+
+template std::vector<Tensor<verifier::Rounded>> evaluate(const Operator&, Tensors<verifier::Rounded>);
+
+}  // namespace taso::ops

@@ -6,7 +6,7 @@
 
 #include "ops/core/scalar.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// The real lies within `error` of `value`. An infinite value is exact: it is what the maximum of nothing is. What lost
 /// its value by overflow, or may have none for all that is known, is unknown: neither equal to anything nor different.
@@ -36,8 +36,7 @@ bool differ(Rounded a, Rounded b);
 /// Whether `b` may not stand where `a` did: they differ, or `a` has a value and `b` has none.
 bool is_worse(Rounded a, Rounded b);
 
-template <>
-struct Math<Rounded> {
+struct RoundedMath {
   static Rounded constant(double value) { return {value, 0}; }
   static Rounded divide(Rounded a, Rounded b);
   static Rounded maximum(Rounded a, Rounded b);
@@ -51,4 +50,11 @@ struct Math<Rounded> {
   static Rounded sqrt_two() { return sqrt({2, 0}); }
 };
 
-}  // namespace taso
+}  // namespace taso::verifier
+
+namespace taso::ops {
+
+template <>
+struct Math<verifier::Rounded> : verifier::RoundedMath {};
+
+}  // namespace taso::ops

@@ -7,17 +7,17 @@
 
 #include "verifier/refutation/symbol.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
-std::string text_at(const Instance& instance, const Assignment& assignment) {
+std::string text_at(const rules::Instance& instance, const rules::Assignment& assignment) {
   std::string text = instance.choice;
   for (std::size_t i = 0; i < instance.unknowns.size(); ++i)
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", instance.unknowns[i].name, assignment.unknowns[i]);
   return text;
 }
 
-Verdict prove_at(const ConcreteInstance& concrete, const Instance& instance, unsigned effort) {
+Verdict prove_at(const rules::ConcreteInstance& concrete, const rules::Instance& instance, unsigned effort) {
   std::vector<Tensor<Symbol>> inputs;
   for (std::size_t i = 0; i < concrete.inputs.size(); ++i) {
     std::vector<Symbol> data;
@@ -25,7 +25,7 @@ Verdict prove_at(const ConcreteInstance& concrete, const Instance& instance, uns
       data.push_back(Symbol::variable(fmt::format("{}[{}]", instance.inputs[i], k)));
     inputs.emplace_back(concrete.inputs[i], std::move(data));
   }
-  const auto sides = evaluate_sides<Symbol>(concrete, inputs);
+  const auto sides = rules::evaluate_sides<Symbol>(concrete, inputs);
   std::vector<std::pair<Symbol, Symbol>> pairs;
   for (std::size_t i = 0; i < sides.source.size(); ++i)
     for (std::size_t k = 0; k < sides.source[i].data.size(); ++k)
@@ -35,12 +35,12 @@ Verdict prove_at(const ConcreteInstance& concrete, const Instance& instance, uns
 
 }  // namespace
 
-std::vector<Assignment> small_assignments(const Instance& instance, std::int64_t values, std::uint64_t seed,
-                                          std::size_t most_seen) {
-  const AssignmentSampler sampler(instance);
+std::vector<rules::Assignment> small_assignments(const rules::Instance& instance, std::int64_t values,
+                                                 std::uint64_t seed, std::size_t most_seen) {
+  const rules::AssignmentSampler sampler(instance);
   Random random(seed);
   const auto with_reals = [&](std::vector<std::int64_t> unknowns) {
-    Assignment assignment{std::move(unknowns), {}};
+    rules::Assignment assignment{std::move(unknowns), {}};
     for (std::size_t i = 0; i < instance.real_variables.size(); ++i)
       assignment.reals.push_back(random.pick<double>({0.5, 2, -1, 3, 0.25}));
     return assignment;
@@ -49,7 +49,7 @@ std::vector<Assignment> small_assignments(const Instance& instance, std::int64_t
   for (std::size_t i = 0; i < sampler.least().size() && combinations <= most_seen; ++i)
     combinations *= static_cast<std::size_t>(values);
 
-  std::vector<Assignment> result;
+  std::vector<rules::Assignment> result;
   if (combinations <= most_seen) {
     for (std::size_t code = 0; code < combinations; ++code) {
       std::vector<std::int64_t> unknowns = sampler.least();
@@ -73,10 +73,10 @@ std::vector<Assignment> small_assignments(const Instance& instance, std::int64_t
   return result;
 }
 
-SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& options) {
+SmallSizes check_small_sizes(const rules::Instance& instance, const SmallSizesOptions& options) {
   SmallSizes result;
-  const Concretizer concretizer(instance);
-  const auto count_verdict = [&](Verdict::Kind kind, const std::string& reason, const Assignment& assignment) {
+  const rules::Concretizer concretizer(instance);
+  const auto count_verdict = [&](Verdict::Kind kind, const std::string& reason, const rules::Assignment& assignment) {
     result.instances = 1;
     if (kind == Verdict::proved) {
       ++result.proved;
@@ -87,16 +87,16 @@ SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& 
     if (first_refuted || result.reason.empty())
       result.reason = fmt::format("at {}: {}", text_at(instance, assignment), reason);
   };
-  std::vector<std::pair<const Assignment*, ConcreteInstance>> subjects;
+  std::vector<std::pair<const rules::Assignment*, rules::ConcreteInstance>> subjects;
   const auto assignments = small_assignments(instance, options.values, options.seed);
   constexpr std::size_t looked_at = 100;
   for (std::size_t i = 0; i < assignments.size() && i < looked_at; ++i) {
     auto built = concretizer.at(assignments[i]);
-    if (const auto* misfit = std::get_if<Misfit>(&built)) {
+    if (const auto* misfit = std::get_if<rules::Misfit>(&built)) {
       if (misfit->in_target) count_verdict(Verdict::refuted, misfit->reason, assignments[i]);
       continue;
     }
-    auto& concrete = std::get<ConcreteInstance>(built);
+    auto& concrete = std::get<rules::ConcreteInstance>(built);
     if (concrete.work <= options.most_work) subjects.emplace_back(&assignments[i], std::move(concrete));
   }
   // The largest says most; the others as they come.
@@ -111,7 +111,7 @@ SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& 
   return result;
 }
 
-SmallSizes check_small_sizes(const std::vector<Instance>& instances, const SmallSizesOptions& options) {
+SmallSizes check_small_sizes(const std::vector<rules::Instance>& instances, const SmallSizesOptions& options) {
   SmallSizes sum;
   if (instances.empty()) return sum;
   const std::size_t chosen = std::min(instances.size(), std::max<std::size_t>(options.in_all, 1));
@@ -130,4 +130,4 @@ SmallSizes check_small_sizes(const std::vector<Instance>& instances, const Small
   return sum;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

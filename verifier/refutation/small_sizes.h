@@ -8,7 +8,7 @@
 
 #include "rules/instance/concrete.h"
 
-namespace taso {
+namespace taso::verifier {
 
 struct SmallSizesOptions {
   std::uint64_t seed = 1;
@@ -28,13 +28,13 @@ struct SmallSizes {
   std::string reason;
 };
 
-SmallSizes check_small_sizes(const Instance& instance, const SmallSizesOptions& options = {});
+SmallSizes check_small_sizes(const rules::Instance& instance, const SmallSizesOptions& options = {});
 /// All instances, or some that are spread evenly, added up.
-SmallSizes check_small_sizes(const std::vector<Instance>& instances, const SmallSizesOptions& options = {});
+SmallSizes check_small_sizes(const std::vector<rules::Instance>& instances, const SmallSizesOptions& options = {});
 
 /// All assignments with unknowns of at most `values` different values each that meet the hypotheses; the first
 /// `most_seen` combinations are looked at, in an order that depends on the seed.
-std::vector<Assignment> small_assignments(const Instance& instance, std::int64_t values, std::uint64_t seed,
-                                          std::size_t most_seen = 20'000);
+std::vector<rules::Assignment> small_assignments(const rules::Instance& instance, std::int64_t values,
+                                                 std::uint64_t seed, std::size_t most_seen = 20'000);
 
-}  // namespace taso
+}  // namespace taso::verifier

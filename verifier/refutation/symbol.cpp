@@ -10,7 +10,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 // One for each thread, kept as long as any expression lives in it. A fresh one costs 10 ms.
@@ -197,22 +197,22 @@ void collect_laws(const z3::expr& e, std::set<unsigned>& seen, z3::expr_vector& 
 
 }  // namespace
 
-Symbol Math<Symbol>::divide(const Symbol& a, const Symbol& b) {
+Symbol SymbolMath::divide(const Symbol& a, const Symbol& b) {
   if (is(of(b), 1) || is(of(a), 0)) return a;
   return a * wrap(inverse(expanded(of(b))));
 }
 
-Symbol Math<Symbol>::maximum(const Symbol& a, const Symbol& b) {
+Symbol SymbolMath::maximum(const Symbol& a, const Symbol& b) {
   return wrap(maximum_of(expanded(of(a)), expanded(of(b))));
 }
 
-Symbol Math<Symbol>::minimum(const Symbol& a, const Symbol& b) {
+Symbol SymbolMath::minimum(const Symbol& a, const Symbol& b) {
   return wrap(expanded(-maximum_of(expanded(-of(a)), expanded(-of(b)))));
 }
 
-Symbol Math<Symbol>::lowest() { return constant(-std::numeric_limits<double>::infinity()); }
+Symbol SymbolMath::lowest() { return constant(-std::numeric_limits<double>::infinity()); }
 
-Symbol Math<Symbol>::call(const char* name, const std::vector<Symbol>& operands) {
+Symbol SymbolMath::call(const char* name, const std::vector<Symbol>& operands) {
   z3::context& z3 = *context();
   z3::sort_vector domain(z3);
   z3::expr_vector arguments(z3);
@@ -261,4 +261,4 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
   }
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

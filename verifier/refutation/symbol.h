@@ -10,7 +10,7 @@
 
 #include "ops/core/scalar.h"
 
-namespace taso {
+namespace taso::verifier {
 
 struct SymbolExpression;
 
@@ -29,14 +29,13 @@ class Symbol {
   friend Symbol operator*(const Symbol& a, const Symbol& b);
 
  private:
-  friend struct Math<Symbol>;
+  friend struct ops::Math<Symbol>;
   friend struct SymbolExpression;
   explicit Symbol(std::shared_ptr<const SymbolExpression> expression) : expression_(std::move(expression)) {}
   std::shared_ptr<const SymbolExpression> expression_;
 };
 
-template <>
-struct Math<Symbol> {
+struct SymbolMath {
   static Symbol constant(double value) { return Symbol::constant(value); }
   /// Division by zero gives 0, as in the prime field: there, nothing is claimed of floating-point numbers.
   static Symbol divide(const Symbol& a, const Symbol& b);
@@ -64,4 +63,11 @@ struct Verdict {
 /// every machine; 0 for no limit.
 Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigned effort = 20'000'000);
 
-}  // namespace taso
+}  // namespace taso::verifier
+
+namespace taso::ops {
+
+template <>
+struct Math<verifier::Symbol> : verifier::SymbolMath {};
+
+}  // namespace taso::ops

@@ -10,7 +10,7 @@
 #include "ops/text/operator_text.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 /// The numbers of values that depend on constants and on the sizes of other values only.
@@ -49,7 +49,7 @@ class Numbers {
           graph.pool->input(std::to_string(graph.inputs.size()), Type{array.type(), shape_of(array.extents())}));
     const Node& made = graph.pool->add(op, graph.inputs);
     for (std::size_t i = 0; i < made.outputs().size(); ++i) graph.outputs.push_back(made.output(i));
-    return interpret(graph, arrays, {.threads = 1, .plain = true});
+    return runtime::interpret(graph, arrays, {.threads = 1, .plain = true});
   }
 
  private:
@@ -128,7 +128,8 @@ const Opaque* opaque_conv(const Value& value) {
 
 /// Whether these are convolutions that differ in their operands at most.
 bool convolve_alike(const Value& a, const Value& b) {
-  if (is_a<op::Conv>(a) && is_a<op::Conv>(b)) return text_of(*a.node->as_operator()) == text_of(*b.node->as_operator());
+  if (is_a<op::Conv>(a) && is_a<op::Conv>(b))
+    return ops::text_of(*a.node->as_operator()) == ops::text_of(*b.node->as_operator());
   const Opaque *first = opaque_conv(a), *second = opaque_conv(b);
   return first != nullptr && second != nullptr && first->body->same(*second->body);
 }
@@ -266,7 +267,8 @@ class ComputedAhead {
     const bool convolves = convolve_alike(old.product, now.product);
     if (!convolves) {
       if (!is_a<op::MatMul>(old.product) || !is_a<op::MatMul>(now.product)) return false;
-      if (text_of(*old.product.node->as_operator()) != text_of(*now.product.node->as_operator())) return false;
+      if (ops::text_of(*old.product.node->as_operator()) != ops::text_of(*now.product.node->as_operator()))
+        return false;
     }
 
     const Array* weight = first_.of(old.product.node->inputs()[1]);
@@ -326,4 +328,4 @@ OtherWay computed_ahead() {
   };
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -6,7 +6,7 @@
 
 #include "verifier/replay/same_graph.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// For difference() between a graph and the one that clean-ups have made of it. It accepts, beyond what is the same,
 /// - a constant for what depends on constants and sizes only: numbers are computed anew, bit by bit the same, and where sizes
@@ -16,4 +16,4 @@ namespace taso {
 /// - the operand of a dropout that does not train for its result.
 OtherWay computed_ahead();
 
-}  // namespace taso
+}  // namespace taso::verifier

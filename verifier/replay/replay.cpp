@@ -7,42 +7,42 @@
 #include "ops/core/error.h"
 #include "ops/text/operator_text.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 /// An operand that an opaque node leaves out.
-constexpr ValueNumber left_out = ~ValueNumber{0};
+constexpr rules::ValueNumber left_out = ~rules::ValueNumber{0};
 
 bool may_be_exchanged(std::string_view op) { return op == "add" || op == "mul" || op == "max" || op == "min"; }
 
 /// A certificate holds names that are no text as well as it can.
 bool same_text(const std::string& given, const std::string& wanted) {
-  return given == wanted || given == text_in_json(wanted);
+  return given == wanted || given == rules::text_in_json(wanted);
 }
 
-std::uint64_t operators_in(const Pattern& pattern) {
+std::uint64_t operators_in(const rules::Pattern& pattern) {
   if (pattern.is_input()) return 0;
   std::uint64_t sum = 1;
-  for (const PatternPtr& operand : pattern.operands) sum += operators_in(*operand);
+  for (const rules::PatternPtr& operand : pattern.operands) sum += operators_in(*operand);
   return sum;
 }
 
 }  // namespace
 
-ReplayRules::ReplayRules(const std::vector<Rule>& rules) {
-  for (const Rule& rule : rules)
-    if (rule.kind != Rule::Kind::axiom) rules_[rule.name].push_back(rule);
+ReplayRules::ReplayRules(const std::vector<rules::Rule>& rules) {
+  for (const rules::Rule& rule : rules)
+    if (rule.kind != rules::Rule::Kind::axiom) rules_[rule.name].push_back(rule);
 }
 
-const std::vector<const Property*>& ReplayRules::named(const std::string& name) {
+const std::vector<const rules::Property*>& ReplayRules::named(const std::string& name) {
   const auto ready = ready_.find(name);
   if (ready != ready_.end()) return ready->second;
-  std::vector<const Property*> made;
+  std::vector<const rules::Property*> made;
   if (const auto found = rules_.find(name); found != rules_.end())
-    for (const Rule& rule : found->second) {
-      Rule axiom = rule;
-      axiom.kind = Rule::Kind::axiom;  // what it has to show is then assumed, and all assumptions are looked at
-      owned_.push_back(std::make_unique<const Property>(std::move(axiom), rule));
+    for (const rules::Rule& rule : found->second) {
+      rules::Rule axiom = rule;
+      axiom.kind = rules::Rule::Kind::axiom;  // what it has to show is then assumed, and all assumptions are looked at
+      owned_.push_back(std::make_unique<const rules::Property>(std::move(axiom), rule));
       made.push_back(owned_.back().get());
     }
   return ready_.emplace(name, std::move(made)).first->second;
@@ -51,12 +51,12 @@ const std::vector<const Property*>& ReplayRules::named(const std::string& name) 
 /// What a step will do, once everything about it is known to be right.
 struct Replay::Plan {
   struct Definition {
-    std::optional<ValueNumber> replaced;  // the value that it gets; else a new one
+    std::optional<rules::ValueNumber> replaced;  // the value that it gets; else a new one
     Equation equation;
     Type type;
   };
   std::vector<Definition> definitions;
-  std::vector<ValueNumber> by;  // what each value that is replaced becomes
+  std::vector<rules::ValueNumber> by;  // what each value that is replaced becomes
 };
 
 Replay::Replay(const Graph& graph) : first_(graph) {
@@ -80,22 +80,22 @@ void Replay::define(Equation equation, Type type) {
   values_.push_back({values_.size(), std::move(equation), std::move(type)});
 }
 
-ValueNumber Replay::find(ValueNumber number) const {
+rules::ValueNumber Replay::find(rules::ValueNumber number) const {
   if (number == left_out) return number;
   while (values_[number].same_as != number) {
-    ValueNumber& next = values_[number].same_as;
+    rules::ValueNumber& next = values_[number].same_as;
     next = values_[next].same_as;  // a shorter way for the next time
     number = next;
   }
   return number;
 }
 
-ValueNumber Replay::known(ValueNumber number) const {
+rules::ValueNumber Replay::known(rules::ValueNumber number) const {
   if (number >= values_.size()) throw Refusal{fmt::format("there is no value {}", number)};
   return find(number);
 }
 
-std::optional<ValueNumber> Replay::number_of(const Value& value) const {
+std::optional<rules::ValueNumber> Replay::number_of(const Value& value) const {
   const auto found = numbers_.find(value);
   return found == numbers_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -104,12 +104,12 @@ bool Replay::same(const Equation& a, const Equation& b) const {
   const bool same_operator = a.op && b.op && *a.op == *b.op;
   return (same_operator || (a.leaf != nullptr && a.leaf == b.leaf)) && a.output == b.output &&
          std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), b.operands.end(),
-                    [&](ValueNumber x, ValueNumber y) { return find(x) == find(y); });
+                    [&](rules::ValueNumber x, rules::ValueNumber y) { return find(x) == find(y); });
 }
 
 /// The equations below a value, as far as the source of the rule goes. `place` counts its operators, operands first.
-FoundPart Replay::source_at(const Pattern& pattern, ValueNumber number, const RewriteStep& step, const Property& rule,
-                            std::uint64_t& place) const {
+FoundPart Replay::source_at(const rules::Pattern& pattern, rules::ValueNumber number, const rules::RewriteStep& step,
+                            const rules::Property& rule, std::uint64_t& place) const {
   FoundPart part;
   if (pattern.is_input()) {
     const auto& names = rule.inputs();
@@ -128,7 +128,7 @@ FoundPart Replay::source_at(const Pattern& pattern, ValueNumber number, const Re
         fmt::format("the source of the rule is not there: value {} is not a result of '{}'", number, pattern.op)};
   part.op = equation.op.get();
   part.output = equation.output;
-  std::vector<ValueNumber> operands = equation.operands;
+  std::vector<rules::ValueNumber> operands = equation.operands;
   const std::uint64_t own_place = place + operators_in(pattern) - 1;
   if (std::find(step.exchanged.begin(), step.exchanged.end(), own_place) != step.exchanged.end()) {
     if (!may_be_exchanged(pattern.op)) throw Refusal{fmt::format("operands of '{}' cannot be exchanged", pattern.op)};
@@ -142,8 +142,8 @@ FoundPart Replay::source_at(const Pattern& pattern, ValueNumber number, const Re
   return part;
 }
 
-Replay::Plan Replay::plan(const RewriteStep& step, const Property& property) const {
-  const Rule& rule = property.rule();
+Replay::Plan Replay::plan(const rules::RewriteStep& step, const rules::Property& property) const {
+  const rules::Rule& rule = property.rule();
   const auto& names = property.inputs();
   if (step.inputs.size() != names.size()) throw Refusal{fmt::format("the rule has {} inputs", names.size())};
   std::vector<Type> inputs;
@@ -177,25 +177,26 @@ Replay::Plan Replay::plan(const RewriteStep& step, const Property& property) con
 }
 
 /// The target's nodes are what the step says that it makes.
-void Replay::check_made(const RewriteStep& step, const GroundTarget& target, Plan& plan) const {
+void Replay::check_made(const rules::RewriteStep& step, const GroundTarget& target, Plan& plan) const {
   const ElementType element = values_[find(step.replaced[0])].type.element;
   if (step.made.size() != target.nodes.size())
     throw Refusal{fmt::format("the rule's target has {} operators", target.nodes.size())};
   const auto number_of_operand = [&](const GroundTarget::Operand& operand) {
     return operand.is_input ? step.inputs[operand.index].second : step.made[operand.index].results[operand.output];
   };
-  ValueNumber next = values_.size();
+  rules::ValueNumber next = values_.size();
   std::vector<Type> fresh;  // of the values that are made
   for (std::size_t i = 0; i < target.nodes.size(); ++i) {
     const GroundTarget::Node& node = target.nodes[i];
-    const RewriteStep::Made& made = step.made[i];
-    if (!same_text(made.op, text_of(node.op))) throw Refusal{fmt::format("the rule makes {} here", text_of(node.op))};
+    const rules::RewriteStep::Made& made = step.made[i];
+    if (!same_text(made.op, ops::text_of(node.op)))
+      throw Refusal{fmt::format("the rule makes {} here", ops::text_of(node.op))};
     if (made.results.size() != node.shapes.size()) throw Refusal{fmt::format("{} has other results", made.op)};
     Equation equation;
     equation.op = std::make_shared<const Operator>(node.op);
     for (const auto& operand : node.operands) equation.operands.push_back(number_of_operand(operand));
     for (std::size_t k = 0; k < made.results.size(); ++k) {
-      const ValueNumber result = made.results[k];
+      const rules::ValueNumber result = made.results[k];
       equation.output = k;
       Type type{element, node.shapes[k]};
       const GroundTarget::Operand here{false, i, k};
@@ -220,7 +221,7 @@ void Replay::check_made(const RewriteStep& step, const GroundTarget& target, Pla
       if (result < values_.size()) there = &values_[find(result)].equation;
       for (std::size_t d = 0, number = values_.size(); d < plan.definitions.size(); ++d)
         if (!plan.definitions[d].replaced && number++ == result) there = &plan.definitions[d].equation;
-      const auto is_same = [&](ValueNumber x, ValueNumber y) {
+      const auto is_same = [&](rules::ValueNumber x, rules::ValueNumber y) {
         return x == y || (x < values_.size() && y < values_.size() && find(x) == find(y));
       };
       if (there == nullptr || !there->op || !(*there->op == *equation.op) || there->output != equation.output ||
@@ -239,17 +240,17 @@ void Replay::check_made(const RewriteStep& step, const GroundTarget& target, Pla
   }
 }
 
-void Replay::apply(const RewriteStep& step, const Plan& plan) {
+void Replay::apply(const rules::RewriteStep& step, const Plan& plan) {
   for (const Plan::Definition& definition : plan.definitions)
     if (!definition.replaced) define(definition.equation, definition.type);
   for (const Plan::Definition& definition : plan.definitions)
     if (definition.replaced) values_[find(*definition.replaced)].equation = definition.equation;
   for (std::size_t i = 0; i < step.replaced.size(); ++i) {
-    const ValueNumber old = find(step.replaced[i]), by = find(plan.by[i]);
+    const rules::ValueNumber old = find(step.replaced[i]), by = find(plan.by[i]);
     if (old != by) values_[old].same_as = by;
   }
   for (const auto& [value, other] : step.merged) {
-    const ValueNumber a = known(value), b = known(other);
+    const rules::ValueNumber a = known(value), b = known(other);
     if (a == b) throw Refusal{fmt::format("values {} and {} are one already", value, other)};
     if (!same(values_[a].equation, values_[b].equation))
       throw Refusal{fmt::format("values {} and {} are not computed in the same way", value, other)};
@@ -259,10 +260,10 @@ void Replay::apply(const RewriteStep& step, const Plan& plan) {
   if (step.replaced.size() > 1) in_order(step.replaced);
 }
 
-std::optional<std::string> Replay::take(const RewriteStep& step, ReplayRules& rules) {
+std::optional<std::string> Replay::take(const rules::RewriteStep& step, ReplayRules& rules) {
   std::string reason = "there is no such rule";
   std::optional<Plan> planned;  // nothing is changed before it is known what fits
-  for (const Property* rule : rules.named(step.rule)) {
+  for (const rules::Property* rule : rules.named(step.rule)) {
     try {
       planned = plan(step, *rule);
       break;
@@ -280,13 +281,13 @@ std::optional<std::string> Replay::take(const RewriteStep& step, ReplayRules& ru
 }
 
 /// These values and everything that they are computed from, operands first.
-std::vector<ValueNumber> Replay::in_order(const std::vector<ValueNumber>& from) const {
-  std::vector<ValueNumber> order, stack;
+std::vector<rules::ValueNumber> Replay::in_order(const std::vector<rules::ValueNumber>& from) const {
+  std::vector<rules::ValueNumber> order, stack;
   enum class State : char { fresh, open, done };
   std::vector<State> states(values_.size(), State::fresh);
   for (auto value = from.rbegin(); value != from.rend(); ++value) stack.push_back(find(*value));
   while (!stack.empty()) {
-    const ValueNumber number = stack.back();
+    const rules::ValueNumber number = stack.back();
     State& state = states[number];
     if (state != State::fresh) {
       stack.pop_back();
@@ -297,7 +298,7 @@ std::vector<ValueNumber> Replay::in_order(const std::vector<ValueNumber>& from) 
     state = State::open;
     const auto& operands = values_[number].equation.operands;
     for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) {
-      const ValueNumber next = find(*operand);
+      const rules::ValueNumber next = find(*operand);
       if (next == left_out || states[next] == State::done) continue;
       if (states[next] == State::open) throw Refusal{fmt::format("value {} would be computed from itself", next)};
       stack.push_back(next);
@@ -306,10 +307,10 @@ std::vector<ValueNumber> Replay::in_order(const std::vector<ValueNumber>& from) 
   return order;
 }
 
-Graph Replay::graph(const std::vector<ValueNumber>& more) const {
-  std::vector<ValueNumber> wanted = outputs_;
+Graph Replay::graph(const std::vector<rules::ValueNumber>& more) const {
+  std::vector<rules::ValueNumber> wanted = outputs_;
   wanted.insert(wanted.end(), more.begin(), more.end());
-  std::unordered_map<ValueNumber, Value> made;
+  std::unordered_map<rules::ValueNumber, Value> made;
   std::unordered_map<const Node*, std::vector<const Node*>> opaque;  // by the one that it was: with other operands
   const auto node_of = [&](const Equation& equation, const std::vector<Value>& operands) -> const Node& {
     if (equation.op) return first_.pool->add(*equation.op, operands);
@@ -321,18 +322,18 @@ Graph Replay::graph(const std::vector<ValueNumber>& more) const {
     copies.push_back(&first_.pool->add_opaque(*equation.leaf->as_opaque(), operands));
     return *copies.back();
   };
-  for (const ValueNumber number : in_order(wanted)) {
+  for (const rules::ValueNumber number : in_order(wanted)) {
     const Equation& equation = values_[number].equation;
     std::vector<Value> operands;
-    for (const ValueNumber operand : equation.operands)
+    for (const rules::ValueNumber operand : equation.operands)
       operands.push_back(operand == left_out ? Value{} : made.at(find(operand)));
     made.emplace(number, node_of(equation, operands).output(equation.output));
   }
   Graph result;
   result.pool = first_.pool;
   result.inputs = first_.inputs;
-  for (const ValueNumber output : wanted) result.outputs.push_back(made.at(find(output)));
+  for (const rules::ValueNumber output : wanted) result.outputs.push_back(made.at(find(output)));
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

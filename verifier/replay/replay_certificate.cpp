@@ -15,7 +15,7 @@
 #include "verifier/replay/written_nodes.h"
 #include "verifier/replay/written_values.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 /// After the search only those clean-ups are done that do not change what is computed, not even in the last bit: what they did
@@ -27,30 +27,30 @@ bool is_harmless(std::string_view pass) {
 
 class CertificateReplay {
  public:
-  CertificateReplay(const RewriteCertificate& certificate, const Model& before, const Model& after,
-                    const std::vector<Rule>& rules)
+  CertificateReplay(const rules::RewriteCertificate& certificate, const onnx::Model& before, const onnx::Model& after,
+                    const std::vector<rules::Rule>& rules)
       : certificate_(certificate), before_(before), after_(after), edit_(before), rules_(rules) {}
 
   CertificateVerdict run() {
-    if (const std::string part = frame_difference(before_, after_); !part.empty())
+    if (const std::string part = onnx::frame_difference(before_, after_); !part.empty())
       return refuse(fmt::format("the models differ in {}", part));
     if (std::string trouble = trouble_with_new_nodes(before_, after_); !trouble.empty())
       return refuse(std::move(trouble));
     if (std::string trouble = trouble_with_weights(before_, after_); !trouble.empty())
       return refuse(std::move(trouble));
     if (const std::string reason = clean(); !reason.empty()) return refuse(reason);
-    const Imported imported = import_model(edit_.view());
+    const onnx::Imported imported = onnx::import_model(edit_.view());
     Replay replay(imported.graph);
     if (const std::string reason = check_names(imported, replay); !reason.empty()) return refuse(reason);
     for (std::size_t i = 0; i < certificate_.steps.size(); ++i) {
-      const RewriteStep& step = certificate_.steps[i];
+      const rules::RewriteStep& step = certificate_.steps[i];
       if (i > 0 && step.cost_before != certificate_.steps[i - 1].cost_after)
         return refuse("it does not begin with the cost that the one before ends with", i + 1);
       if (const auto reason = replay.take(step, rules_)) return refuse(*reason, i + 1);
     }
     if (!certificate_.steps.empty() && certificate_.steps.back().cost_after > certificate_.steps.front().cost_before)
       return refuse("the steps make it dearer");
-    for (const CleanupStep& step : certificate_.after)
+    for (const rules::CleanupStep& step : certificate_.after)
       if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is no clean-up after the search", step.pass));
     return compare(imported, replay);
   }
@@ -63,31 +63,32 @@ class CertificateReplay {
   /// Does the clean-ups again, to see what they are, and makes sure by other means that they have kept what is
   /// computed.
   std::string clean() {
-    CleanupOptions options;
-    const auto passes = cleanup_passes();
+    onnx::CleanupOptions options;
+    const auto passes = onnx::cleanup_passes();
     for (const std::string& name : certificate_.disabled) {
-      if (std::none_of(passes.begin(), passes.end(), [&](const CleanupPass& pass) { return pass.name == name; }))
+      if (std::none_of(passes.begin(), passes.end(), [&](const onnx::CleanupPass& pass) { return pass.name == name; }))
         return fmt::format("there is no clean-up '{}'", name);
       options.disabled.insert(name);
     }
     options.fold_limit = certificate_.fold_limit;
-    std::vector<CleanupAction> actions;
-    clean_up(edit_, options, &actions);
+    std::vector<onnx::CleanupAction> actions;
+    onnx::clean_up(edit_, options, &actions);
     for (std::size_t i = 0; i < std::max(actions.size(), certificate_.before.size()); ++i) {
       if (i >= actions.size()) return fmt::format("there is nothing to clean up at '{}'", certificate_.before[i].at);
       if (i >= certificate_.before.size()) return fmt::format("the clean-up at '{}' is missing", actions[i].at);
-      const CleanupStep& step = certificate_.before[i];
-      if (step.pass != actions[i].pass || step.at != text_in_json(actions[i].at))
+      const rules::CleanupStep& step = certificate_.before[i];
+      if (step.pass != actions[i].pass || step.at != rules::text_in_json(actions[i].at))
         return fmt::format("'{}' at '{}' is not the clean-up that is done there", step.pass, step.at);
     }
     if (actions.empty()) return "";
-    const Imported original = import_model(view_of(before_)), cleaned = import_model(edit_.view());
+    const onnx::Imported original = onnx::import_model(onnx::view_of(before_)),
+                         cleaned = onnx::import_model(edit_.view());
     const auto reason = difference(original.graph, cleaned.graph, by_name(cleaned), computed_ahead());
     return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
   }
 
   /// What the values of a model are called in messages.
-  static std::function<std::string(const Value&)> by_name(const Imported& model) {
+  static std::function<std::string(const Value&)> by_name(const onnx::Imported& model) {
     std::unordered_map<Value, std::string, HashValue> names;
     for (const auto& [name, value] : model.values) {
       std::string& known = names[value];
@@ -100,10 +101,10 @@ class CertificateReplay {
     };
   }
 
-  std::string check_names(const Imported& imported, const Replay& replay) const {
-    std::unordered_map<std::string, ValueNumber> numbers;
+  std::string check_names(const onnx::Imported& imported, const Replay& replay) const {
+    std::unordered_map<std::string, rules::ValueNumber> numbers;
     for (const auto& [name, value] : imported.values)
-      if (const auto number = replay.number_of(value)) numbers.emplace(text_in_json(name), *number);
+      if (const auto number = replay.number_of(value)) numbers.emplace(rules::text_in_json(name), *number);
     for (const auto& [number, name] : certificate_.names) {
       const auto found = numbers.find(name);
       if (found == numbers.end() || found->second != number)
@@ -112,16 +113,17 @@ class CertificateReplay {
     return "";
   }
 
-  CertificateVerdict compare(const Imported& imported, const Replay& replay) const {
-    Imported written = import_model(view_of(after_));
-    if (std::string trouble = trouble_with_declarations(before_, import_model(view_of(before_)), after_, written);
+  CertificateVerdict compare(const onnx::Imported& imported, const Replay& replay) const {
+    onnx::Imported written = onnx::import_model(onnx::view_of(after_));
+    if (std::string trouble =
+            trouble_with_declarations(before_, onnx::import_model(onnx::view_of(before_)), after_, written);
         !trouble.empty())
       return refuse(std::move(trouble));
-    const UnusedNodes unused = compare_unused_nodes(edit_.view(), view_of(after_));
+    const UnusedNodes unused = compare_unused_nodes(edit_.view(), onnx::view_of(after_));
     if (!unused.trouble.empty()) return refuse(unused.trouble);
     Graph graph;
     try {
-      std::vector<ValueNumber> taken;
+      std::vector<rules::ValueNumber> taken;
       for (const auto& [old_name, new_name] : unused.taken) {
         const Value& old = imported.values.at(old_name);
         const Value& now = written.values.at(new_name);
@@ -141,17 +143,17 @@ class CertificateReplay {
     return {true, "", std::nullopt};
   }
 
-  const RewriteCertificate& certificate_;
-  const Model &before_, &after_;
-  GraphEdit edit_;
+  const rules::RewriteCertificate& certificate_;
+  const onnx::Model &before_, &after_;
+  onnx::GraphEdit edit_;
   ReplayRules rules_;
 };
 
 }  // namespace
 
-CertificateVerdict replay_certificate(const RewriteCertificate& certificate, const Model& before, const Model& after,
-                                      const std::vector<Rule>& rules) {
+CertificateVerdict replay_certificate(const rules::RewriteCertificate& certificate, const onnx::Model& before,
+                                      const onnx::Model& after, const std::vector<rules::Rule>& rules) {
   return CertificateReplay(certificate, before, after, rules).run();
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

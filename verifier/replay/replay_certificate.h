@@ -10,7 +10,7 @@
 #include "rules/language/rewrite_certificate.h"
 #include "rules/language/rule.h"
 
-namespace taso {
+namespace taso::verifier {
 
 struct CertificateVerdict {
   bool accepted = false;
@@ -20,7 +20,7 @@ struct CertificateVerdict {
 
 /// `before` is the input as clean-ups see it: validated, its input shapes overwritten. `rules` are all proved. Hashes are the
 /// caller's business. Throws InputError when a model cannot be read.
-CertificateVerdict replay_certificate(const RewriteCertificate& certificate, const Model& before, const Model& after,
-                                      const std::vector<Rule>& rules);
+CertificateVerdict replay_certificate(const rules::RewriteCertificate& certificate, const onnx::Model& before,
+                                      const onnx::Model& after, const std::vector<rules::Rule>& rules);
 
-}  // namespace taso
+}  // namespace taso::verifier

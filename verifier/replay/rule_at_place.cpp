@@ -8,7 +8,7 @@
 #include "ops/text/literal.h"
 #include "ops/text/operator_text.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 /// An attribute as rules see it: numbers (a truth value is 0 or 1), or a real number.
@@ -19,7 +19,7 @@ struct Quantity {
 
   std::string text() const {
     if (real) return text_of_number(*real);
-    return numbers.size() == 1 ? numbers[0].text() : text_of(numbers);
+    return numbers.size() == 1 ? numbers[0].text() : ops::text_of(numbers);
   }
 };
 
@@ -39,15 +39,15 @@ Quantity quantity_of(const Operator& op, std::string_view field) {
   throw Refusal{fmt::format("'{}' has no attribute '{}'", name_of(op), field)};
 }
 
-bool holds(const Requirement& requirement) {
+bool holds(const rules::Requirement& requirement) {
   const Dim &left = requirement.left, &right = requirement.right;
   const auto a = left.known(), b = right.known();
   switch (requirement.kind) {
-    case Requirement::Kind::equal: return left == right;
-    case Requirement::Kind::not_equal:
+    case rules::Requirement::Kind::equal: return left == right;
+    case rules::Requirement::Kind::not_equal:
       return a && b ? *a != *b : surely_at_least(left, right + 1) || surely_at_least(right, left + 1);
-    case Requirement::Kind::at_least: return a && b ? *a >= *b : surely_at_least(left, right);
-    case Requirement::Kind::divides:
+    case rules::Requirement::Kind::at_least: return a && b ? *a >= *b : surely_at_least(left, right);
+    case rules::Requirement::Kind::divides:
       return a && b ? *a > 0 && *b % *a == 0 : surely_at_least(left, 1) && exact_div(right, left).has_value();
   }
   return false;
@@ -55,7 +55,7 @@ bool holds(const Requirement& requirement) {
 
 class Place {
  public:
-  Place(const Property& property, const std::vector<FoundPart>& found, const std::vector<Type>& inputs,
+  Place(const rules::Property& property, const std::vector<FoundPart>& found, const std::vector<Type>& inputs,
         ElementType element)
       : property_(property), found_(found), inputs_(inputs), element_(element), bound_(property.variables().size()) {}
 
@@ -63,7 +63,7 @@ class Place {
     if (!is_floating(element_)) throw Refusal{"rules speak of floating-point numbers"};
     for (const Type& type : inputs_)
       if (type.element != element_ || !type.shape) throw Refusal{"an input has no rank, or another type of elements"};
-    const Rule& rule = property_.rule();
+    const rules::Rule& rule = property_.rule();
     for (std::size_t i = 0; i < rule.source.size(); ++i) bind(*rule.source[i], found_[i]);
     for (std::size_t i = 0; i < bound_.size(); ++i) {
       if (!bound_[i]) throw Refusal{fmt::format("nothing says what '{}' is", property_.variables()[i])};
@@ -84,7 +84,7 @@ class Place {
   }
 
  private:
-  const Instance& instance() const { return at_->instance; }
+  const rules::Instance& instance() const { return at_->instance; }
 
   std::size_t place_of_variable(const std::string& name) const {
     const auto& names = property_.variables();
@@ -101,15 +101,15 @@ class Place {
     known = std::move(value);
   }
 
-  void bind(const Pattern& pattern, const FoundPart& part) {
+  void bind(const rules::Pattern& pattern, const FoundPart& part) {
     if (pattern.is_input()) return;
     check(part.op != nullptr && part.operands.size() == pattern.operands.size(), "parts have the form of the source");
     for (const auto& [field, term] : pattern.attributes) {
       const Quantity value = quantity_of(*part.op, field);
-      if (term->kind == Term::Kind::variable) bind(term->name, value);
-      if (term->kind != Term::Kind::list) continue;
+      if (term->kind == rules::Term::Kind::variable) bind(term->name, value);
+      if (term->kind != rules::Term::Kind::list) continue;
       for (std::size_t i = 0; i < term->operands.size(); ++i) {
-        if (term->operands[i]->kind != Term::Kind::variable) continue;
+        if (term->operands[i]->kind != rules::Term::Kind::variable) continue;
         if (i >= value.numbers.size()) throw Refusal{fmt::format("a list of '{}' is too short", field)};
         bind(term->operands[i]->name, {{value.numbers[i]}, {}});
       }
@@ -119,8 +119,8 @@ class Place {
 
   // --- Which instance of the rule this is ---
 
-  Property::Choice choice() const {
-    Property::Choice choice;
+  rules::Property::Choice choice() const {
+    rules::Property::Choice choice;
     for (const Type& type : inputs_) choice.ranks.push_back(type.shape->size());
     choice.ones.resize(inputs_.size());
     for (const auto& group : property_.broadcast_groups()) choose_ones(group, choice);
@@ -141,7 +141,7 @@ class Place {
   }
 
   /// A dimension of 1 counts as stretched where another input has more there.
-  void choose_ones(const std::vector<std::size_t>& group, Property::Choice& choice) const {
+  void choose_ones(const std::vector<std::size_t>& group, rules::Property::Choice& choice) const {
     std::size_t rank = 0;
     for (const std::size_t input : group) rank = std::max(rank, choice.ranks[input]);
     const auto dim = [&](std::size_t input, std::size_t from_the_end) -> std::optional<Dim> {
@@ -162,7 +162,7 @@ class Place {
 
   void name_unknowns() {
     for (std::size_t i = 0; i < at_->origins.size(); ++i) {
-      const PropertyInstance::Origin& origin = at_->origins[i];
+      const rules::PropertyInstance::Origin& origin = at_->origins[i];
       const std::vector<Dim>& from =
           origin.is_dimension ? *inputs_.at(origin.index).shape : bound_.at(origin.index)->numbers;
       if (origin.element >= from.size()) throw Refusal{"a list is shorter than the rule has it"};
@@ -179,25 +179,26 @@ class Place {
   }
 
   void check_requirements() {
-    for (const Unknown& unknown : instance().unknowns)
+    for (const rules::Unknown& unknown : instance().unknowns)
       if (!surely_at_least(unknowns_.at(unknown.name), unknown.least))
         throw Refusal{fmt::format("'{}' must be {} at least", unknown.name, unknown.least)};
     for (const auto* list : {&instance().hypotheses, &instance().obligations})
-      for (const Requirement& requirement : *list) {
-        const Requirement here{requirement.kind, ground(requirement.left), ground(requirement.right)};
-        if (!holds(here)) throw Refusal{fmt::format("{} does not hold: {}", text_of(requirement), text_of(here))};
-        target_.conditions.push_back(text_of(requirement) + ": " + text_of(here));
+      for (const rules::Requirement& requirement : *list) {
+        const rules::Requirement here{requirement.kind, ground(requirement.left), ground(requirement.right)};
+        if (!holds(here))
+          throw Refusal{fmt::format("{} does not hold: {}", rules::text_of(requirement), rules::text_of(here))};
+        target_.conditions.push_back(rules::text_of(requirement) + ": " + rules::text_of(here));
       }
   }
 
   // --- Whether the source is what is there ---
 
-  Quantity value_of(const SymbolicField& field) const {
+  Quantity value_of(const rules::SymbolicField& field) const {
     if (const auto* truth = std::get_if<bool>(&field)) return {{Dim(*truth ? 1 : 0)}, {}};
     if (const auto* axis = std::get_if<std::int64_t>(&field)) return {{Dim(*axis)}, {}};
     if (const auto* axes = std::get_if<std::vector<std::int64_t>>(&field)) return {{axes->begin(), axes->end()}, {}};
     if (const auto* number = std::get_if<Dim>(&field)) return {{ground(*number)}, {}};
-    if (const auto* real = std::get_if<RealAttribute>(&field)) {
+    if (const auto* real = std::get_if<rules::RealAttribute>(&field)) {
       if (real->variable.empty()) return {{}, real->value};
       return *bound_[place_of_variable(real->variable)];
     }
@@ -206,16 +207,16 @@ class Place {
     return list;
   }
 
-  void check_source(const InstanceValue& value, const FoundPart& part) const {
-    const InstanceNode& node = instance().nodes[value.first];
+  void check_source(const rules::InstanceValue& value, const FoundPart& part) const {
+    const rules::InstanceNode& node = instance().nodes[value.first];
     if (node.input || part.input) {
       if (node.input != part.input) throw Refusal{"the source of the rule is not there: another input"};
       return;
     }
-    const std::string_view name = name_of(prototype(node.op.kind));
+    const std::string_view name = name_of(rules::prototype(node.op.kind));
     if (name_of(*part.op) != name || part.output != value.second || part.operands.size() != node.operands.size())
       throw Refusal{fmt::format("the source of the rule is not there: no '{}'", name)};
-    const auto& fields = symbolic_fields(node.op.kind);
+    const auto& fields = rules::symbolic_fields(node.op.kind);
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const Quantity wanted = value_of(node.op.fields[i]), given = quantity_of(*part.op, fields[i].name);
       if (!(wanted == given))
@@ -234,9 +235,9 @@ class Place {
   }
 
   void add(std::size_t index) {
-    const InstanceNode& node = instance().nodes[index];
+    const rules::InstanceNode& node = instance().nodes[index];
     if (node.input || places_[index]) return;
-    GroundTarget::Node made{prototype(node.op.kind), {}, {}};
+    GroundTarget::Node made{rules::prototype(node.op.kind), {}, {}};
     Shapes shapes;
     for (const auto& [from, output] : node.operands) {
       add(from);
@@ -244,7 +245,7 @@ class Place {
       shapes.push_back(last.is_input ? *inputs_[last.index].shape : target_.nodes[last.index].shapes[last.output]);
     }
     set_field(made.op, "type", element_);  // of those that have one
-    const auto& fields = symbolic_fields(node.op.kind);
+    const auto& fields = rules::symbolic_fields(node.op.kind);
     for (std::size_t i = 0; i < fields.size(); ++i) set(made.op, fields[i].name, value_of(node.op.fields[i]));
     made.shapes = infer(made.op, shapes);
     places_[index] = target_.nodes.size();
@@ -277,12 +278,12 @@ class Place {
     if (!done) throw Refusal{fmt::format("'{}' of '{}' cannot be {}", name, name_of(op), value.text())};
   }
 
-  const Property& property_;
+  const rules::Property& property_;
   const std::vector<FoundPart>& found_;
   const std::vector<Type>& inputs_;
   ElementType element_;
   std::vector<std::optional<Quantity>> bound_;  // by variable
-  const PropertyInstance* at_ = nullptr;
+  const rules::PropertyInstance* at_ = nullptr;
   std::map<std::string, Dim, std::less<>> unknowns_;
   std::vector<std::optional<std::size_t>> places_;  // of the instance's nodes among the target's
   GroundTarget target_;
@@ -290,8 +291,8 @@ class Place {
 
 }  // namespace
 
-GroundTarget rule_at_place(const Property& rule, const std::vector<FoundPart>& found, const std::vector<Type>& inputs,
-                           ElementType element) {
+GroundTarget rule_at_place(const rules::Property& rule, const std::vector<FoundPart>& found,
+                           const std::vector<Type>& inputs, ElementType element) {
   try {
     return Place(rule, found, inputs, element).run();
   } catch (const ShapeError& error) {
@@ -299,4 +300,4 @@ GroundTarget rule_at_place(const Property& rule, const std::vector<FoundPart>& f
   }
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

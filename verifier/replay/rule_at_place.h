@@ -10,7 +10,7 @@
 #include "ops/graph/graph.h"
 #include "rules/egraph/property.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// Why a step cannot be followed.
 struct Refusal {
@@ -47,7 +47,7 @@ struct GroundTarget {
 /// `found` has a part for each result of the rule's source, `inputs` the types of the rule's inputs; all elements are of type
 /// `element`. The property is the rule with everything that it must show made an assumption, for all of that is looked at
 /// here. Throws Refusal.
-GroundTarget rule_at_place(const Property& rule, const std::vector<FoundPart>& found, const std::vector<Type>& inputs,
-                           ElementType element);
+GroundTarget rule_at_place(const rules::Property& rule, const std::vector<FoundPart>& found,
+                           const std::vector<Type>& inputs, ElementType element);
 
-}  // namespace taso
+}  // namespace taso::verifier

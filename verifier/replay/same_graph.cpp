@@ -10,7 +10,7 @@
 #include "ops/text/operator_text.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 const Operator* operator_of(const Value& value) { return value.node->as_operator(); }
@@ -66,7 +66,7 @@ std::string text_in_onnx(const Node& node, bool rounded) {
   for (const NamedField& field : fields_of(op))
     if (const auto* real = std::get_if<double>(&field.value); rounded && real != nullptr)
       set_field(op, field.name, real_in_onnx(node, *real));
-  return text_of(op);
+  return ops::text_of(op);
 }
 
 /// What a value is made of, said in one way only.
@@ -246,7 +246,7 @@ class Comparison {
     if (value.node->as_constant() != nullptr) return value.node->as_constant()->weight->load();
     Graph graph;
     graph.outputs.push_back(value);
-    return interpret(graph, {}, {.threads = 1, .plain = true}).front();
+    return runtime::interpret(graph, {}, {.threads = 1, .plain = true}).front();
   }
 
   std::string compare_opaque(const Value& expected, const Value& actual) {
@@ -297,4 +297,4 @@ std::optional<std::string> difference(const Graph& expected, const Graph& actual
   return Comparison(expected, actual, describe, other_way).run();
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

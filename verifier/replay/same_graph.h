@@ -9,7 +9,7 @@
 
 #include "ops/graph/graph.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// Nothing if both compute their outputs in the same way: by the same operators over inputs of the same names, what we do not
 /// model by nodes that are the same to the letter, what depends on constants only bit by bit. Forms that ONNX does not tell
@@ -23,4 +23,4 @@ std::optional<std::string> difference(const Graph& expected, const Graph& actual
                                       const std::function<std::string(const Value&)>& describe,
                                       const OtherWay& other_way = nullptr);
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -11,10 +11,10 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_content.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
-using Message = onnx::NodeProto;
+using Message = proto::NodeProto;
 
 std::string name_of(const Message& node) {
   for (const std::string& output : node.output())
@@ -24,7 +24,7 @@ std::string name_of(const Message& node) {
 
 /// The nodes of a model, by name; those that no output needs, and the values that they compute.
 struct Unused {
-  explicit Unused(const ModelView& view) {
+  explicit Unused(const onnx::ModelView& view) {
     std::unordered_set<std::string> needed;
     for (const auto& output : view.model->graph().output()) needed.insert(output.name());
     for (auto node = view.nodes.rbegin(); node != view.nodes.rend(); ++node) {  // consumers before producers
@@ -33,7 +33,7 @@ struct Unused {
       bool used = false;
       for (const std::string& output : (*node)->output()) used = used || needed.contains(output);
       if (used) {
-        for (std::string& name : operand_names(**node)) needed.insert(std::move(name));
+        for (std::string& name : onnx::operand_names(**node)) needed.insert(std::move(name));
         continue;
       }
       nodes.emplace(name_of(**node), *node);
@@ -47,37 +47,39 @@ struct Unused {
 
 }  // namespace
 
-UnusedNodes compare_unused_nodes(const ModelView& cleaned, const ModelView& after) {
+UnusedNodes compare_unused_nodes(const onnx::ModelView& cleaned, const onnx::ModelView& after) {
   const Unused old(cleaned), now(after);
   UnusedNodes result;
   for (const auto& [name, node] : now.nodes) {
-    std::optional<NamePairs> pairs;
-    const Message content = content_of(*node, after.folder);
+    std::optional<onnx::NamePairs> pairs;
+    const Message content = onnx::content_of(*node, after.folder);
     // One that was needed may be so no longer, and still be used by another that nothing needs.
     const auto [begin, end] = old.all.equal_range(name);
     for (auto partner = begin; partner != end && !pairs; ++partner)
-      pairs = rewiring_of(content_of(*partner->second, cleaned.folder), content);
+      pairs = onnx::rewiring_of(onnx::content_of(*partner->second, cleaned.folder), content);
     if (!pairs) {
-      result.trouble =
-          fmt::format("the output has a node {} ({}) that nothing uses", in_quotes(name), in_quotes(node->op_type()));
+      result.trouble = fmt::format("the output has a node {} ({}) that nothing uses", onnx::in_quotes(name),
+                                   onnx::in_quotes(node->op_type()));
       return result;
     }
     for (const auto& [old_name, new_name] : *pairs) {
       const bool inside = old.values.contains(old_name) || now.values.contains(new_name);
       if (inside && (old_name != new_name || !old.computed.contains(old_name) || !now.values.contains(new_name))) {
-        result.trouble = fmt::format("the node {} ({}), which nothing uses, takes another value", in_quotes(name),
-                                     in_quotes(node->op_type()));
+        result.trouble = fmt::format("the node {} ({}), which nothing uses, takes another value", onnx::in_quotes(name),
+                                     onnx::in_quotes(node->op_type()));
         return result;
       }
       if (!inside) result.taken.emplace_back(old_name, new_name);
     }
   }
   for (const auto& [name, node] : old.nodes)
-    if (now.nodes.count(name) < old.nodes.count(name) && !is_deterministic(*node, opset_of(*cleaned.model, *node))) {
-      result.trouble = fmt::format("the node {} ({}) is missing", in_quotes(name), in_quotes(node->op_type()));
+    if (now.nodes.count(name) < old.nodes.count(name) &&
+        !onnx::is_deterministic(*node, onnx::opset_of(*cleaned.model, *node))) {
+      result.trouble =
+          fmt::format("the node {} ({}) is missing", onnx::in_quotes(name), onnx::in_quotes(node->op_type()));
       return result;
     }
   return result;
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

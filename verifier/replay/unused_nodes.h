@@ -7,7 +7,7 @@
 
 #include "onnx/import/view.h"
 
-namespace taso {
+namespace taso::verifier {
 
 /// How the nodes that no output needs have come through a rewriting.
 struct UnusedNodes {
@@ -19,6 +19,6 @@ struct UnusedNodes {
 
 /// Every such node of `after` is one of `cleaned`, told by the names of its results, and the same but for the values
 /// that it takes. Those of `cleaned` are all still there, but for what a clean-up may remove.
-UnusedNodes compare_unused_nodes(const ModelView& cleaned, const ModelView& after);
+UnusedNodes compare_unused_nodes(const onnx::ModelView& cleaned, const onnx::ModelView& after);
 
-}  // namespace taso
+}  // namespace taso::verifier

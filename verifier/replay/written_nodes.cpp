@@ -18,7 +18,7 @@
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_content.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
 /// What ONNX has of an operator from an opset on, until the next row of that name.
@@ -100,28 +100,28 @@ const Kind* kind_of(std::string_view name, std::int64_t opset) {
   return found;
 }
 
-std::string name_and_type(const onnx::AttributeProto& attribute) {
-  return fmt::format("{}:{}", attribute.name(), onnx::AttributeProto_AttributeType_Name(attribute.type()));
+std::string name_and_type(const proto::AttributeProto& attribute) {
+  return fmt::format("{}:{}", attribute.name(), proto::AttributeProto_AttributeType_Name(attribute.type()));
 }
 
-bool leaves_pads_to_be_found(const onnx::AttributeProto& attribute) {
+bool leaves_pads_to_be_found(const proto::AttributeProto& attribute) {
   return attribute.name() == "auto_pad" && attribute.s() != "NOTSET";
 }
 
-std::string operator_of(const onnx::NodeProto& node) {
-  return fmt::format("{}\n{}", is_default_domain(node.domain()) ? "" : node.domain(), node.op_type());
+std::string operator_of(const proto::NodeProto& node) {
+  return fmt::format("{}\n{}", onnx::is_default_domain(node.domain()) ? "" : node.domain(), node.op_type());
 }
 
-using Message = onnx::NodeProto;
+using Message = proto::NodeProto;
 
 /// Everything that a node says but for names; how many operands and results it has, and which are left out, is kept
 /// apart.
-std::string form_of(const Message& node, const Model& model) {
-  const Message content = content_of(node, model.folder());
+std::string form_of(const Message& node, const onnx::Model& model) {
+  const Message content = onnx::content_of(node, model.folder());
   return fmt::format(
-      "{}\n{}\n{}", operator_of(node), attribute_bytes(content),
-      bytes_without(content, {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
-                              Message::kOpTypeFieldNumber, Message::kAttributeFieldNumber}));
+      "{}\n{}\n{}", operator_of(node), onnx::attribute_bytes(content),
+      onnx::bytes_without(content, {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
+                                    Message::kOpTypeFieldNumber, Message::kAttributeFieldNumber}));
 }
 
 std::string places_of(const Message& node) {
@@ -151,18 +151,18 @@ bool lists(std::string_view attributes, std::string_view name) {
   return fmt::format(" {}", attributes).find(fmt::format(" {}:", name)) != std::string::npos;
 }
 
-bool has(const onnx::NodeProto& node, std::string_view attribute) {
+bool has(const proto::NodeProto& node, std::string_view attribute) {
   return std::any_of(node.attribute().begin(), node.attribute().end(),
                      [&](const auto& one) { return one.name() == attribute; });
 }
 
-const Kind* kind_of(const onnx::NodeProto& node, const onnx::ModelProto& model) {
-  const std::int64_t opset = opset_of(model, node);
-  return is_default_domain(node.domain()) && opset > 0 ? kind_of(node.op_type(), opset) : nullptr;
+const Kind* kind_of(const proto::NodeProto& node, const proto::ModelProto& model) {
+  const std::int64_t opset = onnx::opset_of(model, node);
+  return onnx::is_default_domain(node.domain()) && opset > 0 ? kind_of(node.op_type(), opset) : nullptr;
 }
 
 /// Whether ONNX allows the value, as far as readers could differ in what they make of it.
-bool is_allowed(const onnx::AttributeProto& attribute) {
+bool is_allowed(const proto::AttributeProto& attribute) {
   static constexpr std::string_view switches[] = {
       "allowzero", "ceil_mode",     "count_include_pad", "keepdims", "noop_with_empty_axes",
       "spatial",   "storage_order", "training_mode",     "transA",   "transB"};
@@ -182,25 +182,25 @@ bool is_allowed(const onnx::AttributeProto& attribute) {
 }
 
 /// What an attribute says beyond its name, its type and the value of that type.
-std::string rest_of(const onnx::AttributeProto& attribute) {
-  using Attribute = onnx::AttributeProto;
-  return bytes_without(attribute,
-                       {Attribute::kNameFieldNumber, Attribute::kTypeFieldNumber, Attribute::kFFieldNumber,
-                        Attribute::kIFieldNumber, Attribute::kSFieldNumber, Attribute::kTFieldNumber,
-                        Attribute::kFloatsFieldNumber, Attribute::kIntsFieldNumber, Attribute::kStringsFieldNumber});
+std::string rest_of(const proto::AttributeProto& attribute) {
+  using Attribute = proto::AttributeProto;
+  return onnx::bytes_without(
+      attribute, {Attribute::kNameFieldNumber, Attribute::kTypeFieldNumber, Attribute::kFFieldNumber,
+                  Attribute::kIFieldNumber, Attribute::kSFieldNumber, Attribute::kTFieldNumber,
+                  Attribute::kFloatsFieldNumber, Attribute::kIntsFieldNumber, Attribute::kStringsFieldNumber});
 }
 
-std::string trouble_with_attributes(const onnx::NodeProto& node, const onnx::ModelProto& model) {
+std::string trouble_with_attributes(const proto::NodeProto& node, const proto::ModelProto& model) {
   const Kind* const kind = kind_of(node, model);
   if (kind == nullptr) return "which no rewriting writes";
   bool finds_pads = false, lists_pads = false;
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
+  for (const proto::AttributeProto& attribute : node.attribute()) {
     if (!is_listed(kind->attributes, name_and_type(attribute)))
-      return fmt::format("with an attribute {} that ONNX does not know for it", in_quotes(attribute.name()));
+      return fmt::format("with an attribute {} that ONNX does not know for it", onnx::in_quotes(attribute.name()));
     if (!is_allowed(attribute))
-      return fmt::format("with a value of {} that ONNX does not allow", in_quotes(attribute.name()));
+      return fmt::format("with a value of {} that ONNX does not allow", onnx::in_quotes(attribute.name()));
     if (!rest_of(attribute).empty())
-      return fmt::format("with an attribute {} that says more than its value", in_quotes(attribute.name()));
+      return fmt::format("with an attribute {} that says more than its value", onnx::in_quotes(attribute.name()));
     if (attribute.has_t())
       if (const std::string trouble = trouble_with_new_tensor(attribute.t()); !trouble.empty())
         return fmt::format("with a tensor {}", trouble);
@@ -209,7 +209,7 @@ std::string trouble_with_attributes(const onnx::NodeProto& node, const onnx::Mod
   }
   for (const auto& [name, needed] : required)
     if (kind->name == name && lists(kind->attributes, needed) && !has(node, needed))
-      return fmt::format("without the attribute {}", in_quotes(needed));
+      return fmt::format("without the attribute {}", onnx::in_quotes(needed));
   return finds_pads && lists_pads ? "with pads beside auto_pad" : "";
 }
 
@@ -227,20 +227,20 @@ std::string trouble_with_places(const Message& node, const Kind& kind) {
 /// What the nodes of a model say that has been there before.
 class Familiar {
  public:
-  explicit Familiar(const Model& model) {
+  explicit Familiar(const onnx::Model& model) {
     for (const Message& node : model.proto().graph().node()) {
-      if (has_subgraph(node))
-        with_subgraphs_.push_back(content_of(node, model.folder()));
+      if (onnx::has_subgraph(node))
+        with_subgraphs_.push_back(onnx::content_of(node, model.folder()));
       else
         forms_[form_of(node, model)].insert(places_of(node));
     }
   }
 
-  std::string trouble_with(const Message& node, const Model& model) const {
-    if (has_subgraph(node)) {  // in which the values around it may have got other names
-      const Message content = content_of(node, model.folder());
+  std::string trouble_with(const Message& node, const onnx::Model& model) const {
+    if (onnx::has_subgraph(node)) {  // in which the values around it may have got other names
+      const Message content = onnx::content_of(node, model.folder());
       const bool known = std::any_of(with_subgraphs_.begin(), with_subgraphs_.end(),
-                                     [&](const Message& old) { return rewiring_of(old, content).has_value(); });
+                                     [&](const Message& old) { return onnx::rewiring_of(old, content).has_value(); });
       return known ? "" : "which no rewriting writes";
     }
     const auto form = forms_.find(form_of(node, model));
@@ -249,7 +249,8 @@ class Familiar {
     if (kind == nullptr) return form != forms_.end() ? "with other operands or results" : "which no rewriting writes";
     if (form == forms_.end()) {
       if (std::string trouble = trouble_with_attributes(node, model.proto()); !trouble.empty()) return trouble;
-      if (!bytes_without(node, {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
+      if (!onnx::bytes_without(node,
+                               {Message::kInputFieldNumber, Message::kOutputFieldNumber, Message::kNameFieldNumber,
                                 Message::kOpTypeFieldNumber, Message::kAttributeFieldNumber})
                .empty())
         return "that says more than its operator needs";
@@ -264,23 +265,23 @@ class Familiar {
 
 }  // namespace
 
-std::string trouble_with_new_tensor(const onnx::TensorProto& tensor) {
-  using Tensor = onnx::TensorProto;
-  const int elsewhere = is_external(tensor) ? Tensor::kExternalDataFieldNumber : 0;
+std::string trouble_with_new_tensor(const proto::TensorProto& tensor) {
+  using Tensor = proto::TensorProto;
+  const int elsewhere = onnx::is_external(tensor) ? Tensor::kExternalDataFieldNumber : 0;
   const std::string rest =
-      bytes_without(tensor, {Tensor::kNameFieldNumber, Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
-                             Tensor::kRawDataFieldNumber, Tensor::kDataLocationFieldNumber, elsewhere});
+      onnx::bytes_without(tensor, {Tensor::kNameFieldNumber, Tensor::kDimsFieldNumber, Tensor::kDataTypeFieldNumber,
+                                   Tensor::kRawDataFieldNumber, Tensor::kDataLocationFieldNumber, elsewhere});
   return rest.empty() ? "" : "that says more than its numbers";
 }
 
-std::string trouble_with_new_nodes(const Model& before, const Model& after) {
+std::string trouble_with_new_nodes(const onnx::Model& before, const onnx::Model& after) {
   const Familiar familiar(before);
-  for (const onnx::NodeProto& node : after.proto().graph().node())
+  for (const proto::NodeProto& node : after.proto().graph().node())
     if (const std::string trouble = familiar.trouble_with(node, after); !trouble.empty())
       return fmt::format("the output has a node {} ({}) {}",
-                         in_quotes(node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name()),
-                         in_quotes(node.op_type()), trouble);
+                         onnx::in_quotes(node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name()),
+                         onnx::in_quotes(node.op_type()), trouble);
   return "";
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -16,32 +16,33 @@
 #include "ops/core/array.h"
 #include "verifier/replay/written_nodes.h"
 
-namespace taso {
+namespace taso::verifier {
 namespace {
 
-using Message = onnx::TensorProto;
+using Message = proto::TensorProto;
 
 /// What a tensor says beyond its data and where that lies; of data that is here, that it lies elsewhere too.
 std::string rest_of(const Message& tensor) {
-  const int elsewhere = is_external(tensor) ? Message::kExternalDataFieldNumber : 0;
-  return bytes_without(tensor,
-                       {Message::kFloatDataFieldNumber, Message::kInt32DataFieldNumber, Message::kStringDataFieldNumber,
-                        Message::kInt64DataFieldNumber, Message::kRawDataFieldNumber, Message::kDoubleDataFieldNumber,
-                        Message::kUint64DataFieldNumber, Message::kDataLocationFieldNumber, elsewhere});
+  const int elsewhere = onnx::is_external(tensor) ? Message::kExternalDataFieldNumber : 0;
+  return onnx::bytes_without(
+      tensor, {Message::kFloatDataFieldNumber, Message::kInt32DataFieldNumber, Message::kStringDataFieldNumber,
+               Message::kInt64DataFieldNumber, Message::kRawDataFieldNumber, Message::kDoubleDataFieldNumber,
+               Message::kUint64DataFieldNumber, Message::kDataLocationFieldNumber, elsewhere});
 }
 
-bool same_data(const Message& a, const Model& before, const Message& b, const Model& after) {
-  if (element_type_from_onnx(a.data_type()) == ElementType::undefined)
-    return content_of(a, before.folder()).SerializeAsString() == content_of(b, after.folder()).SerializeAsString();
-  return identical(read_tensor(a, before.folder()), read_tensor(b, after.folder()));
+bool same_data(const Message& a, const onnx::Model& before, const Message& b, const onnx::Model& after) {
+  if (onnx::element_type_from_onnx(a.data_type()) == ElementType::undefined)
+    return onnx::content_of(a, before.folder()).SerializeAsString() ==
+           onnx::content_of(b, after.folder()).SerializeAsString();
+  return identical(onnx::read_tensor(a, before.folder()), onnx::read_tensor(b, after.folder()));
 }
 
-bool contradicts(const onnx::ValueInfoProto& info, const Imported& imported) {
+bool contradicts(const proto::ValueInfoProto& info, const onnx::Imported& imported) {
   const auto known = imported.facts.find(info.name());
   if (known == imported.facts.end() || !info.type().has_tensor_type()) return false;
   const Type& type = known->second.type;
   const auto& declared = info.type().tensor_type();
-  const ElementType element = element_type_from_onnx(declared.elem_type());
+  const ElementType element = onnx::element_type_from_onnx(declared.elem_type());
   if (type.element != ElementType::undefined && element != ElementType::undefined && type.element != element)
     return true;
   if (!type.shape || !declared.has_shape()) return false;
@@ -57,43 +58,43 @@ bool contradicts(const onnx::ValueInfoProto& info, const Imported& imported) {
 
 }  // namespace
 
-std::string trouble_with_weights(const Model& before, const Model& after) {
+std::string trouble_with_weights(const onnx::Model& before, const onnx::Model& after) {
   std::unordered_map<std::string, const Message*> old;
   for (const Message& tensor : before.proto().graph().initializer()) old.emplace(tensor.name(), &tensor);
   std::unordered_set<std::string> used;
-  for (const onnx::NodeProto& node : after.proto().graph().node())
-    for (std::string& name : operand_names(node)) used.insert(std::move(name));
+  for (const proto::NodeProto& node : after.proto().graph().node())
+    for (std::string& name : onnx::operand_names(node)) used.insert(std::move(name));
   for (const auto& output : after.proto().graph().output()) used.insert(output.name());
   for (const Message& tensor : after.proto().graph().initializer()) {
     const auto known = old.find(tensor.name());
     if (known != old.end()) {
       if (rest_of(tensor) != rest_of(*known->second) || !same_data(*known->second, before, tensor, after))
-        return fmt::format("the output has another weight {}", in_quotes(tensor.name()));
+        return fmt::format("the output has another weight {}", onnx::in_quotes(tensor.name()));
       continue;
     }
     if (!used.contains(tensor.name()))
-      return fmt::format("the output has a new weight {} that nothing uses", in_quotes(tensor.name()));
+      return fmt::format("the output has a new weight {} that nothing uses", onnx::in_quotes(tensor.name()));
     if (const std::string trouble = trouble_with_new_tensor(tensor); !trouble.empty())
-      return fmt::format("the output has a new weight {} {}", in_quotes(tensor.name()), trouble);
+      return fmt::format("the output has a new weight {} {}", onnx::in_quotes(tensor.name()), trouble);
   }
   return "";
 }
 
-std::string trouble_with_declarations(const Model& before, const Imported& original, const Model& after,
-                                      const Imported& written) {
-  std::unordered_map<std::string, std::vector<const onnx::ValueInfoProto*>> old;
+std::string trouble_with_declarations(const onnx::Model& before, const onnx::Imported& original,
+                                      const onnx::Model& after, const onnx::Imported& written) {
+  std::unordered_map<std::string, std::vector<const proto::ValueInfoProto*>> old;
   for (const auto& info : before.proto().graph().value_info()) old[info.name()].push_back(&info);
   for (const auto& info : after.proto().graph().value_info()) {
     auto& known = old[info.name()];
     const std::string bytes = info.SerializeAsString();
     const auto same = std::find_if(known.begin(), known.end(),
-                                   [&](const onnx::ValueInfoProto* one) { return one->SerializeAsString() == bytes; });
-    if (same == known.end()) return fmt::format("the output declares {} anew", in_quotes(info.name()));
+                                   [&](const proto::ValueInfoProto* one) { return one->SerializeAsString() == bytes; });
+    if (same == known.end()) return fmt::format("the output declares {} anew", onnx::in_quotes(info.name()));
     known.erase(same);
     if (contradicts(info, written) && !contradicts(info, original))
-      return fmt::format("the output declares a type for {} that it does not have", in_quotes(info.name()));
+      return fmt::format("the output declares a type for {} that it does not have", onnx::in_quotes(info.name()));
   }
   return "";
 }
 
-}  // namespace taso
+}  // namespace taso::verifier

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape infer_diagonal_kernel(std::string_view name, std::int64_t channels, std::int64_t groups,
                             const std::vector<std::int64_t>& kernel, ElementType type) {
@@ -17,4 +17,4 @@ Shape infer_diagonal_kernel(std::string_view name, std::int64_t channels, std::i
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

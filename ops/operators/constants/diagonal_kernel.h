@@ -3,7 +3,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// [channels, channels / groups, kernel...]
 Shape infer_diagonal_kernel(std::string_view name, std::int64_t channels, std::int64_t groups,
@@ -20,4 +20,4 @@ Tensor<S> diagonal_kernel(const Extents& extents, const std::vector<S>& cells) {
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

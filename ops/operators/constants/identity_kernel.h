@@ -4,7 +4,7 @@
 
 #include "ops/operators/constants/diagonal_kernel.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The kernel with which a convolution of stride 1, padded by half the kernel on each side, changes nothing.
 struct IdentityKernel {
@@ -39,4 +39,4 @@ struct IdentityKernel {
   Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(infer(in))}; }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

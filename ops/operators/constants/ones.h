@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// A tensor of ones.
 struct Ones {
@@ -32,4 +32,4 @@ struct Ones {
   Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(infer(in))}; }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

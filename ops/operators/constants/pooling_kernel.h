@@ -2,7 +2,7 @@
 
 #include "ops/operators/constants/diagonal_kernel.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The kernel with which a convolution takes the mean of each window, padding counted.
 struct PoolingKernel {
@@ -33,4 +33,4 @@ struct PoolingKernel {
   Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(infer(in))}; }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// a + b, with broadcasting.
 struct Add : Binary<Add>, NoFields {
@@ -15,4 +15,4 @@ struct Add : Binary<Add>, NoFields {
   bool operator==(const Add&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

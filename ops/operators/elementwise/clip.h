@@ -5,7 +5,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// min(max(x, low), high); an infinite bound is none.
 struct Clip {
@@ -41,4 +41,4 @@ struct Clip {
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 2); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// a / b, with broadcasting; integers are divided towards zero.
 struct Div : Binary<Div>, NoFields {
@@ -15,4 +15,4 @@ struct Div : Binary<Div>, NoFields {
   bool operator==(const Div&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

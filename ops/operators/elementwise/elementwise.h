@@ -5,7 +5,7 @@
 #include "ops/graph/work.h"
 #include "ops/operators/fit.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// f(x), where `op` says in `apply` what f does to one element.
 template <Scalar S, class Op>
@@ -52,4 +52,4 @@ struct NoFields {
   bool operator==(const NoFields&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

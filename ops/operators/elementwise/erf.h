@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The error function of x.
 struct Erf : Unary<Erf>, NoFields {
@@ -16,4 +16,4 @@ struct Erf : Unary<Erf>, NoFields {
   bool operator==(const Erf&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// e to the power of x.
 struct Exp : Unary<Exp>, NoFields {
@@ -16,4 +16,4 @@ struct Exp : Unary<Exp>, NoFields {
   bool operator==(const Exp&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// x times the normal distribution's Phi(x), or the usual approximation of that by tanh.
 struct Gelu {
@@ -35,4 +35,4 @@ struct Gelu {
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 16); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

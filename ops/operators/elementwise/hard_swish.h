@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// x min(max(x/6 + 1/2, 0), 1).
 struct HardSwish : Unary<HardSwish>, NoFields {
@@ -17,4 +17,4 @@ struct HardSwish : Unary<HardSwish>, NoFields {
   bool operator==(const HardSwish&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -4,7 +4,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// x where it is positive, alpha x where it is not.
 struct LeakyRelu {
@@ -35,4 +35,4 @@ struct LeakyRelu {
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 2); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

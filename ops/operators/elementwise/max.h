@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The larger of a and b, with broadcasting.
 struct Max : Binary<Max>, NoFields {
@@ -15,4 +15,4 @@ struct Max : Binary<Max>, NoFields {
   bool operator==(const Max&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

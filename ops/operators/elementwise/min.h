@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The smaller of a and b, with broadcasting.
 struct Min : Binary<Min>, NoFields {
@@ -15,4 +15,4 @@ struct Min : Binary<Min>, NoFields {
   bool operator==(const Min&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

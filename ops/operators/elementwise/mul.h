@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// a b, element by element, with broadcasting.
 struct Mul : Binary<Mul>, NoFields {
@@ -15,4 +15,4 @@ struct Mul : Binary<Mul>, NoFields {
   bool operator==(const Mul&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// a to the power of b, with broadcasting.
 struct Pow : Binary<Pow>, NoFields {
@@ -15,4 +15,4 @@ struct Pow : Binary<Pow>, NoFields {
   bool operator==(const Pow&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// max(x, 0).
 struct Relu : Unary<Relu>, NoFields {
@@ -16,4 +16,4 @@ struct Relu : Unary<Relu>, NoFields {
   bool operator==(const Relu&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

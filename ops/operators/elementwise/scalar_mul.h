@@ -4,7 +4,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// A tensor times one number: the second operand has a single element and never widens the first.
 struct ScalarMul : Binary<ScalarMul>, NoFields {
@@ -23,4 +23,4 @@ struct ScalarMul : Binary<ScalarMul>, NoFields {
   bool operator==(const ScalarMul&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// 1 / (1 + exp(-x)).
 struct Sigmoid : Unary<Sigmoid>, NoFields {
@@ -17,4 +17,4 @@ struct Sigmoid : Unary<Sigmoid>, NoFields {
   bool operator==(const Sigmoid&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

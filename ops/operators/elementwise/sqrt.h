@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The square root of x.
 struct Sqrt : Unary<Sqrt>, NoFields {
@@ -16,4 +16,4 @@ struct Sqrt : Unary<Sqrt>, NoFields {
   bool operator==(const Sqrt&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// a - b, with broadcasting.
 struct Sub : Binary<Sub>, NoFields {
@@ -15,4 +15,4 @@ struct Sub : Binary<Sub>, NoFields {
   bool operator==(const Sub&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The hyperbolic tangent of x.
 struct Tanh : Unary<Tanh>, NoFields {
@@ -16,4 +16,4 @@ struct Tanh : Unary<Tanh>, NoFields {
   bool operator==(const Tanh&) const = default;
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Concat::infer(std::span<const Shape> in) const {
   const std::size_t joined = axis_in(name, axis, in[0]);
@@ -17,4 +17,4 @@ Shape Concat::infer(std::span<const Shape> in) const {
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// Joins two tensors along `axis`.
 struct Concat {
@@ -38,4 +38,4 @@ struct Concat {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

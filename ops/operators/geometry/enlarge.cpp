@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Enlarge::infer(std::span<const Shape> in) const {
   const Shape& w = in[0];
@@ -19,4 +19,4 @@ Shape Enlarge::infer(std::span<const Shape> in) const {
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

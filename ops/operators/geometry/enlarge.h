@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// A convolution kernel [O, I, k...] surrounded with zeros until its spatial size is `kernel`; where the difference is
 /// odd, the larger half goes behind.
@@ -31,4 +31,4 @@ struct Enlarge {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

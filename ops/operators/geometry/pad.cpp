@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Pad::infer(std::span<const Shape> in) const {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
@@ -15,4 +15,4 @@ Shape Pad::infer(std::span<const Shape> in) const {
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// Surrounds a tensor with `value`: before[i] elements ahead of axis i, after[i] behind it.
 struct Pad {
@@ -30,4 +30,4 @@ struct Pad {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Reshape::infer(std::span<const Shape> in) const {
   if (std::any_of(shape.begin(), shape.end(), is_negative) || count(shape) != count(in[0]))
@@ -12,4 +12,4 @@ Shape Reshape::infer(std::span<const Shape> in) const {
   return shape;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The same elements, in the same order, under another shape.
 struct Reshape {
@@ -24,4 +24,4 @@ struct Reshape {
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 0); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

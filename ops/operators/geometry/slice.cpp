@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Slice::infer(std::span<const Shape> in) const {
   Shape result = in[0];
@@ -14,4 +14,4 @@ Shape Slice::infer(std::span<const Shape> in) const {
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The part from `begin` up to, but without, `end` along `axis`.
 struct Slice {
@@ -34,4 +34,4 @@ struct Slice {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shapes Split::infer(std::span<const Shape> in) const {
   const std::size_t cut = axis_in(name, axis, in[0]);
@@ -16,4 +16,4 @@ Shapes Split::infer(std::span<const Shape> in) const {
   return parts;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// Cuts a tensor in two along `axis`; the first part is `at` long.
 struct Split {
@@ -35,4 +35,4 @@ struct Split {
   Work work(std::span<const Shape> in) const { return streaming_work(in, infer(in), 0); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Transpose::infer(std::span<const Shape> in) const {
   const Shape& x = in[0];
@@ -18,4 +18,4 @@ Shape Transpose::infer(std::span<const Shape> in) const {
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

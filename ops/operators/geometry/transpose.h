@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// Reorders the axes: axis i of the result is axis permutation[i] of x.
 struct Transpose {
@@ -28,4 +28,4 @@ struct Transpose {
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 0); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

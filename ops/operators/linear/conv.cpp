@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Conv::infer(std::span<const Shape> in) const {
   const Shape &x = in[0], &w = in[1];
@@ -27,4 +27,4 @@ Work Conv::work(std::span<const Shape> in) const {
   return streaming_work(in, out, 2 * size_estimate(window) + (in.size() == 3 ? 1 : 0));
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -3,7 +3,7 @@
 #include "ops/operators/elementwise/elementwise.h"
 #include "ops/operators/pooling/windows.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// Convolution (cross-correlation, as everybody has it) of x [N, C, spatial...] with w [O, C / groups, kernel...] and,
 /// if there is a third operand, a bias [O]. Any number of spatial dimensions; pads are explicit and may differ at the
@@ -52,4 +52,4 @@ struct Conv {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape MatMul::infer(std::span<const Shape> in) const {
   for (const Shape& shape : in) need_rank(name, shape, 2);
@@ -20,4 +20,4 @@ Work MatMul::work(std::span<const Shape> in) const {
   return streaming_work(in, out, 2 * size_estimate({in[0].back()}));
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

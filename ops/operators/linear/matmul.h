@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The product of two matrices, or of stacks of matrices whose leading dimensions broadcast.
 struct MatMul : NoFields {
@@ -39,4 +39,4 @@ struct MatMul : NoFields {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

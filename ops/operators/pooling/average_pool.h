@@ -2,7 +2,7 @@
 
 #include "ops/operators/pooling/pooling.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The mean of each window. The divisor is the number of its cells inside the input or, with `count_padding`, inside
 /// the padded input; cells beyond that, which rounding up can bring, are never counted.
@@ -44,4 +44,4 @@ struct AveragePool {
   Windows windows() const { return {strides, dilations, pads, ceil}; }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

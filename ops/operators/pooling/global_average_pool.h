@@ -4,7 +4,7 @@
 
 #include "ops/operators/reduction/reduction.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The mean of each channel of x [N, C, spatial...]; the spatial dimensions stay as 1.
 struct GlobalAveragePool : NoFields {
@@ -32,4 +32,4 @@ struct GlobalAveragePool : NoFields {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

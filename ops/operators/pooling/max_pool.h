@@ -2,7 +2,7 @@
 
 #include "ops/operators/pooling/pooling.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The maximum of each window; padding never wins.
 struct MaxPool {
@@ -40,4 +40,4 @@ struct MaxPool {
   Windows windows() const { return {strides, dilations, pads, ceil}; }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape infer_pooling(std::string_view name, const Shape& x, const std::vector<std::int64_t>& kernel,
                     const Windows& windows) {
@@ -27,4 +27,4 @@ Work pooling_work(std::span<const Shape> in, const Shape& out, const std::vector
   return streaming_work(in, std::span(&out, 1), cells);
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -4,7 +4,7 @@
 #include "ops/operators/elementwise/elementwise.h"
 #include "ops/operators/pooling/windows.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The result of sliding `kernel` over x [N, C, spatial...].
 Shape infer_pooling(std::string_view name, const Shape& x, const std::vector<std::int64_t>& kernel,
@@ -28,4 +28,4 @@ Tensor<S> evaluate_pooling(const Tensor<S>& x, const Extents& extents, const std
 /// One operation for each cell of each window.
 Work pooling_work(std::span<const Shape> in, const Shape& out, const std::vector<std::int64_t>& kernel);
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -4,7 +4,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape Windows::infer(std::string_view name, std::span<const Dim> input, std::span<const Dim> kernel) const {
   const std::size_t rank = input.size();
@@ -35,4 +35,4 @@ Shape Windows::infer(std::string_view name, std::span<const Dim> input, std::spa
   return result;
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -7,7 +7,7 @@
 #include "ops/core/tensor.h"
 #include "ops/operators/fit.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// One cell of a window that lies inside the input: where it is there, and which cell of the kernel meets it.
 struct Tap {
@@ -63,4 +63,4 @@ struct Windows {
 /// The dimensions after batch and channel.
 inline Extents spatial(const Extents& extents) { return Extents(extents.begin() + 2, extents.end()); }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

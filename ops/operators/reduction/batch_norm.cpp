@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape BatchNorm::infer(std::span<const Shape> in) const {
   need_rank(name, in[0], 2);
@@ -15,4 +15,4 @@ Shape BatchNorm::infer(std::span<const Shape> in) const {
   return in[0];
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

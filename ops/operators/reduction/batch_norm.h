@@ -2,7 +2,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// scale (x - mean) / sqrt(variance + epsilon) + bias, channel by channel: the operands are x [N, C, ...], then scale,
 /// bias, mean and variance, each [C]. The inference form; nothing is learned here.
@@ -38,4 +38,4 @@ struct BatchNorm {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape LayerNorm::infer(std::span<const Shape> in) const {
   axis_in(name, axis, in[0]);
@@ -13,4 +13,4 @@ Shape LayerNorm::infer(std::span<const Shape> in) const {
   return in[0];
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

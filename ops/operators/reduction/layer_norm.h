@@ -5,7 +5,7 @@
 
 #include "ops/operators/reduction/reduction.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// Shifts and scales x to mean 0 and variance 1 over the axes from `axis` on, then multiplies by the second operand and
 /// adds the third, if there is one. Both broadcast to x.
@@ -44,4 +44,4 @@ struct LayerNorm {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

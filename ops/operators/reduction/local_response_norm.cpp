@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape LocalResponseNorm::infer(std::span<const Shape> in) const {
   need_rank(name, in[0], 3);
@@ -12,4 +12,4 @@ Shape LocalResponseNorm::infer(std::span<const Shape> in) const {
   return in[0];
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -4,7 +4,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// x [N, C, spatial...] divided by (bias + alpha/size · s)^beta, where s adds up the squares of the `size` channels around
 /// each, as many of them as there are: one more above than below if their number is even.
@@ -55,4 +55,4 @@ struct LocalResponseNorm {
   }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/reduction/reduction.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The maximum along some axes.
 struct ReduceMax {
@@ -31,4 +31,4 @@ struct ReduceMax {
   Work work(std::span<const Shape> in) const { return reduction_work(in, infer(in), axes); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/reduction/reduction.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The mean along some axes.
 struct ReduceMean {
@@ -31,4 +31,4 @@ struct ReduceMean {
   Work work(std::span<const Shape> in) const { return reduction_work(in, infer(in), axes); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include "ops/operators/reduction/reduction.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The sum along some axes.
 struct ReduceSum {
@@ -27,4 +27,4 @@ struct ReduceSum {
   Work work(std::span<const Shape> in) const { return reduction_work(in, infer(in), axes); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace taso::op {
+namespace taso::ops::op {
 
 Shape infer_reduction(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes, bool keep) {
   std::vector<bool> reduced(x.size(), false);
@@ -35,4 +35,4 @@ Work reduction_work(std::span<const Shape> in, const Shape& out, const std::vect
   return streaming_work(in, std::span(&out, 1), size_estimate({reduced_count(in[0], axes)}));
 }
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -3,7 +3,7 @@
 
 #include "ops/operators/elementwise/elementwise.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// The shape after reducing `axes`, which are distinct and in any order, and stay as dimensions of 1 if `keep`.
 Shape infer_reduction(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes, bool keep);
@@ -51,4 +51,4 @@ Tensor<S> mean_along(const Tensor<S>& x, const std::vector<std::int64_t>& axes) 
 /// One operation for each element that is reduced.
 Work reduction_work(std::span<const Shape> in, const Shape& out, const std::vector<std::int64_t>& axes);
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

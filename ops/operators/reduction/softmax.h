@@ -2,7 +2,7 @@
 
 #include "ops/operators/reduction/reduction.h"
 
-namespace taso::op {
+namespace taso::ops::op {
 
 /// exp(x) divided by its sum along `axis`; the maximum is subtracted first, so that nothing overflows.
 struct Softmax {
@@ -30,4 +30,4 @@ struct Softmax {
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 14); }
 };
 
-}  // namespace taso::op
+}  // namespace taso::ops::op

@@ -6,7 +6,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -19,8 +19,8 @@ constexpr std::size_t most_rewritten = std::size_t{16} << 20;  // more would not
 std::size_t rounded(std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
 /// Roots and quotients of random numbers of either sign would be no numbers.
-bool wants_positive(const Call& call) {
-  return std::any_of(call.steps.begin(), call.steps.end(), [](const Call::Step& step) {
+bool wants_positive(const cost::Call& call) {
+  return std::any_of(call.steps.begin(), call.steps.end(), [](const cost::Call::Step& step) {
     return std::holds_alternative<op::Sqrt>(step.op) || std::holds_alternative<op::Pow>(step.op) ||
            std::holds_alternative<op::Div>(step.op);
   });
@@ -52,12 +52,13 @@ std::byte* Bench::take(std::size_t bytes) {
   return data;
 }
 
-void Bench::set_up(const Call& call, std::size_t scratch_bytes, std::size_t workspace_bytes) {
+void Bench::set_up(const cost::Call& call, std::size_t scratch_bytes, std::size_t workspace_bytes) {
   call_ = &call;
   std::size_t weights = 0, others = 0, results = 0;
-  for (const Call::Operand& operand : call.read)
+  for (const cost::Call::Operand& operand : call.read)
     (operand.is_weight ? weights : others) += rounded(std::max<std::size_t>(span_bytes(operand), 1));
-  for (const Call::Operand& operand : call.written) results += rounded(std::max<std::size_t>(span_bytes(operand), 1));
+  for (const cost::Call::Operand& operand : call.written)
+    results += rounded(std::max<std::size_t>(span_bytes(operand), 1));
   copies_ = weights == 0 ? 1 : std::clamp<std::size_t>(most_weight_bytes / weights, 2, most_copies);
   const std::size_t needed = weights * copies_ + others + results * (1 + most_kept) + rounded(scratch_bytes) +
                              rounded(workspace_bytes) + rounded(sizeof(Agreement)) + 4 * unit;
@@ -73,7 +74,7 @@ void Bench::set_up(const Call& call, std::size_t scratch_bytes, std::size_t work
   std::size_t left = most_rewritten;
   const bool is_positive = wants_positive(call);
   std::uint64_t seed = 1;
-  for (const Call::Operand& operand : call.read) {
+  for (const cost::Call::Operand& operand : call.read) {
     const std::size_t bytes = std::max<std::size_t>(span_bytes(operand), 1);
     const std::size_t copies = operand.is_weight ? copies_ : 1;
     std::byte* const data = take(rounded(bytes) * copies);
@@ -91,7 +92,7 @@ void Bench::set_up(const Call& call, std::size_t scratch_bytes, std::size_t work
   }
   const auto results_memory = [&] {
     std::vector<Memory> list;
-    for (const Call::Operand& operand : call.written) {
+    for (const cost::Call::Operand& operand : call.written) {
       const std::size_t bytes = span_bytes(operand);
       list.push_back({take(std::max<std::size_t>(bytes, 1)), bytes});
     }
@@ -125,12 +126,12 @@ void Bench::run(const PreparedCall& call) {
 
 bool Bench::is_complete() {
   for (std::size_t i = 0; i < written_.size(); ++i) {
-    const Call::Operand& operand = call_->written[i];
+    const cost::Call::Operand& operand = call_->written[i];
     if (!is_floating(operand.element)) continue;  // any bits may be a result
     const Agreement self =
         compare(stream_.get(), written_[i].data, written_[i].data, written_[i].bytes, operand.element, agreement_);
     const std::size_t places = written_[i].bytes / size_of(operand.element);
-    if (self.unwritten != places - static_cast<std::size_t>(elements_written(*call_, i))) return false;
+    if (self.unwritten != places - static_cast<std::size_t>(cost::elements_written(*call_, i))) return false;
   }
   return true;
 }
@@ -230,4 +231,4 @@ void Bench::wake() {
   last_busy_ = std::chrono::steady_clock::now();
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

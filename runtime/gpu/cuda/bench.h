@@ -9,14 +9,14 @@
 #include "runtime/gpu/cuda/handles.h"
 #include "runtime/gpu/cuda/libraries/libraries.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 class Bench {
  public:
   explicit Bench(std::size_t cache_bytes);
 
   /// Random operands for a call, with as many copies of its weights as repetitions may need, and memory for the rest.
-  void set_up(const Call& call, std::size_t scratch_bytes, std::size_t workspace_bytes);
+  void set_up(const cost::Call& call, std::size_t scratch_bytes, std::size_t workspace_bytes);
 
   /// Runs it once on poisoned memory. The results stay until the next run.
   void run(const PreparedCall& call);
@@ -56,7 +56,7 @@ class Bench {
   std::size_t taken_ = 0;
   Agreement* agreement_ = nullptr;
 
-  const Call* call_ = nullptr;
+  const cost::Call* call_ = nullptr;
   std::vector<Memory> read_;  ///< of a weight: the first copy; others follow at the distance below
   std::vector<std::size_t> copy_distance_;
   std::vector<Memory> written_;
@@ -68,4 +68,4 @@ class Bench {
   std::chrono::steady_clock::time_point last_busy_{};
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -5,7 +5,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -128,4 +128,4 @@ Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignm
   return ways;
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

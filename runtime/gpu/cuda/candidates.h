@@ -8,7 +8,7 @@
 
 #include "runtime/gpu/cuda/libraries/libraries.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 /// Prepares one way after the other, the most promising first, until it is told to stop. In a lowering of several launches
 /// one of them is varied at a time, with the first that works for the others.
@@ -54,4 +54,4 @@ struct Ways {
 /// beside which libraries get a third of the time: there they are seldom the fastest.
 Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments, double seconds = 3);
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

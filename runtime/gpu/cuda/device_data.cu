@@ -4,7 +4,7 @@
 #include "runtime/gpu/cuda/device_data.h"
 #include "runtime/gpu/cuda/handles.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -249,4 +249,4 @@ void rewrite(cudaStream_t stream, const Rewritten& what, bool with_code, unsigne
   require(cudaGetLastError(), "a kernel before another");
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

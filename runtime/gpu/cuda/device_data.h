@@ -8,7 +8,7 @@
 
 #include "ops/core/element_type.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 /// Fills with random numbers, from -1 to 1, or from 0.5 to 1.5 where roots and quotients are taken; integers from 0 to 7.
 void fill_randomly(cudaStream_t stream, std::byte* data, std::size_t bytes, ElementType element, bool is_positive,
@@ -40,4 +40,4 @@ struct Rewritten {
 /// Writes them from all multiprocessors. `with_code`: through more code than caches of instructions hold.
 void rewrite(cudaStream_t stream, const Rewritten& what, bool with_code, unsigned multiprocessors, std::byte* nowhere);
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

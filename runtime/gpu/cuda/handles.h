@@ -13,7 +13,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 /// Every call's return code goes through here. The error is taken from CUDA's memory of it, so that the next call does not
 /// find it again.
@@ -109,4 +109,4 @@ inline GraphExecution instantiate(const Graph& graph) {
   return GraphExecution(execution);
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -5,10 +5,10 @@
 
 #include "runtime/gpu/accelerator.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// The sizes of what crosses the border: another one, another build.
-inline constexpr std::uint64_t border_layout =
-    sizeof(Call) + 1000 * sizeof(Measurement) + 1'000'000 * sizeof(DeviceSteps) + 1'000'000'000 * sizeof(Operator);
+inline constexpr std::uint64_t border_layout = sizeof(cost::Call) + 1000 * sizeof(Measurement) +
+                                               1'000'000 * sizeof(DeviceSteps) + 1'000'000'000 * sizeof(Operator);
 
-}  // namespace taso
+}  // namespace taso::gpu

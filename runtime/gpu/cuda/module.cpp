@@ -20,7 +20,7 @@
 #include <cudnn.h>
 #endif
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -59,19 +59,19 @@ class CudaAccelerator : public Accelerator {
     return text;
   }
 
-  void expect(std::span<const Call> calls) override {
+  void expect(std::span<const cost::Call> calls) override {
     if (calls.empty()) libraries_.expect_nothing();
-    for (const Call& call : calls) libraries_.expect(lowerings(call));
+    for (const cost::Call& call : calls) libraries_.expect(lowerings(call));
   }
-  Measurement measure(const Call& call) override { return tuner().measure(call, {}); }
-  Measurement measure_choice(const Call& call, const std::string& choice) override {
+  Measurement measure(const cost::Call& call) override { return tuner().measure(call, {}); }
+  Measurement measure_choice(const cost::Call& call, const std::string& choice) override {
     return tuner().measure_choice(call, choice);
   }
-  double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) override {
+  double time_choice(const cost::Call& call, const std::string& choice, const Surroundings& surroundings) override {
     return tuner().time_choice(call, choice, surroundings);
   }
-  std::vector<Measurement> measure_all(const Call& call) override { return tuner().measure_all(call); }
-  std::vector<std::string> ways(const Call& call, std::size_t most) override { return tuner().ways(call, most); }
+  std::vector<Measurement> measure_all(const cost::Call& call) override { return tuner().measure_all(call); }
+  std::vector<std::string> ways(const cost::Call& call, std::size_t most) override { return tuner().ways(call, most); }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
     libraries_.expect_nothing();  // what the program needs is compiled first
     return std::make_unique<Program>(
@@ -92,7 +92,7 @@ class CudaAccelerator : public Accelerator {
 
 }  // namespace
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda
 
 extern "C" __attribute__((visibility("default"))) void* taso_cuda_open(std::uint64_t layout, char* trouble,
                                                                        std::size_t trouble_size) {
@@ -100,9 +100,9 @@ extern "C" __attribute__((visibility("default"))) void* taso_cuda_open(std::uint
     std::snprintf(trouble, trouble_size, "%s", why);
     return static_cast<void*>(nullptr);
   };
-  if (layout != taso::border_layout) return say("the CUDA module belongs to another build of this program");
+  if (layout != taso::gpu::border_layout) return say("the CUDA module belongs to another build of this program");
   try {
-    return static_cast<taso::Accelerator*>(new taso::cuda::CudaAccelerator());
+    return static_cast<taso::gpu::Accelerator*>(new taso::gpu::cuda::CudaAccelerator());
   } catch (const std::exception& error) {
     return say(error.what());
   } catch (...) {

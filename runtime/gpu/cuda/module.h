@@ -7,7 +7,8 @@
 
 extern "C" {
 
-/// Raised whenever something below changes, or runtime/gpu/accelerator.h; a program refuses a module that answers another number.
+/// Raised whenever something below changes, or runtime/gpu/accelerator.h; a program refuses a module that answers
+/// another number.
 constexpr std::int32_t taso_cuda_interface = 3;
 
 /// Versions as the libraries number them themselves; 0 where there is none.
@@ -25,7 +26,7 @@ struct TasoCudaProbe {
 /// Fills `probe`; never throws, never exits.
 void taso_cuda_probe(TasoCudaProbe* probe);
 
-/// A `taso::Accelerator` that the caller owns; null with the reason in `trouble`. C++ types cross here: `layout` says how
-/// they lie (layout.h), and a module that has them otherwise refuses. Never throws.
+/// A `taso::gpu::Accelerator` that the caller owns; null with the reason in `trouble`. C++ types cross here: `layout`
+/// says how they lie (layout.h), and a module that has them otherwise refuses. Never throws.
 void* taso_cuda_open(std::uint64_t layout, char* trouble, std::size_t trouble_size);
 }

@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -49,4 +49,4 @@ DeviceState Nvml::state() const {
   return state;
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

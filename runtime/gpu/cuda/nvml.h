@@ -3,7 +3,7 @@
 
 #include "runtime/gpu/accelerator.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 class Nvml {
  public:
@@ -19,4 +19,4 @@ class Nvml {
   void* device_ = nullptr;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -13,7 +13,7 @@
 
 #include "runtime/gpu/launch.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 /// Where the operands of a call are, this time.
 struct Places {
@@ -68,4 +68,4 @@ struct Alternative {
   std::function<std::unique_ptr<Prepared>()> prepare;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

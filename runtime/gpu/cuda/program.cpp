@@ -11,7 +11,7 @@
 #include "runtime/gpu/cuda/device_data.h"
 #include "runtime/gpu/kernels/space.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -25,10 +25,12 @@ double median(std::vector<double> numbers) {
   return *middle;
 }
 
-std::size_t element_count(const Call::Operand& operand) { return static_cast<std::size_t>(count(operand.extents)); }
+std::size_t element_count(const cost::Call::Operand& operand) {
+  return static_cast<std::size_t>(count(operand.extents));
+}
 
 /// Moves the elements of an operand from where they lie to a dense copy, or back.
-void rearrange(const Call::Operand& operand, std::byte* lying, std::byte* dense, bool is_back) {
+void rearrange(const cost::Call::Operand& operand, std::byte* lying, std::byte* dense, bool is_back) {
   const std::size_t size = size_of(operand.element), elements = element_count(operand);
   std::vector<std::int64_t> index(operand.extents.size(), 0);
   std::int64_t at = 0;
@@ -48,8 +50,8 @@ void rearrange(const Call::Operand& operand, std::byte* lying, std::byte* dense,
 std::int64_t alignment(const Binding& binding) { return std::gcd(binding.offset, Alignments::usual); }
 
 /// Whether an operand begins where kernels take it for granted that it does.
-bool is_well_placed(const Binding& binding, const Call::Operand& operand) {
-  return alignment(binding) % source::alignment_of(operand) == 0;
+bool is_well_placed(const Binding& binding, const cost::Call::Operand& operand) {
+  return alignment(binding) % kernels::alignment_of(operand) == 0;
 }
 
 /// All steps in their order, in one lane.
@@ -155,7 +157,7 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
       continue;
     }
     Alignments alignments;
-    const auto listed = [](const std::vector<Binding>& bindings, const std::vector<Call::Operand>& operands) {
+    const auto listed = [](const std::vector<Binding>& bindings, const std::vector<cost::Call::Operand>& operands) {
       std::vector<std::int64_t> list;
       for (std::size_t i = 0; i < bindings.size(); ++i)
         list.push_back(is_well_placed(bindings[i], operands[i]) ? alignment(bindings[i]) : Alignments::usual);
@@ -165,7 +167,8 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
     alignments.written = listed(step.written, step.call.written);
     std::optional<PreparedCall> prepared;
     // What was measured on well aligned memory may need it: libraries do not look at addresses when they are launched.
-    const bool is_product = step.call.kind == Kernel::Kind::convolution || step.call.kind == Kernel::Kind::matmul;
+    const bool is_product =
+        step.call.kind == cost::Kernel::Kind::convolution || step.call.kind == cost::Kernel::Kind::matmul;
     if (!step.choice.empty() && (!is_product || alignments.is_usual())) {
       try {
         prepared = libraries_.prepare_for_program(step.call, alignments, step.choice);
@@ -175,7 +178,7 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
     if (!prepared) {
       const Measurement found = tuner().measure(step.call, alignments);
       if (!found.trouble.empty())
-        throw EnvironmentError(fmt::format("the GPU cannot do {}: {}", text_of(step.call), found.trouble));
+        throw EnvironmentError(fmt::format("the GPU cannot do {}: {}", cost::text_of(step.call), found.trouble));
       prepared = libraries_.prepare_for_program(step.call, alignments, found.choice);
     }
     choices_.push_back(prepared->choice);
@@ -188,7 +191,7 @@ void Program::place_steps() {
     Places where;
     std::vector<Moved> moved;
     std::size_t taken = 0;
-    const auto placed = [&](const std::vector<Binding>& bindings, const std::vector<Call::Operand>& operands,
+    const auto placed = [&](const std::vector<Binding>& bindings, const std::vector<cost::Call::Operand>& operands,
                             bool is_written) {
       std::vector<std::byte*> list;
       for (std::size_t i = 0; i < bindings.size(); ++i) {
@@ -211,7 +214,7 @@ bool Program::can_run_side_by_side() const {
   for (std::size_t step = 0; step < moved_.size(); ++step)
     for (const Moved& one : moved_[step]) {
       if (!one.is_written) continue;
-      const Call::Operand& operand = steps_.steps[step].call.written[one.operand];
+      const cost::Call::Operand& operand = steps_.steps[step].call.written[one.operand];
       if (one.bytes != element_count(operand) * size_of(operand.element)) return false;
     }
   return true;
@@ -406,14 +409,14 @@ void Program::wait() const { require(cudaStreamSynchronize(stream_.get()), "a pr
 void Program::run_on_host(std::size_t index) const {
   const DeviceSteps::Step& step = steps_.steps[index];
   std::vector<std::vector<std::byte>> read, written;
-  const auto fetched = [&](const Call::Operand& operand, const std::byte* from) {
+  const auto fetched = [&](const cost::Call::Operand& operand, const std::byte* from) {
     std::vector<std::byte> lying(span_bytes(operand));
     require(cudaMemcpyAsync(lying.data(), from, lying.size(), cudaMemcpyDeviceToHost, stream_.get()), "a copy");
     wait();
     return lying;
   };
   for (std::size_t i = 0; i < step.call.read.size(); ++i) {
-    const Call::Operand& operand = step.call.read[i];
+    const cost::Call::Operand& operand = step.call.read[i];
     const Binding& binding = step.read[i];
     std::vector<std::byte> lying;
     if (binding.place == Binding::Place::weights) {  // those are here, too
@@ -422,21 +425,21 @@ void Program::run_on_host(std::size_t index) const {
     } else {
       lying = fetched(operand, places_[index].read[i]);
     }
-    if (!is_dense(operand.extents, operand.strides)) {
+    if (!cost::is_dense(operand.extents, operand.strides)) {
       std::vector<std::byte> dense(element_count(operand) * size_of(operand.element));
       rearrange(operand, lying.data(), dense.data(), false);
       lying = std::move(dense);
     }
     read.push_back(std::move(lying));
   }
-  for (const Call::Operand& operand : step.call.written)
+  for (const cost::Call::Operand& operand : step.call.written)
     written.emplace_back(element_count(operand) * size_of(operand.element));
   const std::vector<std::span<const std::byte>> from(read.begin(), read.end());
   const std::vector<std::span<std::byte>> to(written.begin(), written.end());
   step.host(from, to);
   for (std::size_t i = 0; i < step.call.written.size(); ++i) {
-    const Call::Operand& operand = step.call.written[i];
-    if (!is_dense(operand.extents, operand.strides)) {  // what lies in between belongs to others
+    const cost::Call::Operand& operand = step.call.written[i];
+    if (!cost::is_dense(operand.extents, operand.strides)) {  // what lies in between belongs to others
       std::vector<std::byte> lying = fetched(operand, places_[index].written[i]);
       rearrange(operand, lying.data(), written[i].data(), true);
       written[i] = std::move(lying);
@@ -553,4 +556,4 @@ std::int64_t Program::device_bytes() const {
   return static_cast<std::int64_t>(bytes);
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -12,7 +12,7 @@
 #include "runtime/gpu/cuda/libraries/libraries.h"
 #include "runtime/gpu/cuda/tuner.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 class Program : public DeviceProgram {
  public:
@@ -85,4 +85,4 @@ class Program : public DeviceProgram {
   std::size_t launches_ = 0;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

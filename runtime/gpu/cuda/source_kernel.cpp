@@ -16,7 +16,7 @@
 #include <nvrtc.h>
 #endif
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -270,4 +270,4 @@ std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
   return std::make_unique<PreparedSource>(loaded, loaded->kernel, launch, begins_early);
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -15,7 +15,7 @@
 
 #include "runtime/gpu/cuda/prepared.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 /// Threads that compile what will be needed, in the order in which it was asked for.
 class Compilers {
@@ -59,4 +59,4 @@ class SourceKernels {
   Compilers compilers_;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -8,7 +8,7 @@
 #include "cost/pricing/recorded_prices.h"
 #include "ops/core/error.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -41,11 +41,11 @@ double median(std::vector<double> numbers) {
 }
 
 /// How far the results of two right ways may be apart, as a part of their norm.
-double tolerance(const Call& call) {
+double tolerance(const cost::Call& call) {
   double most = 1e-9;
-  for (const Call::Operand& operand : call.written) {
+  for (const cost::Call::Operand& operand : call.written) {
     switch (operand.element) {
-      case ElementType::float32: most = std::max(most, call.precision == Precision::fp32 ? 1e-4 : 3e-3); break;
+      case ElementType::float32: most = std::max(most, call.precision == cost::Precision::fp32 ? 1e-4 : 3e-3); break;
       case ElementType::float16: most = std::max(most, 5e-3); break;
       case ElementType::bfloat16: most = std::max(most, 4e-2); break;
       default: break;
@@ -54,16 +54,16 @@ double tolerance(const Call& call) {
   return most;
 }
 
-bool has_weights(const Call& call) {
-  return std::any_of(call.read.begin(), call.read.end(), [](const Call::Operand& one) { return one.is_weight; });
+bool has_weights(const cost::Call& call) {
+  return std::any_of(call.read.begin(), call.read.end(), [](const cost::Call::Operand& one) { return one.is_weight; });
 }
 
 /// Whether what it reads and writes, but for weights, takes up so much of the cache that what runs before it makes a difference of
 /// its own, of 20 µs, beside which code is not noticed.
-bool is_large(const Call& call, std::size_t cache_bytes) {
+bool is_large(const cost::Call& call, std::size_t cache_bytes) {
   std::size_t bytes = 0;
   for (const auto* operands : {&call.read, &call.written})
-    for (const Call::Operand& operand : *operands)
+    for (const cost::Call::Operand& operand : *operands)
       if (!operand.is_weight) bytes += span_bytes(operand);
   return static_cast<double>(bytes) > 0.4 * static_cast<double>(cache_bytes);
 }
@@ -79,7 +79,7 @@ std::vector<Tuner::Candidate> Tuner::candidates_of(Ways& ways) {
   return list;
 }
 
-void Tuner::set_up(const Call& call, const std::vector<Candidate>& candidates) {
+void Tuner::set_up(const cost::Call& call, const std::vector<Candidate>& candidates) {
   std::size_t scratch = 0, workspace = 0;
   for (const Candidate& candidate : candidates) {
     scratch = std::max(scratch, candidate.call.scratch_bytes);
@@ -116,7 +116,7 @@ bool Tuner::tell_wrong_ones(std::vector<Candidate>& candidates) {
   return members.size() <= 1;
 }
 
-void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double seconds) {
+void Tuner::try_out(const cost::Call& call, std::vector<Candidate>& candidates, double seconds) {
   set_up(call, candidates);
   bench_.wake();
   const double allowed = tolerance(call);
@@ -142,7 +142,7 @@ void Tuner::try_out(const Call& call, std::vector<Candidate>& candidates, double
   tell_wrong_ones(candidates);
 }
 
-std::vector<std::string> Tuner::ways(const Call& call, std::size_t most) {
+std::vector<std::string> Tuner::ways(const cost::Call& call, std::size_t most) {
   constexpr std::size_t fewest = 3;  // where these do not agree, the others are asked
   std::vector<Candidate> tried;
   Candidates candidates(libraries_, lowerings(call), {});
@@ -193,7 +193,7 @@ Measurement Tuner::measure_carefully(const Candidate& candidate, const Surroundi
   return result;
 }
 
-Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
+Measurement Tuner::measure(const cost::Call& call, const Alignments& alignments) {
   Measurement none;
   try {
     Ways ways = ways_of(libraries_, lowerings(call), alignments);
@@ -223,7 +223,7 @@ Measurement Tuner::measure(const Call& call, const Alignments& alignments) {
   }
 }
 
-Measurement Tuner::measure_in_network(const Call& call, const std::vector<const Candidate*>& finalists) {
+Measurement Tuner::measure_in_network(const cost::Call& call, const std::vector<const Candidate*>& finalists) {
   using Before = Surroundings::Before;
   const Surroundings itself{Before::itself, false}, warm{Before::itself, true}, stranger{Before::stranger, false};
   Measurement best;
@@ -235,7 +235,7 @@ Measurement Tuner::measure_in_network(const Call& call, const std::vector<const 
     result.again_nanoseconds = measure_carefully(*one, itself).nanoseconds;
     result.stranger_nanoseconds =
         is_large(call, libraries_.cache_bytes()) ? result.nanoseconds : measure_carefully(*one, stranger).nanoseconds;
-    if (winner != nullptr && cost_of(result) >= cost_of(best)) continue;
+    if (winner != nullptr && cost::cost_of(result) >= cost::cost_of(best)) continue;
     best = result;
     winner = one;
   }
@@ -243,7 +243,7 @@ Measurement Tuner::measure_in_network(const Call& call, const std::vector<const 
   return best;
 }
 
-Tuner::Candidate Tuner::candidate_of(const Call& call, const std::string& choice) {
+Tuner::Candidate Tuner::candidate_of(const cost::Call& call, const std::string& choice) {
   Candidate candidate{libraries_.prepare(call, {}, choice), 0, 0, ""};
   bench_.set_up(call, candidate.call.scratch_bytes, candidate.call.workspace_bytes());
   // Some libraries load their kernels when they are launched first, which a capture forbids.
@@ -252,17 +252,17 @@ Tuner::Candidate Tuner::candidate_of(const Call& call, const std::string& choice
   return candidate;
 }
 
-Measurement Tuner::measure_choice(const Call& call, const std::string& choice) {
+Measurement Tuner::measure_choice(const cost::Call& call, const std::string& choice) {
   const Candidate candidate = candidate_of(call, choice);
   return measure_in_network(call, {&candidate});
 }
 
-double Tuner::time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings) {
+double Tuner::time_choice(const cost::Call& call, const std::string& choice, const Surroundings& surroundings) {
   const Candidate candidate = candidate_of(call, choice);
   return measure_carefully(candidate, surroundings).nanoseconds;
 }
 
-std::vector<Measurement> Tuner::measure_all(const Call& call) {
+std::vector<Measurement> Tuner::measure_all(const cost::Call& call) {
   constexpr double patience = 600;
   std::vector<Measurement> all;
   Measurement none;
@@ -286,4 +286,4 @@ std::vector<Measurement> Tuner::measure_all(const Call& call) {
   return all;
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

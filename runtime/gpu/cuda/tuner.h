@@ -14,7 +14,7 @@
 #include "runtime/gpu/cuda/candidates.h"
 #include "runtime/gpu/cuda/libraries/libraries.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 struct TuningLimits {
   double seconds_to_try = 0.15;   ///< a first look at each way
@@ -26,13 +26,13 @@ class Tuner {
  public:
   explicit Tuner(Libraries& libraries, TuningLimits limits = {});
 
-  Measurement measure(const Call& call, const Alignments& alignments);
-  Measurement measure_choice(const Call& call, const std::string& choice);
-  double time_choice(const Call& call, const std::string& choice, const Surroundings& surroundings);
+  Measurement measure(const cost::Call& call, const Alignments& alignments);
+  Measurement measure_choice(const cost::Call& call, const std::string& choice);
+  double time_choice(const cost::Call& call, const std::string& choice, const Surroundings& surroundings);
   /// Ways that compute the same, the most promising first, at most so many; not measured.
-  std::vector<std::string> ways(const Call& call, std::size_t most);
+  std::vector<std::string> ways(const cost::Call& call, std::size_t most);
   /// Every way that was tried, in the order in which it was: first looks, at all of them, however long that takes.
-  std::vector<Measurement> measure_all(const Call& call);
+  std::vector<Measurement> measure_all(const cost::Call& call);
 
  private:
   /// A way that is ready, and what is known about it.
@@ -44,18 +44,18 @@ class Tuner {
   };
   static std::vector<Candidate> candidates_of(Ways& ways);
   /// Ready to be measured.
-  Candidate candidate_of(const Call& call, const std::string& choice);
-  void set_up(const Call& call, const std::vector<Candidate>& candidates);
+  Candidate candidate_of(const cost::Call& call, const std::string& choice);
+  void set_up(const cost::Call& call, const std::vector<Candidate>& candidates);
   void compare(Candidate& candidate, double allowed, std::size_t& groups);
   static bool tell_wrong_ones(std::vector<Candidate>& candidates);
-  void try_out(const Call& call, std::vector<Candidate>& candidates, double seconds);
+  void try_out(const cost::Call& call, std::vector<Candidate>& candidates, double seconds);
   Measurement measure_carefully(const Candidate& candidate, const Surroundings& surroundings);
   /// The one that costs the least in a network, with all figures.
-  Measurement measure_in_network(const Call& call, const std::vector<const Candidate*>& finalists);
+  Measurement measure_in_network(const cost::Call& call, const std::vector<const Candidate*>& finalists);
 
   Libraries& libraries_;
   TuningLimits limits_;
   Bench bench_;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

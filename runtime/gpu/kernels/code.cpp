@@ -6,7 +6,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 namespace {
 
 /// Under CUDA the conversions are instructions. Elsewhere, whoever compiles the text gives the functions that are named here.
@@ -101,7 +101,7 @@ void Code::add(std::string_view text) {
   text_ += '\n';
 }
 
-Arithmetic arithmetic_of(const Call& call) {
+Arithmetic arithmetic_of(const cost::Call& call) {
   Arithmetic widest = Arithmetic::natural;
   const auto rank = [](Arithmetic arithmetic) {  // which can hold what the ones before can
     switch (arithmetic) {
@@ -112,15 +112,15 @@ Arithmetic arithmetic_of(const Call& call) {
     }
     return 3;
   };
-  const auto take = [&](const Call::Operand& operand) {
+  const auto take = [&](const cost::Call::Operand& operand) {
     const Arithmetic own = operand.element == ElementType::float64 ? Arithmetic::twice
                            : is_floating(operand.element)          ? Arithmetic::single
                            : is_signed_integer(operand.element)    ? Arithmetic::whole
                                                                    : Arithmetic::natural;
     if (rank(own) > rank(widest)) widest = own;
   };
-  for (const Call::Operand& operand : call.read) take(operand);
-  for (const Call::Operand& operand : call.written) take(operand);
+  for (const cost::Call::Operand& operand : call.read) take(operand);
+  for (const cost::Call::Operand& operand : call.written) take(operand);
   return widest;
 }
 
@@ -201,13 +201,13 @@ std::string pointer(bool is_written, std::uint32_t operand) {
   return fmt::format("{}{}", is_written ? 'w' : 'r', operand);
 }
 
-void Parameters::add(const Call& call, bool is_written, std::uint32_t operand) {
+void Parameters::add(const cost::Call& call, bool is_written, std::uint32_t operand) {
   const Argument argument{is_written ? Argument::Place::written : Argument::Place::read, operand, 0};
   if (std::find(arguments.begin(), arguments.end(), argument) != arguments.end()) return;
-  const Call::Operand& own = (is_written ? call.written : call.read).at(operand);
+  const cost::Call::Operand& own = (is_written ? call.written : call.read).at(operand);
   text += fmt::format("{}{}{}* __restrict__ {}", text.empty() ? "" : ", ", is_written ? "" : "const ",
                       type_text(own.element), pointer(is_written, operand));
   arguments.push_back(argument);
 }
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

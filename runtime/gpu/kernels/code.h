@@ -10,7 +10,7 @@
 
 #include "runtime/gpu/launch.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 
 /// Lines, indented by the blocks that are open.
 class Code {
@@ -43,7 +43,7 @@ inline bool is_integral(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::whole || arithmetic == Arithmetic::natural;
 }
 /// What all operands of a call can be computed in.
-Arithmetic arithmetic_of(const Call& call);
+Arithmetic arithmetic_of(const cost::Call& call);
 
 /// The type of an element in memory.
 std::string_view type_text(ElementType element);
@@ -61,7 +61,7 @@ std::string prelude(Arithmetic arithmetic);
 struct Parameters {
   std::string text;  ///< as in the kernel's head
   std::vector<Argument> arguments;
-  void add(const Call& call, bool is_written, std::uint32_t operand);
+  void add(const cost::Call& call, bool is_written, std::uint32_t operand);
 };
 /// Opens the kernel that a launch is, on these parameters. The launch may begin before those ahead of it have ended, on a GPU
 /// that can do so: nothing that they write may be read before `write_waiting`, or the lines that it writes.
@@ -72,4 +72,4 @@ std::uint32_t grid_of(std::int64_t blocks);
 /// The name by which a kernel knows an operand.
 std::string pointer(bool is_written, std::uint32_t operand);
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

@@ -5,7 +5,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 namespace {
 
 /// How an operand of an element-wise step is seen, where the step's result is seen as `axes`.
@@ -88,14 +88,14 @@ struct Writer {
 
 }  // namespace
 
-Values::Values(const Call& call) {
-  for (const Call::Operand& operand : call.read) {
+Values::Values(const cost::Call& call) {
+  for (const cost::Call::Operand& operand : call.read) {
     extents.push_back(operand.extents);
     elements.push_back(operand.element);
     steps.push_back(static_cast<std::uint32_t>(call.steps.size()));
   }
   for (std::size_t i = 0; i < call.steps.size(); ++i) {
-    const Call::Step& step = call.steps[i];
+    const cost::Call::Step& step = call.steps[i];
     check(step.first_result == extents.size(), "results are numbered in the order of the steps");
     Shapes shapes;
     for (const std::uint32_t operand : step.operands) shapes.push_back(shape_of(extents.at(operand)));
@@ -128,10 +128,10 @@ void Computation::give(std::uint32_t value, const AxisMap& axes, std::function<s
 }
 
 std::size_t Computation::access(bool is_written, std::uint32_t operand, const AxisMap& axes) {
-  const Call::Operand& own = (is_written ? call_.written : call_.read).at(operand);
+  const cost::Call::Operand& own = (is_written ? call_.written : call_.read).at(operand);
   check(axes.size() == own.strides.size() && axes.size() == own.extents.size(),
         "an operand has a stride for each axis");
-  Access access{is_written, operand, own.element, Strides(space_.size(), 0), alignment_of(own)};
+  Access access{is_written, operand, own.element, cost::Strides(space_.size(), 0), alignment_of(own)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     check(own.strides[i] >= 0, "operands are gone through forwards");
     if (axes[i] >= 0) access.strides[static_cast<std::size_t>(axes[i])] += own.strides[i];
@@ -190,4 +190,4 @@ std::string expression(const Operator& op, const std::vector<std::string>& opera
   return std::visit(Writer{operands, arithmetic}, op);
 }
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

@@ -8,11 +8,11 @@
 
 #include "runtime/gpu/kernels/space.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 
 /// What each value of a call is, operands first, then the steps' results.
 struct Values {
-  explicit Values(const Call& call);
+  explicit Values(const cost::Call& call);
   std::vector<Extents> extents;
   std::vector<ElementType> elements;
   std::vector<std::uint32_t> steps;  ///< that gives the value; none for operands: their number is the number of steps
@@ -26,7 +26,7 @@ AxisMap aligned(const Extents& value, const Extents& space);
 /// Expressions over a space, each value made once. What is made first can be used by what is made later.
 class Computation {
  public:
-  Computation(const Call& call, const Values& values, Extents space)
+  Computation(const cost::Call& call, const Values& values, Extents space)
       : call_(call), values_(values), space_(std::move(space)) {}
 
   /// The value, seen so, is what an expression of the kernel's own says, which is asked for when it is written.
@@ -49,12 +49,12 @@ class Computation {
   struct Made {
     std::uint32_t value = 0;
     std::size_t access = 0;  ///< if an operand
-    const Call::Step* step = nullptr;
+    const cost::Call::Step* step = nullptr;
     std::vector<std::size_t> operands;
     std::function<std::string()> given;
     std::string text;
   };
-  const Call& call_;
+  const cost::Call& call_;
   const Values& values_;
   Extents space_;
   std::vector<Access> accesses_;
@@ -65,4 +65,4 @@ class Computation {
 /// What an element-wise operator makes of its operands.
 std::string expression(const Operator& op, const std::vector<std::string>& operands, Arithmetic arithmetic);
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

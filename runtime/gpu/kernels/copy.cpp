@@ -5,10 +5,10 @@
 #include "runtime/gpu/kernels/computation.h"
 #include "runtime/gpu/kernels/source.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-using namespace source;
+using namespace kernels;
 
 /// A square through which what lies the other way round is turned, and the threads that move a row of it each time.
 constexpr std::int64_t tile = 32, tile_rows = 8;
@@ -21,7 +21,7 @@ std::int64_t power_of_two_in(std::int64_t number, std::int64_t most) {
 }
 
 /// One side of a piece, its axes merged.
-std::vector<Axis> side_of(const Extents& extents, const Strides& strides) {
+std::vector<Axis> side_of(const Extents& extents, const cost::Strides& strides) {
   check(extents.size() == strides.size(), "a piece has a stride for each axis");
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < extents.size(); ++i) axes.push_back({extents[i], {strides[i]}});
@@ -51,7 +51,7 @@ std::optional<std::vector<Axis>> common_axes(std::vector<Axis> from, std::vector
 
 /// How one piece is moved, by so many blocks.
 struct Plan {
-  const Call::Piece* piece = nullptr;
+  const cost::Call::Piece* piece = nullptr;
   std::vector<Access> accesses;       ///< from, to
   std::vector<Axis> axes;             ///< of both sides, or
   std::vector<Axis> from, to;         ///< of each, if they have no axes in common
@@ -60,22 +60,22 @@ struct Plan {
   bool is_wide = false;
 };
 
-Plan plan_of(const Call& call, const Call::Piece& piece, std::int64_t multiprocessors) {
+Plan plan_of(const cost::Call& call, const cost::Call::Piece& piece, std::int64_t multiprocessors) {
   Plan plan;
   plan.piece = &piece;
   for (const bool is_written : {false, true}) {
     const std::uint32_t operand = is_written ? piece.written : piece.read;
-    const Call::Operand& own = (is_written ? call.written : call.read).at(operand);
+    const cost::Call::Operand& own = (is_written ? call.written : call.read).at(operand);
     const auto size = static_cast<std::int64_t>(size_of(own.element));
     const std::int64_t offset = (is_written ? piece.to_offset : piece.from_offset) * size;
     plan.accesses.push_back({is_written, operand, own.element, {}, power_of_two_in(offset, alignment_of(own))});
   }
-  if (count(piece.from_extents) == 0) return plan;
+  if (ops::count(piece.from_extents) == 0) return plan;
   plan.from = side_of(piece.from_extents, piece.from_strides);
   plan.to = side_of(piece.to_extents, piece.to_strides);
   const auto axes = common_axes(plan.from, plan.to);
   if (!axes) {
-    plan.threads = count(piece.from_extents);
+    plan.threads = ops::count(piece.from_extents);
     plan.is_wide = needs_wide_index(plan.from, 1) || needs_wide_index(plan.to, 1);
     return plan;
   }
@@ -202,10 +202,10 @@ void write_turned(Code& code, const Plan& plan, const std::string& block_number)
   code.close();
 }
 
-SourceLaunch pieces_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch pieces_source(const cost::Call& call, std::int64_t multiprocessors) {
   std::vector<Plan> plans;
   std::int64_t threads = 0, square_bytes = 0;
-  for (const Call::Piece& piece : call.pieces) {
+  for (const cost::Call::Piece& piece : call.pieces) {
     Plan& plan = plans.emplace_back(plan_of(call, piece, multiprocessors));
     threads += plan.threads;
     if (plan.turned)
@@ -263,8 +263,8 @@ struct PaddedAxis {
   bool is_padded() const { return inside != extent; }
 };
 
-std::vector<PaddedAxis> padded_axes(const Call& call, const std::vector<std::int64_t>& before) {
-  const Call::Operand &from = call.read.at(0), &to = call.written.at(0);
+std::vector<PaddedAxis> padded_axes(const cost::Call& call, const std::vector<std::int64_t>& before) {
+  const cost::Call::Operand &from = call.read.at(0), &to = call.written.at(0);
   std::vector<PaddedAxis> axes;
   for (std::size_t i = 0; i < to.extents.size(); ++i)
     if (to.extents[i] != 1 || from.extents[i] != 1)
@@ -285,10 +285,10 @@ std::vector<PaddedAxis> padded_axes(const Call& call, const std::vector<std::int
   return merged;
 }
 
-SourceLaunch padding_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch padding_source(const cost::Call& call, std::int64_t multiprocessors) {
   check(call.steps.size() == 1 && call.read.size() == 1 && call.written.size() == 1, "a padding stands alone");
   const Operator& op = call.steps[0].op;
-  const Call::Operand &from = call.read[0], &to = call.written[0];
+  const cost::Call::Operand &from = call.read[0], &to = call.written[0];
   std::vector<std::int64_t> before;
   double value = 0;
   if (const auto* pad = std::get_if<op::Pad>(&op)) {
@@ -361,8 +361,8 @@ SourceLaunch padding_source(const Call& call, std::int64_t multiprocessors) {
 
 }  // namespace
 
-SourceLaunch copy_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch copy_source(const cost::Call& call, std::int64_t multiprocessors) {
   return call.steps.empty() ? pieces_source(call, multiprocessors) : padding_source(call, multiprocessors);
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -8,10 +8,10 @@
 #include "runtime/gpu/kernels/computation.h"
 #include "runtime/gpu/kernels/source.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-using namespace source;
+using namespace kernels;
 
 /// Longer kernels are gone through in loops.
 constexpr std::int64_t most_unrolled_products = 1536;
@@ -22,7 +22,7 @@ constexpr std::int64_t most_read_ahead = 8;
 
 class DirectConvolution {
  public:
-  DirectConvolution(const Call& call, std::int64_t multiprocessors)
+  DirectConvolution(const cost::Call& call, std::int64_t multiprocessors)
       : call_(call),
         multiprocessors_(multiprocessors),
         values_(call),
@@ -46,7 +46,7 @@ class DirectConvolution {
     parameters.add(call_, false, main_.operands[0]);
     parameters.add(call_, false, main_.operands[1]);
     for (const Access& access : after_.accesses()) parameters.add(call_, access.is_written, access.operand);
-    const std::int64_t threads = source::count(axes_);
+    const std::int64_t threads = kernels::count(axes_);
     std::int64_t block = threads > multiprocessors_ * 1024 ? 256 : threads > multiprocessors_ * 64 ? 128 : 64;
     std::int64_t blocks = (threads + block - 1) / block;
     if (is_staged_) {
@@ -77,7 +77,7 @@ class DirectConvolution {
   }
 
  private:
-  const Call::Operand& operand(std::size_t number) const {
+  const cost::Call::Operand& operand(std::size_t number) const {
     check(main_.operands.at(number) < call_.read.size(), "nothing comes before a convolution");
     return call_.read[main_.operands[number]];
   }
@@ -107,11 +107,11 @@ class DirectConvolution {
 
   /// How many results each thread has, of which channels and places.
   void choose() {
-    const Strides& out = call_.written[0].strides;
+    const cost::Strides& out = call_.written[0].strides;
     bool last = y_[1] > 1 && (y_[0] == 1 || out[1] < out[0]);
     for (std::size_t i = 0; i < rank(); ++i) last = last && (y_[2 + i] == 1 || out[1] < out[2 + i]);
     strip_ = last || rank() == 1 ? rank() - 1 : rank() - 2;
-    const std::int64_t results = taso::count(y_);
+    const std::int64_t results = ops::count(y_);
     const auto are_enough = [&](std::int64_t threads) { return threads >= multiprocessors_ * 192; };
     if (is_depthwise() && last && x_.strides[1] == 1 && out[1] == 1) {
       channels_ = 16 / static_cast<std::int64_t>(size_of(x_.element));
@@ -177,7 +177,7 @@ class DirectConvolution {
     while (lanes_ * channels_ * cells() % staged_width_ != 0 || y_[1] * cells() % staged_width_ != 0)
       staged_width_ /= 2;
   }
-  std::int64_t cells() const { return taso::count(w_.extents) / w_.extents[0]; }
+  std::int64_t cells() const { return ops::count(w_.extents) / w_.extents[0]; }
   std::int64_t chunks() const { return (axes_.back().extent + lanes_ - 1) / lanes_; }
   /// So that warps are full.
   std::int64_t rows_in_block(std::int64_t threads) const {
@@ -186,7 +186,7 @@ class DirectConvolution {
       if (fewer * lanes_ % 32 == 0) return fewer;
     return rows;
   }
-  bool can_move(const Call::Operand& operand) const {
+  bool can_move(const cost::Call::Operand& operand) const {
     const std::int64_t bytes = channels_ * static_cast<std::int64_t>(size_of(operand.element));
     return alignment_of(operand) % std::min<std::int64_t>(16, bytes) == 0;
   }
@@ -194,7 +194,7 @@ class DirectConvolution {
   void lay_out() {
     std::vector<std::size_t> order(y_.size());
     std::iota(order.begin(), order.end(), 0);
-    const Strides& out = call_.written[0].strides;
+    const cost::Strides& out = call_.written[0].strides;
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return out[a] > out[b]; });
     place_of_.assign(y_.size(), -1);
     for (const std::size_t axis : order) {
@@ -220,7 +220,7 @@ class DirectConvolution {
   /// Says which channels and places a thread has, and brings the kernels of the block's channels together.
   void write_staging(std::int64_t block) {
     const std::int64_t all = cells() * lanes_ * channels_ / staged_width_, each = (all + block - 1) / block;
-    const std::int64_t units = axes_.back().extent, places = source::count(axes_) / units, rows = block / lanes_;
+    const std::int64_t units = axes_.back().extent, places = kernels::count(axes_) / units, rows = block / lanes_;
     code_.line("__shared__ __align__(16) {} kernels[{}];", type_text(w_.element), cells() * pitch_);
     code_.line("const {} chunk = blockIdx.x % {}u * {};", type(), chunks(), at(lanes_));
     code_.line("const {}* __restrict__ from = {} + chunk * {};", type_text(w_.element),
@@ -400,7 +400,7 @@ class DirectConvolution {
 
   /// The kernel's cells along the strip, for as many channels as are read at once.
   void write_weights() {
-    const Strides& strides = is_staged_ ? cell_strides_ : w_.strides;
+    const cost::Strides& strides = is_staged_ ? cell_strides_ : w_.strides;
     std::string cell = fmt::format("static_cast<{0}>(c * {1} + g) * {2}", type(), depth_, at(strides[1]));
     for (std::size_t a = 0; a < rank(); ++a)
       cell += fmt::format(" + static_cast<{}>(k{}) * {}", type(), a, at(strides[2 + a]));
@@ -466,13 +466,13 @@ class DirectConvolution {
     code_.close();
   }
 
-  const Call& call_;
+  const cost::Call& call_;
   std::int64_t multiprocessors_;
   Values values_;
   Arithmetic arithmetic_;
-  const Call::Step& main_;
+  const cost::Call::Step& main_;
   const op::Conv& conv_;
-  const Call::Operand &x_, &w_;
+  const cost::Call::Operand &x_, &w_;
   const Extents& y_;
   Computation after_;
   std::vector<std::size_t> results_, stores_;
@@ -483,7 +483,7 @@ class DirectConvolution {
   std::int64_t lanes_ = 1, pitch_ = 0;      ///< threads for different channels; between cells, in elements
   std::int64_t staged_width_ = 1;           ///< elements that are read at once
   std::vector<Axis> cell_axes_;             ///< of a kernel, as it lies
-  Strides cell_strides_;                    ///< in the numbers of cells, along each axis of the kernels
+  cost::Strides cell_strides_;              ///< in the numbers of cells, along each axis of the kernels
   std::vector<Axis> axes_;                  ///< of the threads, with the strides of the accesses
   std::vector<int> place_of_;               ///< where an axis of the result is among those; -1: nowhere, it is 1
   std::vector<std::string> indices_;
@@ -493,8 +493,8 @@ class DirectConvolution {
 
 }  // namespace
 
-SourceLaunch direct_convolution_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch direct_convolution_source(const cost::Call& call, std::int64_t multiprocessors) {
   return DirectConvolution(call, multiprocessors).launch();
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

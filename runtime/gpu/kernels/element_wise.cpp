@@ -5,17 +5,17 @@
 #include "runtime/gpu/kernels/plain_function.h"
 #include "runtime/gpu/kernels/source.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-using namespace source;
+using namespace kernels;
 
 /// The text of an access's element.
 using Element = std::function<std::string(std::size_t)>;
 
 /// A kernel that goes through a space element by element. `compute` writes what it does with those that are read, and gives
 /// what is stored, as its type, for each of the accesses that are.
-SourceLaunch by_element(const Call& call, const Extents& space, const std::vector<Access>& accesses,
+SourceLaunch by_element(const cost::Call& call, const Extents& space, const std::vector<Access>& accesses,
                         const std::vector<std::size_t>& stores, std::string_view definitions,
                         std::int64_t multiprocessors,
                         const std::function<std::vector<std::string>(Code&, const Element&)>& compute) {
@@ -78,7 +78,7 @@ SourceLaunch by_element(const Call& call, const Extents& space, const std::vecto
   return launch;
 }
 
-SourceLaunch plain_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch plain_source(const cost::Call& call, std::int64_t multiprocessors) {
   check(call.steps.empty() && call.written.size() == 1, "a plain function stands alone");
   const Extents& space = call.written[0].extents;
   const Values values(call);
@@ -100,7 +100,7 @@ SourceLaunch plain_source(const Call& call, std::int64_t multiprocessors) {
 
 }  // namespace
 
-SourceLaunch element_wise_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch element_wise_source(const cost::Call& call, std::int64_t multiprocessors) {
   if (call.function) return plain_source(call, multiprocessors);
   const Values values(call);
   check(call.results.size() == call.written.size() && !call.written.empty(), "each operand that is written is a value");
@@ -125,4 +125,4 @@ SourceLaunch element_wise_source(const Call& call, std::int64_t multiprocessors)
       });
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -2,7 +2,7 @@
 #include "runtime/gpu/kernels/code.h"
 #include "runtime/gpu/kernels/source.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
 /// Elements are moved as bytes: what they mean does not matter.
@@ -23,9 +23,9 @@ std::int64_t product(const Extents& extents, std::size_t begin, std::size_t end)
 
 }  // namespace
 
-SourceLaunch gather_source(const Call& call) {
+SourceLaunch gather_source(const cost::Call& call) {
   check(call.read.size() == 2 && call.written.size() == 1 && call.gather_axis, "a gather reads data and indices");
-  const Call::Operand &data = call.read[0], &indices = call.read[1];
+  const cost::Call::Operand &data = call.read[0], &indices = call.read[1];
   const auto axis = static_cast<std::size_t>(*call.gather_axis);
   const std::int64_t length = data.extents.at(axis), inner = product(data.extents, axis + 1, data.extents.size());
   const std::int64_t taken = product(indices.extents, 0, indices.extents.size());
@@ -38,7 +38,7 @@ SourceLaunch gather_source(const Call& call) {
   launch.grid[0] = static_cast<std::uint32_t>(std::max<std::int64_t>(1, (elements + block - 1) / block));
   launch.arguments = {{Argument::Place::read, 0, 0}, {Argument::Place::read, 1, 0}, {Argument::Place::written, 0, 0}};
 
-  source::Code code;
+  kernels::Code code;
   const std::string_view bits = bits_text(data.element);
   code.open(
       "extern \"C\" __global__ void __launch_bounds__({}) gather(const {}* __restrict__ data, const {}* __restrict__ "
@@ -59,4 +59,4 @@ SourceLaunch gather_source(const Call& call) {
   return launch;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

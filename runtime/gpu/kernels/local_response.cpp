@@ -5,10 +5,10 @@
 #include "runtime/gpu/kernels/source.h"
 #include "runtime/gpu/kernels/space.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-using namespace source;
+using namespace kernels;
 
 /// Wider windows are gone through in a loop.
 constexpr std::int64_t most_unrolled_channels = 16;
@@ -17,7 +17,7 @@ constexpr std::int64_t most_unrolled_channels = 16;
 /// side, for its neighbours read nearly the same window; else as many places of one channel as can be moved at once.
 class LocalResponse {
  public:
-  LocalResponse(const Call& call, std::int64_t multiprocessors)
+  LocalResponse(const cost::Call& call, std::int64_t multiprocessors)
       : call_(call),
         norm_(std::get<op::LocalResponseNorm>(call.steps.at(0).op)),
         x_(call.read.at(0)),
@@ -28,7 +28,7 @@ class LocalResponse {
   }
 
   SourceLaunch launch() {
-    const std::int64_t threads = source::count(axes_) / width_;
+    const std::int64_t threads = kernels::count(axes_) / width_;
     constexpr std::int64_t block = 128;
     SourceLaunch launch;
     launch.name = "local_response";
@@ -75,7 +75,7 @@ class LocalResponse {
     const std::vector<Access> accesses{{false, 0, x_.element, {}, alignment_of(x_)},
                                        {true, 0, y_.element, {}, alignment_of(y_)}};
     if (channel_ + 1 < axes_.size()) width_ = vector_width(axes_, accesses);
-    while (width_ > 1 && source::count(axes_) / width_ < multiprocessors * 256) width_ /= 2;
+    while (width_ > 1 && kernels::count(axes_) / width_ < multiprocessors * 256) width_ /= 2;
     is_wide_ = needs_wide_index(axes_, 2);
   }
 
@@ -133,9 +133,9 @@ class LocalResponse {
     return function("pow", fmt::format("base, {}", real(norm_.beta)));
   }
 
-  const Call& call_;
+  const cost::Call& call_;
   const op::LocalResponseNorm& norm_;
-  const Call::Operand &x_, &y_;
+  const cost::Call::Operand &x_, &y_;
   Arithmetic arithmetic_ = arithmetic_of(call_);
   std::vector<Axis> axes_;  ///< of the result, with the strides of x and of y
   std::size_t channel_ = 0;
@@ -146,8 +146,8 @@ class LocalResponse {
 
 }  // namespace
 
-SourceLaunch local_response_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch local_response_source(const cost::Call& call, std::int64_t multiprocessors) {
   return LocalResponse(call, multiprocessors).launch();
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

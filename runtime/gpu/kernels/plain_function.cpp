@@ -2,7 +2,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 namespace {
 
 using Kind = PlainFunction::Kind;
@@ -41,7 +41,7 @@ std::string bounds(ElementType element) {
 AxisMap operand_axes(const PlainFunction& function, std::size_t operand, const Extents& extents, const Extents& space) {
   const bool is_scale = operand > 0 && (function.kind == Kind::quantise || function.kind == Kind::dequantise);
   if (!is_scale) return aligned(extents, space);
-  if (taso::count(extents) == 1) return AxisMap(extents.size(), -1);
+  if (ops::count(extents) == 1) return AxisMap(extents.size(), -1);
   check(extents.size() == 1, "there is one scale for each slice of the axis");
   return {static_cast<int>(function.axis)};
 }
@@ -83,4 +83,4 @@ std::string expression(const PlainFunction& function, const std::vector<std::str
   return {};
 }
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

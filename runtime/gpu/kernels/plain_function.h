@@ -3,7 +3,7 @@
 
 #include "runtime/gpu/kernels/computation.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 
 /// How an operand is seen in the space of the result.
 AxisMap operand_axes(const PlainFunction& function, std::size_t operand, const Extents& extents, const Extents& space);
@@ -12,4 +12,4 @@ std::string_view plain_definitions(const PlainFunction& function);
 /// An element of the result, of this type, made of the operands' elements as they are in memory.
 std::string expression(const PlainFunction& function, const std::vector<std::string>& operands, ElementType result);
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

@@ -6,10 +6,10 @@
 #include "runtime/gpu/kernels/computation.h"
 #include "runtime/gpu/kernels/source.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-using namespace source;
+using namespace kernels;
 
 /// Larger windows are gone through in loops.
 constexpr std::int64_t most_unrolled_cells = 64;
@@ -37,7 +37,7 @@ bool is_global(const Window& window, const Extents& x, const Extents& y) {
 /// Writes the windows of one call.
 class Pooling {
  public:
-  Pooling(const Call& call, std::int64_t multiprocessors)
+  Pooling(const cost::Call& call, std::int64_t multiprocessors)
       : call_(call),
         multiprocessors_(multiprocessors),
         x_(call.read.at(0)),
@@ -48,7 +48,7 @@ class Pooling {
   }
 
   SourceLaunch launch() {
-    const std::int64_t threads = source::count(axes_) / width_;
+    const std::int64_t threads = kernels::count(axes_) / width_;
     const std::int64_t block = threads > multiprocessors_ * 1024 ? 256 : threads > multiprocessors_ * 64 ? 128 : 64;
     SourceLaunch launch;
     launch.name = "pooling";
@@ -106,7 +106,7 @@ class Pooling {
     const std::vector<Access> accesses{{false, 0, x_.element, {}, alignment_of(x_)},
                                        {true, 0, y_.element, {}, alignment_of(y_)}};
     if (!order.empty() && order.back() < 2) width_ = vector_width(axes_, accesses);
-    while (width_ > 1 && source::count(axes_) / width_ < multiprocessors_ * 64) width_ /= 2;
+    while (width_ > 1 && kernels::count(axes_) / width_ < multiprocessors_ * 64) width_ /= 2;
     std::vector<Axis> read;
     for (std::size_t i = 0; i < x_.extents.size(); ++i) read.push_back({x_.extents[i], {x_.strides[i]}});
     is_wide_ = needs_wide_index(axes_, 2) || needs_wide_index(read, 1);
@@ -114,7 +114,7 @@ class Pooling {
 
   void write_window() {
     const auto indices = write_indices(code_, "i", "i", axes_, width_, is_wide_);
-    const std::int64_t cells = taso::count(window_.kernel);
+    const std::int64_t cells = ops::count(window_.kernel);
     const bool is_unrolled = cells <= most_unrolled_cells;
     code_.line("const {}* __restrict__ x = r0 + ({});", type_text(x_.element),
                offset_text(axes_, 0, indices, width_, is_wide_));
@@ -208,9 +208,9 @@ class Pooling {
     code_.line("store(w0 + ({}), y);", offset_text(axes_, 1, indices, width_, is_wide_));
   }
 
-  const Call& call_;
+  const cost::Call& call_;
   std::int64_t multiprocessors_;
-  const Call::Operand &x_, &y_;
+  const cost::Call::Operand &x_, &y_;
   Window window_;
   Arithmetic arithmetic_ = arithmetic_of(call_);
   std::vector<Axis> axes_;   ///< of the result, with the strides of x where they are the same places, and of y
@@ -222,14 +222,14 @@ class Pooling {
 
 }  // namespace
 
-SourceLaunch pooling_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch pooling_source(const cost::Call& call, std::int64_t multiprocessors) {
   if (std::holds_alternative<op::LocalResponseNorm>(call.steps.at(0).op))
     return local_response_source(call, multiprocessors);
   const Window window = window_of(call.steps.at(0).op);
   if (!is_global(window, call.read.at(0).extents, call.written.at(0).extents))
     return Pooling(call, multiprocessors).launch();
-  Call reduction = call;
-  reduction.kind = Kernel::Kind::rows;
+  cost::Call reduction = call;
+  reduction.kind = cost::Kernel::Kind::rows;
   std::vector<std::int64_t> axes(window.kernel.size());
   std::iota(axes.begin(), axes.end(), 2);
   if (window.is_maximum)
@@ -239,4 +239,4 @@ SourceLaunch pooling_source(const Call& call, std::int64_t multiprocessors) {
   return rows_source(reduction, multiprocessors);
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -9,10 +9,10 @@
 #include "runtime/gpu/kernels/computation.h"
 #include "runtime/gpu/kernels/source.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-using namespace source;
+using namespace kernels;
 
 /// Elements that a thread keeps between passes; rows that are too long for that are read again in each pass.
 constexpr std::int64_t most_kept = 32;
@@ -35,7 +35,7 @@ std::vector<std::int64_t> axes_from(std::size_t first, std::size_t rank) {
 
 class Rows {
  public:
-  Rows(const Call& call, std::int64_t multiprocessors)
+  Rows(const cost::Call& call, std::int64_t multiprocessors)
       : call_(call),
         multiprocessors_(multiprocessors),
         values_(call),
@@ -131,8 +131,8 @@ class Rows {
     for (std::size_t i = 0; i < all.size(); ++i) (is_reduced_[i] ? reduced_ : kept_).push_back(all[i]);
     kept_ = simplified(std::move(kept_), key);
     reduced_ = simplified(std::move(reduced_), key);
-    rows_ = source::count(kept_);
-    length_ = source::count(reduced_);
+    rows_ = kernels::count(kept_);
+    length_ = kernels::count(reduced_);
     all = kept_;
     all.insert(all.end(), reduced_.begin(), reduced_.end());
     is_wide_ = needs_wide_index(all, accesses_.size());
@@ -201,7 +201,7 @@ class Rows {
     code_.close();
   }
 
-  std::string number(double value) const { return source::number(value, arithmetic_); }
+  std::string number(double value) const { return kernels::number(value, arithmetic_); }
   std::string at(std::int64_t value) const { return index(value, is_wide_); }
   std::string_view type() const { return index_type(is_wide_); }
 
@@ -444,11 +444,11 @@ class Rows {
     code_.close();
   }
 
-  const Call& call_;
+  const cost::Call& call_;
   std::int64_t multiprocessors_;
   Values values_;
   Arithmetic arithmetic_;
-  const Call::Step& main_;
+  const cost::Call::Step& main_;
   const Extents& x_;
   Computation before_, after_;
   Kind kind_ = Kind::sum;
@@ -469,8 +469,8 @@ class Rows {
 
 }  // namespace
 
-SourceLaunch rows_source(const Call& call, std::int64_t multiprocessors) {
+SourceLaunch rows_source(const cost::Call& call, std::int64_t multiprocessors) {
   return Rows(call, multiprocessors).launch();
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -17,30 +17,30 @@
 
 #include "runtime/gpu/launch.h"
 
-namespace taso {
+namespace taso::gpu {
 
 /// Kernels are cut into enough threads to keep so many multiprocessors busy, where they can be: those of an H200.
 inline constexpr std::int64_t usual_multiprocessors = 132;
 
 /// All steps element-wise, any broadcasting, any strides; several may be written.
-SourceLaunch element_wise_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+SourceLaunch element_wise_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// A reduction, softmax or layer norm, with what is done element by element to what it reads before and to its result after.
-SourceLaunch rows_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+SourceLaunch rows_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Average or maximum over windows, any number of spatial dimensions, either layout; or the one below.
-SourceLaunch pooling_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+SourceLaunch pooling_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Each element divided by a power of the squares of the channels around it, either layout.
-SourceLaunch local_response_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+SourceLaunch local_response_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Pieces that are moved, in one launch; or a pad or enlarge.
-SourceLaunch copy_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+SourceLaunch copy_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 /// Parts along an axis, as another operand counts them out. One that is out of range becomes the nearest that is not.
-SourceLaunch gather_source(const Call& call);
+SourceLaunch gather_source(const cost::Call& call);
 /// A convolution with few channels in each group, and its epilogue.
-SourceLaunch direct_convolution_source(const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+SourceLaunch direct_convolution_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
 /// A convolution or matmul with its epilogue, on tensor cores: ways to cut it up, the most promising first, each with its
 /// name. None if it is none for this kernel. float32 that may not be rounded to TF32 is
 /// multiplied in two parts of 11 bits each.
 std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(
-    const Call& call, std::int64_t multiprocessors = usual_multiprocessors);
+    const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -5,9 +5,9 @@
 
 #include "ops/core/error.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 
-std::int64_t alignment_of(const Call::Operand& operand) {
+std::int64_t alignment_of(const cost::Call::Operand& operand) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   std::int64_t alignment = 16;
   for (std::size_t i = 0; i < operand.extents.size(); ++i) {
@@ -151,4 +151,4 @@ std::string offset_text(const std::vector<Axis>& axes, std::size_t access, const
   return text.empty() ? index(0, is_wide) : text;
 }
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

@@ -8,25 +8,25 @@
 
 #include "runtime/gpu/kernels/code.h"
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 
 /// An operand as a kernel goes through it.
 struct Access {
   bool is_written = false;
   std::uint32_t operand = 0;
   ElementType element = ElementType::undefined;
-  Strides strides;  ///< along each axis of the space; 0 where it stays
+  cost::Strides strides;  ///< along each axis of the space; 0 where it stays
   /// The operand begins at a multiple of so many bytes: see source.h.
   std::int64_t alignment = 1;
   bool operator==(const Access&) const = default;
 };
 
 /// The bytes, 16 at most, that an operand's begin is a multiple of.
-std::int64_t alignment_of(const Call::Operand& operand);
+std::int64_t alignment_of(const cost::Call::Operand& operand);
 
 struct Axis {
   std::int64_t extent = 1;
-  Strides strides;  ///< of each access
+  cost::Strides strides;  ///< of each access
 };
 
 /// Axes of a space with the accesses' strides.
@@ -52,4 +52,4 @@ std::vector<std::string> write_indices(Code& code, const std::string& flat, std:
 std::string offset_text(const std::vector<Axis>& axes, std::size_t access, const std::vector<std::string>& indices,
                         std::int64_t width, bool is_wide);
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

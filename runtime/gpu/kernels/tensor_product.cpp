@@ -11,10 +11,10 @@
 #include "runtime/gpu/kernels/source.h"
 #include "runtime/gpu/kernels/tensor_text.h"
 
-namespace taso {
+namespace taso::gpu {
 namespace {
 
-using namespace source;
+using namespace kernels;
 
 /// How a product is cut up.
 struct Tile {
@@ -43,7 +43,7 @@ constexpr std::int64_t most_shared_bytes = 200 << 10;
 /// The product of a call, as far as this kernel can do it.
 class TensorProduct {
  public:
-  explicit TensorProduct(const Call& call)
+  explicit TensorProduct(const cost::Call& call)
       : call_(call), main_(call.steps.at(call.main)), values_(call), y_(values_.extents.at(main_.first_result)) {
     can_be_done_ = is_fit() && (std::holds_alternative<op::Conv>(main_.op) ? trace_convolution() : trace_matmul());
   }
@@ -98,14 +98,16 @@ class TensorProduct {
   }
 
  private:
-  const Call::Operand& operand(std::size_t number) const { return call_.read[main_.operands[number]]; }
-  static std::int64_t span(const Call::Operand& operand) {
+  const cost::Call::Operand& operand(std::size_t number) const { return call_.read[main_.operands[number]]; }
+  static std::int64_t span(const cost::Call::Operand& operand) {
     std::int64_t last = 0;
     for (std::size_t i = 0; i < operand.extents.size(); ++i) last += (operand.extents[i] - 1) * operand.strides[i];
     return last + 1;
   }
   /// Whether all bits of float32 count.
-  bool is_exact() const { return operand(0).element == ElementType::float32 && call_.precision == Precision::fp32; }
+  bool is_exact() const {
+    return operand(0).element == ElementType::float32 && call_.precision == cost::Precision::fp32;
+  }
   std::int64_t in_chunk() const { return 16 / static_cast<std::int64_t>(size_of(operand(0).element)); }
   std::int64_t slabs() const { return (depth_ + 8 * in_chunk() - 1) / (8 * in_chunk()); }
   std::int64_t tiles_of(const Tile& tile) const {
@@ -125,8 +127,8 @@ class TensorProduct {
     const ElementType element = operand(0).element;
     if (element != float32 && element != float16 && element != bfloat16) return false;
     for (const auto* list : {&call_.read, &call_.written})
-      for (const Call::Operand& one : *list) {
-        if (one.element != element || count(one.extents) == 0) return false;
+      for (const cost::Call::Operand& one : *list) {
+        if (one.element != element || ops::count(one.extents) == 0) return false;
         if (std::any_of(one.strides.begin(), one.strides.end(), [](std::int64_t s) { return s < 0; })) return false;
         if (span(one) >= std::int64_t{1} << 30) return false;
       }
@@ -136,12 +138,12 @@ class TensorProduct {
       if (is_last && std::holds_alternative<op::Transpose>(call_.steps[i].op)) continue;
       if (values_.extents.at(call_.steps[i].first_result) != y_) return false;
     }
-    return count(y_) < std::int64_t{1} << 30;
+    return ops::count(y_) < std::int64_t{1} << 30;
   }
 
   bool trace_convolution() {
     const auto& conv = std::get<op::Conv>(main_.op);
-    const Call::Operand &x = operand(0), &w = operand(1);
+    const cost::Call::Operand &x = operand(0), &w = operand(1);
     const std::size_t rank = conv.strides.size();
     if (rank < 1 || rank > 3) return false;
     groups_ = conv.groups;
@@ -164,19 +166,19 @@ class TensorProduct {
     if (!are_chunks_whole_ && in_chunk() != 4) return false;
     row_axes_ = {0};
     for (std::size_t a = 0; a < rank; ++a) row_axes_.push_back(2 + a);
-    rows_ = count(y_) / y_[1];
+    rows_ = ops::count(y_) / y_[1];
     is_right_weight_ = w.is_weight;
     return true;
   }
 
   bool trace_matmul() {
-    const Call::Operand &a = operand(0), &b = operand(1);
+    const cost::Call::Operand &a = operand(0), &b = operand(1);
     if (a.extents.size() < 2 || b.extents.size() < 2 || y_.size() < 2) return false;
     const std::size_t rank = y_.size(), a_rank = a.extents.size(), b_rank = b.extents.size();
     column_ = rank - 1;
     columns_ = y_.back();
     depth_ = a.extents.back();
-    const auto stride = [](const Call::Operand& one, std::size_t from_end) {
+    const auto stride = [](const cost::Call::Operand& one, std::size_t from_end) {
       return one.strides[one.strides.size() - from_end];
     };
     if (stride(a, 1) != 1 && depth_ > 1) return false;
@@ -194,7 +196,7 @@ class TensorProduct {
     for (std::size_t i = 0; i + 2 < b_rank; ++i) is_shared = is_shared && b.extents[i] == 1;
     for (std::size_t i = 0; i + 2 < rank; ++i) {
       (is_shared ? row_axes_ : batch_).push_back(i);
-      const auto along = [&](const Call::Operand& one, std::size_t own_rank) {
+      const auto along = [&](const cost::Call::Operand& one, std::size_t own_rank) {
         const std::size_t missing = rank - own_rank;
         return i < missing || one.extents[i - missing] == 1 ? 0 : one.strides[i - missing];
       };
@@ -266,7 +268,7 @@ class TensorProduct {
       code.line("const int i{} = m / {}{};", row_axes_[i], rest, i == 0 ? "" : fmt::format(" % {}", y_[row_axes_[i]]));
   }
   /// Along rows, where an operand has these strides along their axes.
-  std::string row_offset(const Strides& strides) const {
+  std::string row_offset(const cost::Strides& strides) const {
     std::int64_t next = 0;
     bool is_even = true, is_first = true;
     for (std::size_t i = row_axes_.size(); i-- > 0;) {
@@ -301,7 +303,7 @@ class TensorProduct {
     code.line("Row row;");
     code.line("row.is_inside = m < rows;");
     if (!is_window) {
-      Strides strides = left_rows_;
+      cost::Strides strides = left_rows_;
       if (is_convolution) {
         strides = {operand(0).strides[0]};
         for (std::size_t a = 0; a < rank; ++a) strides.push_back(operand(0).strides[2 + a] * conv->strides[a]);
@@ -351,7 +353,7 @@ class TensorProduct {
     code.close();
   }
 
-  void write_factor(Code& code, std::string_view name, std::uint32_t number, const Strides& batch,
+  void write_factor(Code& code, std::string_view name, std::uint32_t number, const cost::Strides& batch,
                     std::int64_t of_group) const {
     std::string offset = groups_ > 1 ? fmt::format(" + group * {}", of_group) : "";
     for (std::size_t i = 0; i < batch_.size(); ++i)
@@ -380,7 +382,7 @@ class TensorProduct {
   }
 
   std::string offset_of(const Access& access) const {
-    Strides strides;
+    cost::Strides strides;
     for (const std::size_t axis : row_axes_) strides.push_back(access.strides[axis]);
     std::string text = row_offset(strides);
     for (const std::size_t axis : batch_)
@@ -465,8 +467,8 @@ class TensorProduct {
     after_ = nullptr;
   }
 
-  const Call& call_;
-  const Call::Step& main_;
+  const cost::Call& call_;
+  const cost::Call::Step& main_;
   Values values_;
   const Extents& y_;
   bool can_be_done_ = false;
@@ -476,15 +478,15 @@ class TensorProduct {
   std::size_t column_ = 1;             ///< the axis of the result that columns are
   std::vector<std::size_t> row_axes_;  ///< axes of the result that rows go through
   std::vector<std::size_t> batch_;     ///< axes with a product each
-  Strides left_rows_;                  ///< of a matmul, along the axes of rows
-  Strides left_batch_, right_batch_;
+  cost::Strides left_rows_;            ///< of a matmul, along the axes of rows
+  cost::Strides left_batch_, right_batch_;
   Computation* after_ = nullptr;
   std::size_t result_ = 0, store_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(const Call& call,
+std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(const cost::Call& call,
                                                                          std::int64_t multiprocessors) {
   std::vector<std::pair<std::string, SourceLaunch>> ways;
   TensorProduct product(call);
@@ -493,4 +495,4 @@ std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(const C
   return ways;
 }
 
-}  // namespace taso
+}  // namespace taso::gpu

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace taso::source {
+namespace taso::gpu::kernels {
 
 /// What the hardware does. Shared memory is known by its address, `word`, also that of another block of the cluster.
 inline constexpr std::string_view tensor_instructions = R"(
@@ -406,4 +406,4 @@ inline constexpr std::string_view tensor_total = R"(
     }
 )";
 
-}  // namespace taso::source
+}  // namespace taso::gpu::kernels

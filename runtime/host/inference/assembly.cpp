@@ -4,7 +4,7 @@
 
 #include "runtime/host/inference/rules.h"
 
-namespace taso::inference {
+namespace taso::runtime::inference {
 namespace {
 
 Dim sum_of(std::vector<Dim> parts) {
@@ -316,4 +316,4 @@ Rules assembly_rules() {
   return rules;
 }
 
-}  // namespace taso::inference
+}  // namespace taso::runtime::inference

@@ -4,7 +4,7 @@
 
 #include "runtime/host/inference/rules.h"
 
-namespace taso::inference {
+namespace taso::runtime::inference {
 namespace {
 
 using Content = std::vector<Dim>;
@@ -236,4 +236,4 @@ void infer_content(Inference& node) {
     if (name == node.call.op_type) return rule(node);
 }
 
-}  // namespace taso::inference
+}  // namespace taso::runtime::inference

@@ -1,7 +1,7 @@
 // Types and shapes of operators that make one result element per element, and of those that keep their operand's shape.
 #include "runtime/host/inference/rules.h"
 
-namespace taso::inference {
+namespace taso::runtime::inference {
 namespace {
 
 void same(Inference& node) { node.set_like(0, 0); }
@@ -213,4 +213,4 @@ Rules elementwise_rules() {
   return rules;
 }
 
-}  // namespace taso::inference
+}  // namespace taso::runtime::inference

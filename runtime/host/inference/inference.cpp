@@ -6,7 +6,7 @@
 #include "runtime/host/inference/rules.h"
 #include "runtime/host/operand.h"
 
-namespace taso {
+namespace taso::runtime {
 namespace inference {
 
 std::optional<Dim> smaller_of(Dim a, Dim b) {
@@ -92,7 +92,7 @@ ElementType Inference::type_attribute(std::string_view name, ElementType otherwi
   if (code == 0) return otherwise;
   const HostCall empty{call.op_type, call.opset, call.attributes, {}, 1};
   try {
-    return host::type_coded(empty, code);
+    return runtime::type_coded(empty, code);
   } catch (const InputError&) {
     return ElementType::undefined;
   }
@@ -225,4 +225,4 @@ std::vector<Fact> infer_facts(const InferenceCall& call) {
   return results;
 }
 
-}  // namespace taso
+}  // namespace taso::runtime

@@ -4,7 +4,7 @@
 
 #include "runtime/host/host.h"
 
-namespace taso {
+namespace taso::runtime {
 
 /// What is known of a value. Everything may be missing.
 struct Fact {
@@ -31,4 +31,4 @@ struct InferenceCall {
 /// One fact per output, as much as can be told for every value of the unknowns; never throws, never guesses.
 std::vector<Fact> infer_facts(const InferenceCall& call);
 
-}  // namespace taso
+}  // namespace taso::runtime

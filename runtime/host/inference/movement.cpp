@@ -4,7 +4,7 @@
 #include "ops/core/minimum.h"
 #include "runtime/host/inference/rules.h"
 
-namespace taso::inference {
+namespace taso::runtime::inference {
 namespace {
 
 /// Of an extent that a model computes nobody knows that it is not 0, and models ask for that: what they compute from shapes is
@@ -314,4 +314,4 @@ Rules movement_rules() {
   return rules;
 }
 
-}  // namespace taso::inference
+}  // namespace taso::runtime::inference

@@ -4,7 +4,7 @@
 
 #include "runtime/host/inference/rules.h"
 
-namespace taso::inference {
+namespace taso::runtime::inference {
 namespace {
 
 void reduce(Inference& node) {
@@ -180,4 +180,4 @@ Rules reduction_rules() {
   return rules;
 }
 
-}  // namespace taso::inference
+}  // namespace taso::runtime::inference

@@ -5,7 +5,7 @@
 
 #include "runtime/host/inference/inference.h"
 
-namespace taso::inference {
+namespace taso::runtime::inference {
 
 /// The smaller of two dimensions, if it is the same one always.
 std::optional<Dim> smaller_of(Dim a, Dim b);
@@ -102,4 +102,4 @@ Rules window_rules();       // convolutions, pools, recurrent cells
 /// Contents of small integer tensors, through the arithmetic that models do on shapes.
 void infer_content(Inference& node);
 
-}  // namespace taso::inference
+}  // namespace taso::runtime::inference

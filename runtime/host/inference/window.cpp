@@ -1,7 +1,7 @@
 // Types and shapes of operators that slide a window, sample an image, or step through a sequence.
 #include "runtime/host/inference/rules.h"
 
-namespace taso::inference {
+namespace taso::runtime::inference {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -199,4 +199,4 @@ Rules window_rules() {
   return rules;
 }
 
-}  // namespace taso::inference
+}  // namespace taso::runtime::inference

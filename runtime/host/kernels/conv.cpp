@@ -7,7 +7,7 @@
 #include "runtime/host/kernels/gemm.h"
 #include "runtime/host/kernels/scratch.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 using std::int64_t;
@@ -163,4 +163,4 @@ void convolve(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y
 template void convolve(const ConvGeometry&, const float*, const float*, const float*, float*, unsigned);
 template void convolve(const ConvGeometry&, const double*, const double*, const double*, double*, unsigned);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

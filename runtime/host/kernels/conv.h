@@ -6,7 +6,7 @@
 
 #include "ops/core/shape.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 /// More spatial dimensions than anybody has; those who have more take the slow path.
 inline constexpr std::size_t max_spatial = 6;
@@ -28,4 +28,4 @@ void convolve(const ConvGeometry& geometry, const T* x, const T* w, const T* bia
 template <class T>
 void convolve_planes(const ConvGeometry& geometry, const T* x, const T* w, const T* bias, T* y, unsigned threads);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

@@ -7,7 +7,7 @@
 #include "runtime/host/kernels/scratch.h"
 #include "runtime/host/kernels/vectorise.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 using std::int64_t;
@@ -105,4 +105,4 @@ void convolve_planes(const ConvGeometry& g, const T* x, const T* w, const T* bia
 template void convolve_planes(const ConvGeometry&, const float*, const float*, const float*, float*, unsigned);
 template void convolve_planes(const ConvGeometry&, const double*, const double*, const double*, double*, unsigned);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

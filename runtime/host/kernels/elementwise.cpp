@@ -1,9 +1,9 @@
 #include "runtime/host/kernels/elementwise.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 BroadcastPlan plan_broadcast(const Extents& a, const Extents& b, const Extents& result) {
-  const auto a_strides = broadcast_strides(a, result), b_strides = broadcast_strides(b, result);
+  const auto a_strides = ops::broadcast_strides(a, result), b_strides = ops::broadcast_strides(b, result);
   BroadcastPlan plan;
   for (std::size_t d = 0; d < result.size(); ++d) {
     if (result[d] == 1) continue;
@@ -24,4 +24,4 @@ BroadcastPlan plan_broadcast(const Extents& a, const Extents& b, const Extents& 
   return plan;
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

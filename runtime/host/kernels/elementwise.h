@@ -5,7 +5,7 @@
 #include "ops/support/threads.h"
 #include "runtime/host/kernels/vectorise.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 /// Two operands against the result, with neighbouring dimensions joined where both operands run through them alike.
 struct BroadcastPlan {
@@ -73,4 +73,4 @@ void zip(const BroadcastPlan& plan, const T* a, const T* b, T* out, unsigned thr
   });
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

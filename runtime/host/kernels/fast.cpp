@@ -13,7 +13,7 @@
 #include "runtime/host/kernels/quick.h"
 #include "runtime/host/kernels/reduce.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 using std::int64_t;
@@ -297,4 +297,4 @@ std::optional<std::vector<Array>> evaluate_fast(const Operator& op, std::vector<
   }
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

@@ -3,7 +3,7 @@
 #include "ops/graph/plain.h"
 #include "runtime/host/kernels/geometry.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 using std::int64_t;
@@ -119,4 +119,4 @@ std::optional<std::vector<Array>> evaluate_geometry(const Operator& op, std::spa
       op);
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

@@ -7,7 +7,7 @@
 #include "ops/core/array.h"
 #include "ops/graph/operator.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 /// The results if the operator only moves elements.
 std::optional<std::vector<Array>> evaluate_geometry(const Operator& op, std::span<const Array> inputs,
@@ -15,4 +15,4 @@ std::optional<std::vector<Array>> evaluate_geometry(const Operator& op, std::spa
 
 Array transposed(const Array& x, const std::vector<std::int64_t>& permutation, unsigned threads);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

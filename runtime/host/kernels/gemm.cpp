@@ -25,7 +25,7 @@ void dgemv_(const char*, const int*, const int*, const double*, const double*, c
 [[gnu::weak]] int openblas_get_num_threads();
 }
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 std::mutex blas_guard;
@@ -117,4 +117,4 @@ Cut cut_product(std::int64_t rows, std::int64_t columns, std::int64_t depth, std
   return cut;
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

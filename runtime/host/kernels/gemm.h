@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 /// While one lives, BLAS starts no threads of its own.
 class SingleThreadedBlas {
@@ -37,4 +37,4 @@ struct Cut {
 };
 Cut cut_product(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t products);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

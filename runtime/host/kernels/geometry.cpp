@@ -5,7 +5,7 @@
 
 #include "ops/support/threads.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 using std::int64_t;
@@ -178,4 +178,4 @@ void pad(const std::byte* x, const Extents& extents, const Extents& before, cons
   });
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

@@ -5,7 +5,7 @@
 
 #include "ops/core/tensor.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 /// Copies `runs` runs of `bytes` bytes; run i starts at from + i * from_step and goes to to + i * to_step.
 void copy_runs(const std::byte* from, std::size_t from_step, std::byte* to, std::size_t to_step, std::size_t bytes,
@@ -19,4 +19,4 @@ void transpose(const std::byte* x, const Extents& extents, const std::vector<std
 void pad(const std::byte* x, const Extents& extents, const Extents& before, const Extents& result, std::size_t element,
          const std::byte* fill, std::byte* out, unsigned threads);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

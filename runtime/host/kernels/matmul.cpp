@@ -6,7 +6,7 @@
 #include "ops/support/threads.h"
 #include "runtime/host/kernels/gemm.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 using std::int64_t;
 
@@ -27,8 +27,8 @@ void matmul(const Extents& a_extents, const Extents& b_extents, const Extents& r
   if (stack.empty()) {
     factors.emplace_back(a, b);
   } else {
-    const auto a_strides = broadcast_strides(stack_of(a_extents), stack);
-    const auto b_strides = broadcast_strides(stack_of(b_extents), stack);
+    const auto a_strides = ops::broadcast_strides(stack_of(a_extents), stack);
+    const auto b_strides = ops::broadcast_strides(stack_of(b_extents), stack);
     for_each_index(stack, [&](const Extents& index) {
       factors.emplace_back(a + flat_index(index, a_strides) * rows * depth,
                            b + flat_index(index, b_strides) * depth * columns);
@@ -58,4 +58,4 @@ void matmul(const Extents& a_extents, const Extents& b_extents, const Extents& r
 template void matmul(const Extents&, const Extents&, const Extents&, const float*, const float*, float*, unsigned);
 template void matmul(const Extents&, const Extents&, const Extents&, const double*, const double*, double*, unsigned);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

@@ -6,7 +6,7 @@
 #include "ops/support/threads.h"
 #include "runtime/host/kernels/vectorise.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 using std::int64_t;
@@ -132,4 +132,4 @@ template void max_pool(const PoolGeometry&, const double*, double*, unsigned);
 template void average_pool(const PoolGeometry&, bool, const float*, float*, unsigned);
 template void average_pool(const PoolGeometry&, bool, const double*, double*, unsigned);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

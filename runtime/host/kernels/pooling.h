@@ -3,7 +3,7 @@
 
 #include "ops/core/shape.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 struct PoolGeometry {
   std::int64_t planes = 0;  ///< images times channels
@@ -18,4 +18,4 @@ void max_pool(const PoolGeometry& geometry, const T* x, T* y, unsigned threads);
 template <class T>
 void average_pool(const PoolGeometry& geometry, bool count_padding, const T* x, T* y, unsigned threads);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

@@ -8,7 +8,7 @@
 
 #include "ops/core/scalar.h"
 
-namespace taso {
+namespace taso::runtime {
 
 struct Quick {
   float value = 0;
@@ -18,8 +18,7 @@ struct Quick {
 };
 
 /// Within 4 units in the last place of the true values, over all floats; the coefficients are minimax fits.
-template <>
-struct Math<Quick> {
+struct QuickMath {
   static Quick constant(double value) { return {static_cast<float>(value)}; }
   static Quick divide(Quick a, Quick b) { return {a.value / b.value}; }
   static Quick maximum(Quick a, Quick b) { return {((a.value > b.value) | (a.value != a.value)) ? a.value : b.value}; }
@@ -89,4 +88,11 @@ struct Math<Quick> {
   }
 };
 
-}  // namespace taso
+}  // namespace taso::runtime
+
+namespace taso::ops {
+
+template <>
+struct Math<runtime::Quick> : runtime::QuickMath {};
+
+}  // namespace taso::ops

@@ -9,7 +9,7 @@
 #include "runtime/host/kernels/scratch.h"
 #include "runtime/host/kernels/vectorise.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 namespace {
 
 using std::int64_t;
@@ -203,4 +203,4 @@ TASO_INSTANTIATE(float)
 TASO_INSTANTIATE(double)
 #undef TASO_INSTANTIATE
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

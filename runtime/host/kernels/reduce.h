@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 /// A tensor seen as [outer, length, inner], where the middle is what is gone through.
 struct Layers {
@@ -34,4 +34,4 @@ template <class T>
 void batch_norm(std::int64_t batch, std::int64_t channels, std::int64_t size, T epsilon, const T* x,
                 const BatchNormOperands<T>& operands, T* y, unsigned threads);
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

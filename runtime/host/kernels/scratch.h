@@ -8,7 +8,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::kernels {
+namespace taso::runtime::kernels {
 
 /// Room for `count` elements, uninitialised, valid until the calling thread asks again for the same T and Purpose.
 template <class T, int Purpose = 0>
@@ -28,4 +28,4 @@ T* scratch(std::size_t count) {
   return room.data.get();
 }
 
-}  // namespace taso::kernels
+}  // namespace taso::runtime::kernels

@@ -6,7 +6,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 // `make(tag)` gives the function for the element type that it is called with.
@@ -252,4 +252,4 @@ Family activation() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

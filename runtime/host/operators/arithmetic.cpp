@@ -5,7 +5,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 constexpr auto add = [](auto a, auto b) { return wrapping_add(a, b); };
@@ -157,4 +157,4 @@ Family arithmetic() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

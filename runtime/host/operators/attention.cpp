@@ -6,7 +6,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -352,4 +352,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family attending() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -2,7 +2,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 std::vector<Array> constant_value(const HostCall& call) {
@@ -28,4 +28,4 @@ Family constant() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

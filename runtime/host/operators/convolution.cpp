@@ -7,7 +7,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/window.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -321,4 +321,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family convolution() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -6,7 +6,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -92,4 +92,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family creation() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

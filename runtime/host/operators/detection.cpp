@@ -7,7 +7,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -213,4 +213,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family detection() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

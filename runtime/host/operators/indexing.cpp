@@ -8,7 +8,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -273,4 +273,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family indexing() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -4,7 +4,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/matrix_product.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 struct Product {
@@ -168,4 +168,4 @@ Family linear() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -5,7 +5,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 Array reinterpreted(const Array& array, ElementType type) {
@@ -173,4 +173,4 @@ Family logic() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

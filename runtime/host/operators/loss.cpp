@@ -4,7 +4,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 // Log-probabilities [N, C, d…] against classes [N, d…].
@@ -100,4 +100,4 @@ Family loss() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

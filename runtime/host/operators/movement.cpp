@@ -7,7 +7,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -39,7 +39,7 @@ Arrays expand(const HostCall& call) {
   for (const std::int64_t extent : wanted) require(call, extent >= 0, "a dimension of the shape is negative");
   const Extents extents = broadcast(x.extents(), wanted);
   Array result = make_array(call, x.type(), extents);
-  return {gather_strided(x, 0, broadcast_strides(x.extents(), extents), std::move(result))};
+  return {gather_strided(x, 0, ops::broadcast_strides(x.extents(), extents), std::move(result))};
 }
 
 Arrays tile(const HostCall& call) {
@@ -252,4 +252,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family movement() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

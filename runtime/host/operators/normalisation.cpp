@@ -6,7 +6,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -98,7 +98,7 @@ std::vector<T> stretched(const HostCall& call, std::size_t operand, const Extent
   require(call, array.rank() <= extents.size() && broadcast(array.extents(), extents) == extents,
           "scale and bias must stretch to the operand's shape");
   const std::vector<T> values = values_as<T>(array);
-  const auto strides = broadcast_strides(array.extents(), extents);
+  const auto strides = ops::broadcast_strides(array.extents(), extents);
   std::vector<T> result;
   for_each_index(extents, [&](const Extents& index) { result.push_back(values[unsign(flat_index(index, strides))]); });
   return result;
@@ -278,4 +278,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family normalisation() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -7,7 +7,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/window.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -208,4 +208,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family pooling() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

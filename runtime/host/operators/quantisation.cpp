@@ -5,7 +5,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/matrix_product.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 // A scale or zero point in a shape that broadcasts to x: one for all, one per slice of an axis, or one per block of it.
@@ -184,4 +184,4 @@ Family quantisation() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -5,7 +5,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -112,4 +112,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family rearrangement() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -5,7 +5,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -259,4 +259,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {{"RNN", rnn},
 
 Family recurrent() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -5,7 +5,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 struct Plan {
@@ -287,4 +287,4 @@ Family reduction() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -7,7 +7,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -245,4 +245,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {{"Resize", re
 
 Family resizing() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -6,7 +6,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -181,4 +181,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {{"GridSample"
 
 Family sampling() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

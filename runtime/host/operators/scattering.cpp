@@ -6,7 +6,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -165,4 +165,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family scattering() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

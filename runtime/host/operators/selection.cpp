@@ -4,7 +4,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 std::vector<Array> top(const HostCall& call) {
@@ -57,4 +57,4 @@ Family selection() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

@@ -7,7 +7,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/operand.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 using Arrays = std::vector<Array>;
@@ -193,4 +193,4 @@ constexpr std::pair<std::string_view, HostFunction> functions[] = {
 
 Family signal_processing() { return functions; }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

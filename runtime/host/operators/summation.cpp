@@ -4,7 +4,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 // A label is a letter, or one of the ellipsis' axes: numbered from the end, so that shorter ones line up to the right.
@@ -178,4 +178,4 @@ Family summation() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

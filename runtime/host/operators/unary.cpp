@@ -4,7 +4,7 @@
 #include "runtime/host/families.h"
 #include "runtime/host/loops.h"
 
-namespace taso::host {
+namespace taso::runtime {
 namespace {
 
 // One function of floating-point elements; the half types go through float.
@@ -122,4 +122,4 @@ Family unary() {
   return functions;
 }
 
-}  // namespace taso::host
+}  // namespace taso::runtime

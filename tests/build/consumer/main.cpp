@@ -5,7 +5,7 @@
 #include "runtime/gpu/device.h"
 
 int main() {
-  const taso::DeviceReport report = taso::find_devices("/nonexistent/module.so");
-  std::printf("graph of %zu bytes; %s\n", sizeof(taso::Graph), taso::describe(report).c_str());
+  const taso::gpu::DeviceReport report = taso::gpu::find_devices("/nonexistent/module.so");
+  std::printf("graph of %zu bytes; %s\n", sizeof(taso::Graph), taso::gpu::describe(report).c_str());
   return report.cuda ? 1 : 0;
 }

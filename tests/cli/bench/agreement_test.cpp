@@ -10,7 +10,9 @@
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
@@ -51,19 +53,20 @@ Case make(const std::vector<Rest>& outputs, Array input, Array weight, Array sub
   return {outputs, std::move(input), std::move(weight), std::move(subtrahend), std::move(graph)};
 }
 
-std::vector<Array> reference(const Case& one) { return interpret(one.graph, std::vector{one.input}); }
+std::vector<Array> reference(const Case& one) { return runtime::interpret(one.graph, std::vector{one.input}); }
 
 /// With weights up to `scale`, and differences up to `left` of that.
 Case make(const std::vector<Rest>& outputs, double scale = 1, double left = 0.1) {
   Random random(11);
   const Array input = random_array(random, 1), weight = random_array(random, scale);
-  const Array product = evaluate(op::MatMul{}, std::vector{input, weight})[0];
-  return make(outputs, input, weight, evaluate(op::Add{}, std::vector{product, random_array(random, left * scale)})[0]);
+  const Array product = runtime::evaluate(op::MatMul{}, std::vector{input, weight})[0];
+  return make(outputs, input, weight,
+              runtime::evaluate(op::Add{}, std::vector{product, random_array(random, left * scale)})[0]);
 }
 
 /// The numbers of a device that leaves digits out instead of rounding to the nearest: no better than it has to be, but right.
-Array cut_short(const Array& array, Precision precision) {
-  const int dropped = precision == Precision::fp32 ? 0 : precision == Precision::bf16 ? 16 : 13;
+Array cut_short(const Array& array, cost::Precision precision) {
+  const int dropped = precision == cost::Precision::fp32 ? 0 : precision == cost::Precision::bf16 ? 16 : 13;
   Array result(array.type(), array.extents());
   const auto from = array.values<float>();
   std::transform(from.begin(), from.end(), result.mutable_values<float>().begin(), [&](float value) {
@@ -72,12 +75,12 @@ Array cut_short(const Array& array, Precision precision) {
   return result;
 }
 
-std::vector<Array> on_device(const Case& one, Precision precision) {
+std::vector<Array> on_device(const Case& one, cost::Precision precision) {
   return reference(
       make(one.outputs, cut_short(one.input, precision), cut_short(one.weight, precision), one.subtrahend));
 }
 
-Agreement agreement(const Case& one, const std::vector<Array>& outputs, Precision precision) {
+cli::Agreement agreement(const Case& one, const std::vector<Array>& outputs, cost::Precision precision) {
   return agreement_of(one.graph, {one.input}, outputs, precision, {});
 }
 
@@ -94,42 +97,44 @@ Array times(const Array& array, float factor) {
 TEST_CASE("a program that amplifies rounding agrees as far as rounding takes it", "[agreement]") {
   for (const Rest rest : {Rest::difference, Rest::sign}) {
     const Case one = make({rest});
-    const Agreement found = agreement(one, on_device(one, Precision::tf32), Precision::tf32);
+    const cli::Agreement found = agreement(one, on_device(one, cost::Precision::tf32), cost::Precision::tf32);
     INFO("error " << found.error << ", rounding alone " << found.rounding_error.value_or(-1));
     CHECK(found.agrees);
-    CHECK(found.error > tolerance_of(Precision::tf32));
+    CHECK(found.error > tolerance_of(cost::Precision::tf32));
     CHECK(found.rounding_error.has_value());
   }
 }
 
 TEST_CASE("a program that does not is held to the tolerance", "[agreement]") {
   const Case one = make({Rest::product});
-  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16}) {
-    const Agreement right = agreement(one, on_device(one, precision), precision);
+  for (const cost::Precision precision :
+       {cost::Precision::fp32, cost::Precision::tf32, cost::Precision::fp16, cost::Precision::bf16}) {
+    const cli::Agreement right = agreement(one, on_device(one, precision), precision);
     CHECK(right.agrees);
     CHECK_FALSE(right.rounding_error.has_value());
     const auto tolerance = static_cast<float>(tolerance_of(precision));
     const std::vector<Array> off{times(reference(one)[0], 1 + 1.5F * tolerance)};
-    const Agreement wrong = agreement(one, off, precision);
+    const cli::Agreement wrong = agreement(one, off, precision);
     CHECK_FALSE(wrong.agrees);
     CHECK(wrong.error == Approx(1.5 * tolerance).epsilon(0.01));
-    CHECK(wrong.rounding_error.has_value() == (precision != Precision::fp32));
+    CHECK(wrong.rounding_error.has_value() == (precision != cost::Precision::fp32));
   }
 }
 
 TEST_CASE("what has nothing to do with the reference never agrees, however far rounding takes it", "[agreement]") {
   const double nothing = 1e-5;  // rounding alone takes differences farther than they are large
   for (const Rest rest : {Rest::product, Rest::difference, Rest::sign})
-    for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16})
+    for (const cost::Precision precision :
+         {cost::Precision::fp32, cost::Precision::tf32, cost::Precision::fp16, cost::Precision::bf16})
       for (const double left : {0.1, nothing}) {
         const Case one = make({rest}, 1, left);
         const Array right = reference(one)[0];
-        const Array other = evaluate(op::Transpose{{1, 0}}, std::vector{right})[0];
+        const Array other = runtime::evaluate(op::Transpose{{1, 0}}, std::vector{right})[0];
         for (const Array& wrong : {times(right, 0), times(right, 2), times(right, -1), other,
                                    times(right, std::numeric_limits<float>::quiet_NaN())}) {
-          const Agreement found = agreement(one, {wrong}, precision);
+          const cli::Agreement found = agreement(one, {wrong}, precision);
           CHECK_FALSE(found.agrees);
-          if (rest != Rest::product && left == nothing && precision != Precision::fp32)
+          if (rest != Rest::product && left == nothing && precision != cost::Precision::fp32)
             CHECK(found.rounding_error.value() > 0.5);
         }
       }
@@ -137,11 +142,11 @@ TEST_CASE("what has nothing to do with the reference never agrees, however far r
 
 TEST_CASE("every output is held to its own yardstick", "[agreement]") {
   const Case one = make({Rest::difference, Rest::product});
-  std::vector<Array> outputs = on_device(one, Precision::tf32);
-  const Agreement right = agreement(one, outputs, Precision::tf32);
+  std::vector<Array> outputs = on_device(one, cost::Precision::tf32);
+  const cli::Agreement right = agreement(one, outputs, cost::Precision::tf32);
   CHECK(right.agrees);
   outputs[1] = times(outputs[1], 1.02F);
-  const Agreement wrong = agreement(one, outputs, Precision::tf32);
+  const cli::Agreement wrong = agreement(one, outputs, cost::Precision::tf32);
   CHECK_FALSE(wrong.agrees);
   CHECK(wrong.error < right.error);  // it is told of the one that is wrong, though the other is farther off
   CHECK(wrong.rounding_error.value() < 1e-3);
@@ -150,7 +155,7 @@ TEST_CASE("every output is held to its own yardstick", "[agreement]") {
 TEST_CASE("a yardstick that is not finite excuses nothing", "[agreement]") {
   const Case one = make({Rest::product}, 1e5);  // weights that float16 does not have
   const std::vector<Array> off{times(reference(one)[0], 1.05F)};
-  const Agreement found = agreement(one, off, Precision::fp16);
+  const cli::Agreement found = agreement(one, off, cost::Precision::fp16);
   CHECK_FALSE(found.agrees);
   CHECK(std::isinf(found.rounding_error.value()));
 }
@@ -170,3 +175,5 @@ TEST_CASE("the distance of two arrays is a share of all of the first one's norm"
   }
   CHECK(std::isinf(distance({3, 4, infinity}, {3, 4, -infinity})));
 }
+
+}  // namespace taso::test

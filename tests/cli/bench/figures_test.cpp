@@ -8,7 +8,9 @@
 
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
@@ -19,7 +21,7 @@ std::vector<double> around(double middle) {
   return times;
 }
 
-BenchReport checked(std::optional<Agreement> check) {
+BenchReport checked(std::optional<cli::Agreement> check) {
   BenchReport report;
   BenchFigures& one = report.models.emplace_back();
   one.model = "model.onnx";
@@ -42,14 +44,14 @@ TEST_CASE("what differs by less than places in memory do is no difference, howev
 TEST_CASE("how far outputs are off is told beside how far rounding alone takes them, where that was needed",
           "[figures]") {
   const double infinite = std::numeric_limits<double>::infinity();
-  const std::vector<std::tuple<std::optional<Agreement>, std::string, std::string>> cases{
+  const std::vector<std::tuple<std::optional<cli::Agreement>, std::string, std::string>> cases{
       {std::nullopt, "not checked", "null"},
-      {Agreement{true, 1e-3, {}}, "yes (1.0e-03)", R"({"agrees":true,"relative_error":0.001})"},
-      {Agreement{true, 0.055, 0.1}, "yes (5.5e-02, rounding alone 1.0e-01)",
+      {cli::Agreement{true, 1e-3, {}}, "yes (1.0e-03)", R"({"agrees":true,"relative_error":0.001})"},
+      {cli::Agreement{true, 0.055, 0.1}, "yes (5.5e-02, rounding alone 1.0e-01)",
        R"({"agrees":true,"relative_error":0.055,"rounding_error":0.1})"},
-      {Agreement{false, 0.5, 0.01}, "NO (5.0e-01, rounding alone 1.0e-02)",
+      {cli::Agreement{false, 0.5, 0.01}, "NO (5.0e-01, rounding alone 1.0e-02)",
        R"({"agrees":false,"relative_error":0.5,"rounding_error":0.01})"},
-      {Agreement{false, infinite, infinite}, "NO (inf, rounding alone inf)",
+      {cli::Agreement{false, infinite, infinite}, "NO (inf, rounding alone inf)",
        R"({"agrees":false,"relative_error":null,"rounding_error":null})"}};
   for (const auto& [check, text, json] : cases) {
     CHECK_THAT(table_of(checked(check)), Catch::Contains(text + "\n"));
@@ -68,3 +70,5 @@ TEST_CASE("few examples a second are not rounded to none or one", "[figures]") {
     CHECK_THAT(table_of(report), Catch::Contains(" " + text + " "));
   }
 }
+
+}  // namespace taso::test

@@ -9,16 +9,18 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
 struct Seen {
   std::size_t measured = 0, asked = 0;  ///< calls that were measured; whose ways were asked for
-  std::vector<DeviceSteps::Step> steps;
+  std::vector<gpu::DeviceSteps::Step> steps;
 };
 
-class NoProgram : public DeviceProgram {
+class NoProgram : public gpu::DeviceProgram {
  public:
   std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>>) override { return {}; }
   std::vector<double> time(std::size_t runs) override { return std::vector<double>(runs, 1); }
@@ -31,41 +33,41 @@ class NoProgram : public DeviceProgram {
   std::vector<std::string> none_;
 };
 
-class NoGpu : public Accelerator {
+class NoGpu : public gpu::Accelerator {
  public:
   explicit NoGpu(Seen& seen) : seen_(seen) {}
   std::string device() const override { return "None"; }
   std::string versions() const override { return "driver 0"; }
-  Measurement measure(const Call&) override {
+  gpu::Measurement measure(const cost::Call&) override {
     ++seen_.measured;
     return {{1000, 0, true, "measured", 700, 800, 1200}, ""};
   }
-  Measurement measure_choice(const Call& call, const std::string&) override { return measure(call); }
-  double time_choice(const Call&, const std::string&, const Surroundings&) override { return 1000; }
-  std::vector<std::string> ways(const Call&, std::size_t) override {
+  gpu::Measurement measure_choice(const cost::Call& call, const std::string&) override { return measure(call); }
+  double time_choice(const cost::Call&, const std::string&, const gpu::Surroundings&) override { return 1000; }
+  std::vector<std::string> ways(const cost::Call&, std::size_t) override {
     ++seen_.asked;
     return {"promising", "another"};
   }
-  std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
+  std::unique_ptr<gpu::DeviceProgram> load(gpu::DeviceSteps steps) override {
     seen_.steps = std::move(steps.steps);
     return std::make_unique<NoProgram>();
   }
-  DeviceState state() const override { return {}; }
+  gpu::DeviceState state() const override { return {}; }
 
  private:
   Seen& seen_;
 };
 
 Seen prepare(bool measures) {
-  const Model model = Model::load(source_folder() / "examples/small_convnet.onnx");
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Graph graph = import_model(edit.view()).graph;
+  const onnx::Model model = onnx::Model::load(source_folder() / "examples/small_convnet.onnx");
+  onnx::GraphEdit edit(model);
+  onnx::clean_up(edit);
+  const Graph graph = onnx::import_model(edit.view()).graph;
   Seen seen;
   Console console({});
   const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
   std::filesystem::remove(file);
-  Pricing pricing({true, file, Precision::tf32, false, measures}, std::make_unique<NoGpu>(seen), console);
+  Pricing pricing({true, file, cost::Precision::tf32, false, measures}, std::make_unique<NoGpu>(seen), console);
   GpuModel(graph, pricing).prepare();
   CHECK(pricing.measured() == seen.measured);
   CHECK((pricing.measuring() > 0) == measures);
@@ -82,23 +84,25 @@ TEST_CASE("a model runs in the ways that were measured, or in promising ones if 
     CHECK((seen.asked > 0) == !measures);
     REQUIRE(seen.steps.size() > 5);
     CHECK(seen.asked <= seen.steps.size());
-    for (const DeviceSteps::Step& step : seen.steps)
+    for (const gpu::DeviceSteps::Step& step : seen.steps)
       if (!step.host) CHECK(step.choice == (measures ? "measured" : "promising"));
   }
 }
 
 TEST_CASE("a model that is made ready leaves prices as they are") {
-  const Model model = Model::load(source_folder() / "examples/small_convnet.onnx");
-  GraphEdit edit(model);
-  clean_up(edit);
-  const Graph graph = import_model(edit.view()).graph;
+  const onnx::Model model = onnx::Model::load(source_folder() / "examples/small_convnet.onnx");
+  onnx::GraphEdit edit(model);
+  onnx::clean_up(edit);
+  const Graph graph = onnx::import_model(edit.view()).graph;
   Seen seen;
   Console console({});
   const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
-  Pricing pricing({true, file, Precision::tf32, false, false}, std::make_unique<NoGpu>(seen), console);
+  Pricing pricing({true, file, cost::Precision::tf32, false, false}, std::make_unique<NoGpu>(seen), console);
   REQUIRE_FALSE(pricing.times().is_warm());  // as nobody has suited them to anything yet
   const GpuModel ready(graph, pricing);
   CHECK_FALSE(pricing.times().is_warm());
   pricing.suit(graph, {});
   CHECK(pricing.times().is_warm());
 }
+
+}  // namespace taso::test

@@ -7,7 +7,7 @@
 #include "ops/core/error.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 std::string little_endian(std::size_t value, std::size_t bytes) {
@@ -96,4 +96,4 @@ TEST_CASE("a .npy file that is damaged or of another kind is refused") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -19,7 +19,9 @@
 #include "tests/onnx/build_model.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
@@ -66,7 +68,7 @@ BenchSettings settings_for(const fs::path& folder) {
   settings.record = true;
   settings.models = {source_folder() / "examples/small_convnet.onnx"};
   settings.prices = folder / "kept.prices";
-  settings.precisions = {Precision::tf32, Precision::fp16};
+  settings.precisions = {cost::Precision::tf32, cost::Precision::fp16};
   settings.batches = {std::nullopt};
   settings.search = false;
   settings.jobs = 1;
@@ -77,7 +79,7 @@ std::size_t kept(const fs::path& file) {
   if (!fs::exists(file)) return 0;
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
-  return PriceDatabase::parse(text.str(), "kept").size("None, driver 0");
+  return cost::PriceDatabase::parse(text.str(), "kept").size("None, driver 0");
 }
 
 }  // namespace
@@ -107,20 +109,20 @@ TEST_CASE("what was recorded is not measured again") {
 TEST_CASE("what an older file lacks is measured in the way that it names, if that is still to be had") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
-  settings.precisions = {Precision::tf32};
+  settings.precisions = {cost::Precision::tf32};
   const std::vector<std::string> calls = run(settings, folder.path()).measured;
   REQUIRE(calls.size() > 2);
   const auto database = [&] {
     std::ostringstream text;
     text << std::ifstream(*settings.prices).rdbuf();
-    return PriceDatabase::parse(text.str(), "kept");
+    return cost::PriceDatabase::parse(text.str(), "kept");
   };
-  PriceDatabase older = database();
+  cost::PriceDatabase older = database();
   older.set("None, driver 0", calls[0], {5000, 0, true, "of old"});
   older.set("None, driver 0", calls[1], {5000, 0, true, "forgotten"});
   std::ofstream(*settings.prices) << older.text();
   CHECK(run(settings, folder.path()).measured == std::vector<std::string>{calls[0], calls[1]});
-  const PriceDatabase completed = database();
+  const cost::PriceDatabase completed = database();
   for (const std::string& call : calls) CHECK(completed.find("None, driver 0", call)->is_complete());
   CHECK(completed.find("None, driver 0", calls[0])->choice == "of old");
   CHECK(completed.find("None, driver 0", calls[1])->choice == "guess");
@@ -145,7 +147,7 @@ TEST_CASE("recording ends when its time is up, says what is left, and goes on fr
 TEST_CASE("what takes the most time is recorded first") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
-  settings.precisions = {Precision::tf32};
+  settings.precisions = {cost::Precision::tf32};
   const Run all = run(settings, folder.path());
   // The convolutions are what such a network takes its time for.
   REQUIRE(all.measured.size() > 2);
@@ -156,13 +158,13 @@ TEST_CASE("what takes the most time is recorded first") {
 TEST_CASE("what cannot have a batch is not measured with it, nor left out in silence") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
-  onnx::ModelProto model = test::empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+  proto::ModelProto model = test::empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   test::declare(*graph.add_input(), "x", {1, 6});
   test::declare(*graph.add_output(), "y", {1, 3, 2});
-  onnx::TensorProto& shape = *graph.add_initializer();
+  proto::TensorProto& shape = *graph.add_initializer();
   shape.set_name("shape");
-  shape.set_data_type(onnx::TensorProto::INT64);
+  shape.set_data_type(proto::TensorProto::INT64);
   shape.add_dims(3);
   for (const std::int64_t extent : {1, 3, 2}) shape.add_int64_data(extent);
   test::add_node(graph, "Reshape", {"x", "shape"}, {"parts"});
@@ -183,7 +185,7 @@ TEST_CASE("what cannot have a batch is not measured with it, nor left out in sil
 TEST_CASE("what the search makes of a model is recorded too") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
-  settings.precisions = {Precision::tf32};
+  settings.precisions = {cost::Precision::tf32};
   const std::size_t plain = run(settings, folder.path()).measured.size();
   settings.search = true;
   const Run searched = run(settings, folder.path());
@@ -195,7 +197,7 @@ TEST_CASE("what a search makes of a model on a machine without a GPU is recorded
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.batches = {1};
-  settings.precisions = {Precision::tf32};
+  settings.precisions = {cost::Precision::tf32};
   settings.anew = true;
   settings.search = true;
   run(settings, folder.path(), 2e4);  // so dear that what is only predicted looks better
@@ -204,17 +206,19 @@ TEST_CASE("what a search makes of a model on a machine without a GPU is recorded
   quiet.program = "test";
   quiet.verbosity = -2;
   Console console(quiet);
-  Pricing pricing({true, settings.prices, Precision::tf32, false}, std::make_unique<NoGpu>(measured), console);
+  Pricing pricing({true, settings.prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured), console);
   pricing.set_measuring(false);
   settings.batch = 1;
   const LoadedModel loaded = load(settings.models.front(), settings);
   pricing.suit(loaded.graph, {});
-  GraphEdit edit(loaded.model);
-  clean_up(edit);
+  onnx::GraphEdit edit(loaded.model);
+  onnx::clean_up(edit);
   OptOptions options;
   options.jobs = 1;
   search_model(edit, prove(read_rule_set({}, {}), 1, console), {}, options, pricing, console);
   MissingCalls missing;
-  pricing.find_missing(import_model(edit.view()).graph, {}, missing);
+  pricing.find_missing(onnx::import_model(edit.view()).graph, {}, missing);
   CHECK(missing.empty());
 }
+
+}  // namespace taso::test

@@ -12,7 +12,9 @@
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
@@ -20,12 +22,13 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// What a precision has, by its definition.
 struct Format {
-  Precision precision;
+  cost::Precision precision;
   int fraction, least_exponent, greatest_exponent;
 };
 
-const std::vector<Format> formats{
-    {Precision::tf32, 10, -126, 127}, {Precision::fp16, 10, -14, 15}, {Precision::bf16, 7, -126, 127}};
+const std::vector<Format> formats{{cost::Precision::tf32, 10, -126, 127},
+                                  {cost::Precision::fp16, 10, -14, 15},
+                                  {cost::Precision::bf16, 7, -126, 127}};
 
 /// The same, in double, where everything but the last rounding is exact.
 double rounded_in_double(double value, const Format& format) {
@@ -53,9 +56,9 @@ TEST_CASE("numbers are rounded to the nearest that a precision has", "[rounding]
       if (std::isnan(value)) {
         if (!std::isnan(found)) FAIL("a NaN became " << found);
       } else if (found != rounded_in_double(value, format) || std::signbit(found) != std::signbit(value)) {
-        FAIL(name_of(format.precision) << " has " << value << " as " << found);
+        FAIL(cost::name_of(format.precision) << " has " << value << " as " << found);
       } else if (rounded(found, format.precision) != found) {
-        FAIL(name_of(format.precision) << " has " << found << ", and yet it is rounded");
+        FAIL(cost::name_of(format.precision) << " has " << found << ", and yet it is rounded");
       }
     }
     CHECK(ties > 0);
@@ -68,21 +71,21 @@ TEST_CASE("numbers are rounded to the nearest that a precision has", "[rounding]
 }
 
 TEST_CASE("ties go to the even number", "[rounding]") {
-  CHECK(rounded(1 + 0x1p-11F, Precision::tf32) == 1);
-  CHECK(rounded(1 + 0x3p-11F, Precision::tf32) == 1 + 0x1p-9F);
-  CHECK(rounded(0x3p-137F, Precision::tf32) == 0x1p-135F);  // among the subnormal, whose step is 2^-136
-  CHECK(rounded(0x3p-25F, Precision::fp16) == 0x1p-23F);
-  CHECK(rounded(65519.0F, Precision::fp16) == 65504);
-  CHECK(rounded(65520.0F, Precision::fp16) == infinity);
-  CHECK(rounded(1 + 0x1p-8F, Precision::bf16) == 1);
-  CHECK(rounded(1 + 0x3p-8F, Precision::bf16) == 1 + 0x1p-6F);
-  CHECK(rounded(1 + 0x1p-23F, Precision::fp32) == 1 + 0x1p-23F);
+  CHECK(rounded(1 + 0x1p-11F, cost::Precision::tf32) == 1);
+  CHECK(rounded(1 + 0x3p-11F, cost::Precision::tf32) == 1 + 0x1p-9F);
+  CHECK(rounded(0x3p-137F, cost::Precision::tf32) == 0x1p-135F);  // among the subnormal, whose step is 2^-136
+  CHECK(rounded(0x3p-25F, cost::Precision::fp16) == 0x1p-23F);
+  CHECK(rounded(65519.0F, cost::Precision::fp16) == 65504);
+  CHECK(rounded(65520.0F, cost::Precision::fp16) == infinity);
+  CHECK(rounded(1 + 0x1p-8F, cost::Precision::bf16) == 1);
+  CHECK(rounded(1 + 0x3p-8F, cost::Precision::bf16) == 1 + 0x1p-6F);
+  CHECK(rounded(1 + 0x1p-23F, cost::Precision::fp32) == 1 + 0x1p-23F);
 }
 
 TEST_CASE("only float32 is rounded", "[rounding]") {
   const Array doubles = Array::of<double>({1}, {1 + 0x1p-30}), integers = Array::of<std::int64_t>({1}, {123'456'789});
-  CHECK(identical(rounded(doubles, Precision::bf16), doubles));
-  CHECK(identical(rounded(integers, Precision::bf16), integers));
+  CHECK(identical(rounded(doubles, cost::Precision::bf16), doubles));
+  CHECK(identical(rounded(integers, cost::Precision::bf16), integers));
 }
 
 TEST_CASE("what products read is rounded, and nothing else", "[rounding]") {
@@ -104,15 +107,17 @@ TEST_CASE("what products read is rounded, and nothing else", "[rounding]") {
     graph.inputs = {a};
     graph.outputs = {shifted, second, pool.apply(op::Relu{}, {a})};
     const std::vector<Array> inputs{x};
-    const std::vector<Array> found = interpret(with_rounded_products(graph, format.precision), inputs);
+    const std::vector<Array> found = runtime::interpret(with_rounded_products(graph, format.precision), inputs);
 
     const auto round = [&](const Array& array) { return rounded(array, format.precision); };
-    const auto apply = [](const Operator& op, std::vector<Array> operands) { return evaluate(op, operands)[0]; };
+    const auto apply = [](const Operator& op, std::vector<Array> operands) {
+      return runtime::evaluate(op, operands)[0];
+    };
     const Array expected = apply(op::Add{}, {apply(op::MatMul{}, {round(x), round(w)}), shift});
     CHECK(identical(found[0], expected));
     CHECK(identical(found[1], apply(op::MatMul{}, {apply(op::Transpose{{1, 0}}, {round(x)}), round(expected)})));
     CHECK(identical(found[2], apply(op::Relu{}, {x})));
-    CHECK_FALSE(identical(found[0], interpret(graph, inputs)[0]));
+    CHECK_FALSE(identical(found[0], runtime::interpret(graph, inputs)[0]));
   }
 }
 
@@ -158,16 +163,16 @@ Graph mobile_blocks(std::size_t blocks, double gain, ValueNames& names, std::vec
 }  // namespace
 
 TEST_CASE("what is out of the range of a small type is named") {
-  const auto trouble = [](double gain, Precision precision) {
+  const auto trouble = [](double gain, cost::Precision precision) {
     ValueNames names;
     std::vector<Array> inputs;
     const Graph graph = mobile_blocks(12, gain, names, inputs);
     return range_trouble(graph, inputs, precision, names, {});
   };
-  CHECK_THAT(trouble(0.5, Precision::fp16), Catch::Contains("results vanish below 3e-8, first "));
-  CHECK_THAT(trouble(8, Precision::fp16), Catch::Contains("results have elements beyond 65,504, first "));
-  CHECK(trouble(2, Precision::fp16).find("beyond") == std::string::npos);
-  CHECK(trouble(8, Precision::bf16).empty());
+  CHECK_THAT(trouble(0.5, cost::Precision::fp16), Catch::Contains("results vanish below 3e-8, first "));
+  CHECK_THAT(trouble(8, cost::Precision::fp16), Catch::Contains("results have elements beyond 65,504, first "));
+  CHECK(trouble(2, cost::Precision::fp16).find("beyond") == std::string::npos);
+  CHECK(trouble(8, cost::Precision::bf16).empty());
 }
 
 TEST_CASE("rounding that is as far as an output is told apart from what is wrong") {
@@ -177,3 +182,5 @@ TEST_CASE("rounding that is as far as an output is told apart from what is wrong
   CHECK_FALSE(is_rounding_as_far({false, 1, {}}));
   CHECK_FALSE(is_rounding_as_far({true, 0.2, 0.2}));
 }
+
+}  // namespace taso::test

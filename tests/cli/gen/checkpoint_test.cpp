@@ -12,7 +12,10 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 struct File {
@@ -29,22 +32,22 @@ struct File {
 
 const std::string context = R"({"operators":["add"],"max-ops":3})";
 
-Decision derived() {
-  Decision decision;
+generator::Decision derived() {
+  generator::Decision decision;
   decision.derived = true;
   return decision;
 }
-Decision refuted(const std::string& reason) {
-  Decision decision;
-  decision.last = {ProofOutcome::Kind::refuted, {}, {}, reason};
+generator::Decision refuted(const std::string& reason) {
+  generator::Decision decision;
+  decision.last = {generator::ProofOutcome::Kind::refuted, {}, {}, reason};
   return decision;
 }
-Decision proved() {
-  Decision decision;
+generator::Decision proved() {
+  generator::Decision decision;
   for (const char* text : {"candidate c\n  add(x, y) => add(y, x)\n  by add-commutes\n",
                            "candidate c\n  split[axis=1, at=dim(x, 1)](concat[axis=1](x, y)) => x, y\n"
                            "  where dim(x, 0) = 2, rank(x) != 3\n  by one, two\n"}) {
-    decision.proved.push_back(parse_rule(text));
+    decision.proved.push_back(rules::parse_rule(text));
     decision.proved.back().name.clear();
   }
   return decision;
@@ -67,7 +70,7 @@ TEST_CASE("a checkpoint gives back what was decided") {
   CHECK_FALSE(checkpoint.is_damaged());
   checkpoint.begin("all");
   CHECK(checkpoint.recall("a").value().derived);
-  const Decision b = checkpoint.recall("b").value(), expected = proved();
+  const generator::Decision b = checkpoint.recall("b").value(), expected = proved();
   REQUIRE(b.proved.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(b.proved[i].same_statement(expected.proved[i]));
@@ -75,7 +78,7 @@ TEST_CASE("a checkpoint gives back what was decided") {
     CHECK(b.proved[i].kind == expected.proved[i].kind);
     CHECK(b.proved[i].name.empty());
   }
-  CHECK(checkpoint.recall("c").value().last.kind == ProofOutcome::Kind::refuted);
+  CHECK(checkpoint.recall("c").value().last.kind == generator::ProofOutcome::Kind::refuted);
   CHECK(checkpoint.recall("c").value().last.reason.starts_with("tab\t, line\n, \"quotes\" and "));
   CHECK_FALSE(checkpoint.recall("d"));
   checkpoint.remember("d", derived());
@@ -179,4 +182,4 @@ TEST_CASE("a file that is no checkpoint is left alone") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

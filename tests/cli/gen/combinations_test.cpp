@@ -2,7 +2,10 @@
 #include "generator/enumeration/family.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 using Names = std::vector<std::string>;
@@ -26,7 +29,9 @@ TEST_CASE("operators that share no family are apart") {
   CHECK(combinations_of({"add", "relu", "matmul"}, 3).apart.empty());
 }
 
-TEST_CASE("every operator is of use beside all others") { CHECK(combinations_of(schema_names(), 4).unusable.empty()); }
+TEST_CASE("every operator is of use beside all others") {
+  CHECK(combinations_of(generator::schema_names(), 4).unusable.empty());
+}
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -2,7 +2,10 @@
 #include "cli/gen/progress.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -11,7 +14,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 Findings cut_short() {
   Findings findings;
   findings.enumerated = true;
-  GenerateReport& report = findings.report;
+  generator::GenerateReport& report = findings.report;
   report.complete = false;
   report.equalities = report.renamed = report.confirmed = report.not_following = report.without_common_subgraph = 12;
   report.distinct = 10;
@@ -50,18 +53,18 @@ TEST_CASE("what was not looked at is undecided, not dropped") {
 
 TEST_CASE("laws of an order are looked for in smaller programs, and the table says so") {
   Findings findings = cut_short();
-  findings.settings.max_operators = most_operators_in_order + 1;
+  findings.settings.max_operators = generator::most_operators_in_order + 1;
   findings.report.families.resize(2);
   CHECK_FALSE(contains(table_of(findings), "in order: "));
   findings.report.families[1].is_in_order = true;
   CHECK(contains(table_of(findings), "\nin order: with at most 3 operators\n"));
   CHECK(contains(report_of(findings), "\"max_operators_in_order\": 3"));
-  findings.settings.max_operators = most_operators_in_order;
+  findings.settings.max_operators = generator::most_operators_in_order;
   CHECK_FALSE(contains(table_of(findings), "in order: "));
 }
 
 TEST_CASE("a narrow terminal shows how far, how long and how much memory") {
-  GenerateProgress progress{"proving", 12'345, 67'890, 1'234, 5'678};
+  generator::GenerateProgress progress{"proving", 12'345, 67'890, 1'234, 5'678};
   progress.refuted = 12;
   progress.graphs = 1e9;
   progress.values = 123'456;
@@ -71,4 +74,4 @@ TEST_CASE("a narrow terminal shows how far, how long and how much memory") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -6,7 +6,10 @@
 #include "tests/catch.h"
 #include "tests/source_folder.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 using Names = std::vector<std::string>;
@@ -26,7 +29,7 @@ TEST_CASE("a set is what its lines name") {
   CHECK(sets[0].operators == Names{"add", "sub"});
   CHECK(sets[1].about.empty());
   CHECK(sets[1].operators == Names{"add", "sub", "relu", "tanh"});
-  CHECK(parse("every: all")[0].operators == schema_names());
+  CHECK(parse("every: all")[0].operators == generator::schema_names());
   CHECK(parse("").empty());
 }
 
@@ -68,15 +71,15 @@ TEST_CASE("operators are chosen by set and by name") {
 
 TEST_CASE("the sets that come with taso are what they say") {
   const auto sets = shipped();
-  CHECK(chosen_operators("full", sets) == schema_names());
-  Names taso = taso_schemas(), here = chosen_operators("taso", sets);
+  CHECK(chosen_operators("full", sets) == generator::schema_names());
+  Names taso = generator::taso_schemas(), here = chosen_operators("taso", sets);
   std::sort(taso.begin(), taso.end());
   std::sort(here.begin(), here.end());
   CHECK(here == taso);
   for (const OperatorSet& set : sets) CHECK_FALSE(set.about.empty());
   const std::string text = describe_operators(sets);
-  for (const std::string& name : schema_names()) CHECK(text.find("  " + name + " ") != std::string::npos);
+  for (const std::string& name : generator::schema_names()) CHECK(text.find("  " + name + " ") != std::string::npos);
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

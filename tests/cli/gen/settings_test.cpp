@@ -3,7 +3,10 @@
 #include "cli/console/option_values.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 GenCommand parse(std::vector<const char*> arguments) {
@@ -91,4 +94,4 @@ TEST_CASE("numbers of bytes have units") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -10,14 +10,17 @@
 #include "tests/cli/opt/no_gpu.h"
 #include "tests/cli/opt/shared_inputs.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
+
 using test::Json;
 using test::TemporaryFolder;
 
 namespace {
 
 /// Takes a microsecond for each step, or the same whatever it has to do.
-class StepsProgram : public DeviceProgram {
+class StepsProgram : public gpu::DeviceProgram {
  public:
   StepsProgram(std::size_t steps, bool interrupts) : steps_(steps), interrupts_(interrupts) {}
   std::vector<std::vector<std::byte>> run(std::span<const std::span<const std::byte>>) override { return {}; }
@@ -40,7 +43,7 @@ class RunningGpu : public NoGpu {
  public:
   enum class Kind { by_steps, always_the_same, interrupted_by_running, interrupted_by_loading };
   RunningGpu(std::vector<std::string>& measured, Kind kind) : NoGpu(measured, 3'000), kind_(kind) {}
-  std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
+  std::unique_ptr<gpu::DeviceProgram> load(gpu::DeviceSteps steps) override {
     if (kind_ == Kind::interrupted_by_loading && !interrupted()) std::raise(SIGINT);
     return std::make_unique<StepsProgram>(kind_ == Kind::always_the_same ? 10 : steps.steps.size(),
                                           kind_ == Kind::interrupted_by_running);
@@ -52,7 +55,7 @@ class RunningGpu : public NoGpu {
 
 using Kind = RunningGpu::Kind;
 
-OptOptions confirming(const TemporaryFolder& folder, const onnx::ModelProto& model = test::with_shared_inputs()) {
+OptOptions confirming(const TemporaryFolder& folder, const proto::ModelProto& model = test::with_shared_inputs()) {
   OptOptions options = test::options_for(folder, model);
   options.confirm = true;
   return options;
@@ -95,7 +98,7 @@ TEST_CASE("a batch that is left open is confirmed with the size that was said, o
 
 TEST_CASE("a model that cannot be run is not confirmed: it is written without what was found") {
   const TemporaryFolder folder;
-  onnx::ModelProto model = test::with_shared_inputs();
+  proto::ModelProto model = test::with_shared_inputs();
   auto& opset = *model.add_opset_import();
   opset.set_domain("test.custom");
   opset.set_version(1);
@@ -124,7 +127,7 @@ TEST_CASE("an interrupt while it is confirmed throws nothing away") {
       std::vector<std::string> measured;
       int code = 99;
       try {
-        code = static_cast<int>(optimise(options, console, std::make_unique<RunningGpu>(measured, kind)));
+        code = static_cast<int>(cli::optimise(options, console, std::make_unique<RunningGpu>(measured, kind)));
       } catch (...) {
       }
       ::_exit(code);
@@ -148,9 +151,9 @@ namespace {
 class NarrowGpu : public NoGpu {
  public:
   explicit NarrowGpu(std::vector<std::string>& measured) : NoGpu(measured, 5e6) {}
-  Measurement measure(const Call& call) override {
-    Measurement found = NoGpu::measure(call);
-    for (const Call::Operand& operand : call.written)
+  gpu::Measurement measure(const cost::Call& call) override {
+    gpu::Measurement found = NoGpu::measure(call);
+    for (const cost::Call::Operand& operand : call.written)
       if (!operand.extents.empty() && operand.extents.back() > 64) found.trouble = "too wide";
     return found;
   }
@@ -165,3 +168,5 @@ TEST_CASE("what a GPU cannot do is never taken for faster, however slow everythi
   CHECK(report["search"]["applied"].empty());
   CHECK(report["after"]["predicted"]["seconds"].get<double>() < 1);
 }
+
+}  // namespace taso::test

@@ -5,7 +5,10 @@
 
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 TEST_CASE("data lies beside the program, or where TASO_DATA says") {
@@ -41,4 +44,4 @@ TEST_CASE("a TASO_DATA that is no folder is said") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

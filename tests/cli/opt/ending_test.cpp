@@ -6,7 +6,10 @@
 #include "ops/core/error.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 template <class Exception>
@@ -37,4 +40,4 @@ TEST_CASE("a message is one line, whatever the names in it") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

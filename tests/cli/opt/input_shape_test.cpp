@@ -6,20 +6,24 @@
 #include "onnx/model/proto.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 /// x of the shape given and y of [N], into their sum and the shape of x; a dimension of 0 or less is unnamed, "N" is N.
-Model model_with_input(const std::vector<std::string>& dims) {
-  onnx::ModelProto model;
+onnx::Model model_with_input(const std::vector<std::string>& dims) {
+  proto::ModelProto model;
   model.set_ir_version(8);
   model.add_opset_import()->set_version(13);
   auto& graph = *model.mutable_graph();
   graph.set_name("g");
-  const auto declare = [](onnx::ValueInfoProto& value, const std::string& name, const std::vector<std::string>& shape) {
+  const auto declare = [](proto::ValueInfoProto& value, const std::string& name,
+                          const std::vector<std::string>& shape) {
     value.set_name(name);
     auto& type = *value.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(onnx::TensorProto::FLOAT);
+    type.set_elem_type(proto::TensorProto::FLOAT);
     auto& proto = *type.mutable_shape();
     for (const auto& dim : shape) {
       auto& added = *proto.add_dim();
@@ -40,10 +44,10 @@ Model model_with_input(const std::vector<std::string>& dims) {
     node.add_input(from);
     node.add_output(to);
   }
-  return Model(std::move(model), ".");
+  return onnx::Model(std::move(model), ".");
 }
 
-std::string dims_of(const onnx::ValueInfoProto& value) {
+std::string dims_of(const proto::ValueInfoProto& value) {
   std::string text;
   for (const auto& dim : value.type().tensor_type().shape().dim())
     text += (text.empty() ? "" : ",") + (dim.has_dim_value()   ? std::to_string(dim.dim_value())
@@ -66,7 +70,7 @@ TEST_CASE("shapes are split at the last colon, with commas or crosses") {
 }
 
 TEST_CASE("shapes for the check must fit the model") {
-  const Model model = model_with_input({"N", "3", "?"});
+  const onnx::Model model = model_with_input({"N", "3", "?"});
   const auto shapes = [&](std::vector<InputShape> given) { return test_shapes(model.proto(), given); };
   CHECK(shapes({{std::nullopt, {2, 3, 4}}}) == std::map<std::string, Extents>{{"x", {2, 3, 4}}});
   CHECK(shapes({{"x", {2, 3, 4}}}) == std::map<std::string, Extents>{{"x", {2, 3, 4}}});
@@ -79,7 +83,7 @@ TEST_CASE("shapes for the check must fit the model") {
 }
 
 TEST_CASE("overwriting a named dimension replaces the name everywhere") {
-  Model model = model_with_input({"N", "3", "?"});
+  onnx::Model model = model_with_input({"N", "3", "?"});
   overwrite_input_shapes(model, std::vector<InputShape>{{"x", {2, 3, 4}}});
   const auto& graph = model.proto().graph();
   CHECK(dims_of(graph.input(0)) == "2,3,4");
@@ -88,7 +92,7 @@ TEST_CASE("overwriting a named dimension replaces the name everywhere") {
 }
 
 TEST_CASE("overwriting a batch drops what it makes stale; other numbers stay") {
-  Model model = model_with_input({"1", "3", "N"});
+  onnx::Model model = model_with_input({"1", "3", "N"});
   overwrite_input_shapes(model, std::vector<InputShape>{{"x", {8, 3, 5}}});
   const auto& graph = model.proto().graph();
   CHECK(dims_of(graph.input(0)) == "8,3,5");
@@ -98,11 +102,11 @@ TEST_CASE("overwriting a batch drops what it makes stale; other numbers stay") {
   const std::string before = model.serialise();
   CHECK_THROWS_AS(overwrite_input_shapes(model, std::vector<InputShape>{{"x", {8, 4, 5}}}), UsageError);
   CHECK_THROWS_AS(overwrite_input_shapes(model, std::vector<InputShape>{{"x", {8, 3}}}), UsageError);
-  Model square = model_with_input({"N", "N"});
+  onnx::Model square = model_with_input({"N", "N"});
   CHECK_THROWS_AS(overwrite_input_shapes(square, std::vector<InputShape>{{"x", {2, 3}}}), UsageError);
   CHECK(model.serialise() == before);
   CHECK(dims_of(square.proto().graph().input(0)) == "N,N");
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

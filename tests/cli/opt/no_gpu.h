@@ -7,10 +7,10 @@
 #include "ops/core/error.h"
 #include "runtime/gpu/accelerator.h"
 
-namespace taso {
+namespace taso::test {
 
 /// Every call takes the same, a microsecond if nothing else is said.
-class NoGpu : public Accelerator {
+class NoGpu : public gpu::Accelerator {
  public:
   explicit NoGpu(std::vector<std::string>& measured, double nanoseconds = 1000)
       : measured_(measured), nanoseconds_(nanoseconds) {}
@@ -21,10 +21,10 @@ class NoGpu : public Accelerator {
   }
   std::string device() const override { return "None"; }
   std::string versions() const override { return "driver 0"; }
-  Measurement measure(const Call& call) override {
-    measured_.push_back(text_of(call));
+  gpu::Measurement measure(const cost::Call& call) override {
+    measured_.push_back(cost::text_of(call));
     const double taken = nanoseconds_ * (measured_.size() > others_ ? factor_ : 1);
-    Measurement found;
+    gpu::Measurement found;
     found.nanoseconds = taken;
     found.warm_nanoseconds = 0.7 * taken;
     found.again_nanoseconds = 0.8 * taken;
@@ -32,16 +32,16 @@ class NoGpu : public Accelerator {
     found.choice = "guess";
     return found;
   }
-  Measurement measure_choice(const Call& call, const std::string& choice) override {
+  gpu::Measurement measure_choice(const cost::Call& call, const std::string& choice) override {
     if (choice == "forgotten") throw EnvironmentError("no such way");
-    Measurement found = measure(call);
+    gpu::Measurement found = measure(call);
     found.choice = choice;
     return found;
   }
-  double time_choice(const Call&, const std::string&, const Surroundings&) override { return nanoseconds_; }
-  std::vector<std::string> ways(const Call&, std::size_t) override { return {"guess"}; }
-  std::unique_ptr<DeviceProgram> load(DeviceSteps) override { throw EnvironmentError("there is none"); }
-  DeviceState state() const override { return {}; }
+  double time_choice(const cost::Call&, const std::string&, const gpu::Surroundings&) override { return nanoseconds_; }
+  std::vector<std::string> ways(const cost::Call&, std::size_t) override { return {"guess"}; }
+  std::unique_ptr<gpu::DeviceProgram> load(gpu::DeviceSteps) override { throw EnvironmentError("there is none"); }
+  gpu::DeviceState state() const override { return {}; }
 
  private:
   std::vector<std::string>& measured_;
@@ -50,4 +50,4 @@ class NoGpu : public Accelerator {
   double factor_ = 1;
 };
 
-}  // namespace taso
+}  // namespace taso::test

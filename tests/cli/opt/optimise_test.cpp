@@ -5,7 +5,9 @@
 #include "tests/cli/opt/no_gpu.h"
 #include "tests/cli/opt/shared_inputs.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
@@ -78,3 +80,5 @@ TEST_CASE("the last choice is made with kernels one after the other as well") {
     CHECK(report["search"]["cost_in_lanes"].is_null() == (lanes == 1));
   }
 }
+
+}  // namespace taso::test

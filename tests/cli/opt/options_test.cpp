@@ -3,7 +3,10 @@
 #include "cli/console/ending.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 OptCommand parse(std::vector<const char*> arguments) {
@@ -136,9 +139,9 @@ TEST_CASE("rules to list need no model") {
 }
 
 TEST_CASE("rules are chosen by what they do to floating-point numbers") {
-  CHECK(parse({"a", "b"}).options.float_mode == FloatMode::usual);
-  CHECK(parse({"a", "b", "--float", "strict"}).options.float_mode == FloatMode::strict);
-  CHECK(parse({"a", "b", "--float=fast"}).options.float_mode == FloatMode::fast);
+  CHECK(parse({"a", "b"}).options.float_mode == rules::FloatMode::usual);
+  CHECK(parse({"a", "b", "--float", "strict"}).options.float_mode == rules::FloatMode::strict);
+  CHECK(parse({"a", "b", "--float=fast"}).options.float_mode == rules::FloatMode::fast);
   CHECK_THROWS_WITH(parse({"a", "b", "--float", "slow"}), Catch::Contains("strict, usual or fast"));
   CHECK_THROWS_WITH(parse({"a", "b", "--budget=0", "--float", "strict"}), Catch::Contains("--budget"));
 }
@@ -160,4 +163,4 @@ TEST_CASE("the search ends by its budget, and none is no search") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

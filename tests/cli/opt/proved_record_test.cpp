@@ -11,15 +11,18 @@
 #include "tests/source_folder.h"
 #include "verifier/version.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 TEST_CASE("a record is what it says") {
-  const ProvedRecord record{
-      7,
-      "abc",
-      {{"a \"file\".rules", 12, hash_of_text("bytes"), "def"}, {"b.rules", 0, hash_of_text(""), "ghi", "1e"}}};
-  CHECK(parse_record(text_of(record)) == record);
+  const ProvedRecord record{7,
+                            "abc",
+                            {{"a \"file\".rules", 12, rules::hash_of_text("bytes"), "def"},
+                             {"b.rules", 0, rules::hash_of_text(""), "ghi", "1e"}}};
+  CHECK(parse_record(cli::text_of(record)) == record);
   REQUIRE(record.find("bytes") != nullptr);
   CHECK(record.find("bytes")->rules_hash == "def");
   CHECK(record.find("")->name == "b.rules");
@@ -28,7 +31,7 @@ TEST_CASE("a record is what it says") {
 }
 
 TEST_CASE("what is no record is refused") {
-  const std::string good = text_of(ProvedRecord{1, "abc", {{"a", 1, "b", "c"}}});
+  const std::string good = cli::text_of(ProvedRecord{1, "abc", {{"a", 1, "b", "c"}}});
   for (std::size_t i = 0; i + 2 < good.size(); ++i) CHECK_THROWS_AS(parse_record(good.substr(0, i)), InputError);
   for (const char* text : {"{}", "[]", "null", "{\"schema_version\": 2}", "{\"schema_version\": \"1\"}",
                            "{\"schema_version\": 1, \"verifier\": 1, \"properties\": \"\", \"files\": [1]}"})
@@ -40,7 +43,7 @@ TEST_CASE("the record that is shipped is of the rules that are shipped") {
   const auto folder = source_folder() / "rules";
   const ProvedRecord record = parse_record(Source::read((folder / "proved.json").string()).text());
   INFO("scripts/regenerate-rules is due");
-  CHECK(record.verifier == verifier_revision);
+  CHECK(record.verifier == verifier::verifier_revision);
   CHECK(record.properties == hash_of_properties(read_properties(folder / "properties.rules").rules.rules()));
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -54,11 +57,11 @@ TEST_CASE("the record that is shipped is of the rules that are shipped") {
     CHECK(proved->rules == file.rules.rules().size());
     CHECK(proved->rules_hash == hash_of_rules(file.rules.rules()));
     std::string classes;
-    for (const Rule& rule : file.rules.rules()) classes += digit_of(float_class(rule));
+    for (const rules::Rule& rule : file.rules.rules()) classes += rules::digit_of(rules::float_class(rule));
     CHECK(proved->float_classes == classes);
   }
   CHECK(files == record.files.size());
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

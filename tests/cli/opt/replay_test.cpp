@@ -12,19 +12,21 @@
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
 using Json = nlohmann::json;
-using Spoil = std::function<void(RewriteCertificate&)>;
+using Spoil = std::function<void(rules::RewriteCertificate&)>;
 using test::TemporaryFolder;
 
 /// Four products of one input, and something to clean up.
-onnx::ModelProto with_products() {
+proto::ModelProto with_products() {
   constexpr std::int64_t size = 64;
-  onnx::ModelProto model = test::empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+  proto::ModelProto model = test::empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   test::declare(*graph.add_input(), "x", {1, size});
   test::add_node(graph, "Identity", {"x"}, {"i"});
   for (int i = 0; i < 4; ++i) {
@@ -54,13 +56,13 @@ Json run(const OptOptions& options, const Spoil& spoil) {
   quiet.program = "test";
   quiet.verbosity = -2;
   Console console(quiet);
-  REQUIRE(optimise(options, console, nullptr, spoil) == Ending::done);
+  REQUIRE(cli::optimise(options, console, nullptr, spoil) == Ending::done);
   std::ifstream file(*options.report);
   return Json::parse(file);
 }
 
-RewriteCertificate written(const OptOptions& options) {
-  return parse_certificate(test::read_file(certificate_file_of(options.output)));
+rules::RewriteCertificate written(const OptOptions& options) {
+  return rules::parse_certificate(test::read_file(certificate_file_of(options.output)));
 }
 
 }  // namespace
@@ -72,7 +74,7 @@ TEST_CASE("a search whose certificate is rejected is taken back, and clean-ups s
   const Json honest = run(options, nullptr);
   REQUIRE(!honest["search"]["applied"].empty());
   REQUIRE(!written(options).steps.empty());
-  const Spoil drop_a_step = [](RewriteCertificate& certificate) {
+  const Spoil drop_a_step = [](rules::RewriteCertificate& certificate) {
     if (!certificate.steps.empty()) certificate.steps.pop_back();
   };
   for (const bool certified : {true, false}) {  // it is followed even where it is not wanted
@@ -91,7 +93,7 @@ TEST_CASE("clean-ups whose certificate is rejected are taken back") {
   const TemporaryFolder folder;
   OptOptions options = options_for(folder);
   options.budget = 0;
-  const Json report = run(options, [](RewriteCertificate& certificate) {
+  const Json report = run(options, [](rules::RewriteCertificate& certificate) {
     if (!certificate.before.empty()) certificate.before.pop_back();
     if (certificate.before.empty() && certificate.disabled.empty())
       certificate.before.push_back({"identity", "nothing"});
@@ -104,12 +106,16 @@ TEST_CASE("nothing is written if not even the model as it came is shown to be it
   if (!can_replay()) return;
   const TemporaryFolder folder;
   const OptOptions options = options_for(folder);
-  const Spoil always = [](RewriteCertificate& certificate) { certificate.before.push_back({"identity", "nothing"}); };
+  const Spoil always = [](rules::RewriteCertificate& certificate) {
+    certificate.before.push_back({"identity", "nothing"});
+  };
   Console::Options quiet;
   quiet.program = "test";
   quiet.verbosity = -2;
   Console console(quiet);
-  CHECK_THROWS_AS(optimise(options, console, nullptr, always), InternalError);
+  CHECK_THROWS_AS(cli::optimise(options, console, nullptr, always), InternalError);
   CHECK(!std::filesystem::exists(options.output));
   CHECK(!std::filesystem::exists(certificate_file_of(options.output)));
 }
+
+}  // namespace taso::test

@@ -6,18 +6,20 @@
 
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
-using End = SearchResult::End;
+using End = search::SearchResult::End;
 using Seconds = SearchRounds::Seconds;
 
-constexpr Cost given = 1'000'000;
+constexpr cost::Cost given = 1'000'000;
 
 /// Something that was found, with a number by which it is known.
-SearchResult found(std::size_t number, Cost cost, End end = End::exhausted) {
-  SearchResult result;
+search::SearchResult found(std::size_t number, cost::Cost cost, End end = End::exhausted) {
+  search::SearchResult result;
   result.counts.expanded = number;
   result.end = end;
   result.cost_before = given;
@@ -30,8 +32,8 @@ SearchResult found(std::size_t number, Cost cost, End end = End::exhausted) {
 class Played {
  public:
   struct Round {
-    SearchResult found;
-    Cost measured = 0;
+    search::SearchResult found;
+    cost::Cost measured = 0;
     std::size_t news = 1;  // kernels that were measured
   };
   explicit Played(std::vector<Round> rounds) : rounds_(std::move(rounds)) {}
@@ -47,7 +49,7 @@ class Played {
       if (interrupts_at == looked) is_interrupted = true;
       return rounds_[looked - 1].news;
     };
-    all.price = [this](SearchResult& result) {
+    all.price = [this](search::SearchResult& result) {
       result.cost_after = rounds_.at(result.counts.expanded - 1).measured;
       if (result.steps.empty()) result.cost_after = given;
     };
@@ -69,7 +71,7 @@ class Played {
 TEST_CASE("an interrupt while kernels are measured loses nothing") {
   Played played({{found(1, 500'000), 600'000}, {found(2, given, End::stopped), given}});
   played.interrupts_at = 1;
-  const SearchResult best = search_in_rounds(std::nullopt, played.rounds());
+  const search::SearchResult best = search_in_rounds(std::nullopt, played.rounds());
   CHECK(played.looked == 1);
   CHECK(best.counts.expanded == 1);
   CHECK(best.cost_after == 600'000);
@@ -78,9 +80,9 @@ TEST_CASE("an interrupt while kernels are measured loses nothing") {
 
 TEST_CASE("a round that is cut short does not replace a better one") {
   for (const End end : {End::stopped, End::time})
-    for (const Cost cost : {given, Cost{700'000}}) {
+    for (const cost::Cost cost : {given, cost::Cost{700'000}}) {
       Played played({{found(1, 500'000), 600'000}, {found(2, cost, end), cost, 0}});
-      const SearchResult best = search_in_rounds(std::nullopt, played.rounds());
+      const search::SearchResult best = search_in_rounds(std::nullopt, played.rounds());
       CHECK(played.looked == 2);
       CHECK(best.counts.expanded == 1);
       CHECK(best.cost_after == 600'000);
@@ -91,7 +93,7 @@ TEST_CASE("a round that is cut short does not replace a better one") {
 TEST_CASE("where time is too short for another round, that is how it ends") {
   Played played({{found(1, 500'000), 600'000}});
   played.time_of_round = std::chrono::milliseconds(20);
-  const SearchResult best = search_in_rounds(Seconds(0.03), played.rounds());
+  const search::SearchResult best = search_in_rounds(Seconds(0.03), played.rounds());
   CHECK(best.end == End::time);
   CHECK(best.cost_after == 600'000);
   // Unless there is nothing to measure.
@@ -103,7 +105,7 @@ TEST_CASE("where time is too short for another round, that is how it ends") {
 TEST_CASE("what comes to nothing once it is measured leaves its time to another round") {
   Played played({{found(1, 500'000), 1'200'000}, {found(2, 900'000, End::time), 900'000, 0}});
   played.time_of_round = std::chrono::milliseconds(60);
-  const SearchResult best = search_in_rounds(Seconds(0.11), played.rounds());
+  const search::SearchResult best = search_in_rounds(Seconds(0.11), played.rounds());
   if (played.looked == 2) CHECK(best.counts.expanded == 2);  // else this machine was busy
   CHECK(best.end == End::time);
 }
@@ -115,12 +117,13 @@ TEST_CASE("of all rounds the best by the prices of the end is returned") {
     std::vector<Played::Round> rounds(1 + random() % 11);
     for (std::size_t i = 0; i < rounds.size(); ++i) {
       const bool is_last = i + 1 == rounds.size();
-      const Cost cost = is_last && random() % 4 == 0 ? given : 300'000 + static_cast<Cost>(random() % 600'000);
-      rounds[i] = {found(i + 1, cost), 300'000 + static_cast<Cost>(random() % 900'000), is_last ? 0U : 1U};
+      const cost::Cost cost =
+          is_last && random() % 4 == 0 ? given : 300'000 + static_cast<cost::Cost>(random() % 600'000);
+      rounds[i] = {found(i + 1, cost), 300'000 + static_cast<cost::Cost>(random() % 900'000), is_last ? 0U : 1U};
       if (is_last) rounds[i].measured = cost;
     }
     Played played(rounds);
-    const SearchResult best = search_in_rounds(std::nullopt, played.rounds());
+    const search::SearchResult best = search_in_rounds(std::nullopt, played.rounds());
     CHECK(played.looked == rounds.size());
     for (const Played::Round& one : rounds)
       if (one.measured <= given) CHECK(best.cost_after <= one.measured + one.measured / 500);
@@ -136,19 +139,21 @@ TEST_CASE("a search that came to its end is not overruled for next to nothing") 
 }
 
 TEST_CASE("what takes longer than the graph that was given in one way is not chosen for the other") {
-  SearchResult fast = found(1, 500'000), slow = found(2, 900'000);
+  search::SearchResult fast = found(1, 500'000), slow = found(2, 900'000);
   fast.run_before = slow.run_before = {100'000, 200'000};
   fast.run_after = {10'000, 200'001};
   slow.run_after = {60'000, 190'000};
-  std::vector<SearchResult> order{fast, slow};
+  std::vector<search::SearchResult> order{fast, slow};
   std::size_t looked = 0;
   SearchRounds rounds;
   rounds.look = [&](const std::optional<Seconds>&) { return order[looked++]; };
   rounds.measure = [&](const Graph&) { return order.size() - looked; };
-  rounds.price = [](SearchResult&) {};
+  rounds.price = [](search::SearchResult&) {};
   rounds.interrupted = [] { return false; };
   CHECK(search_in_rounds(std::nullopt, rounds).counts.expanded == 2);
   looked = 0;
   std::swap(order[0], order[1]);
   CHECK(search_in_rounds(std::nullopt, rounds).counts.expanded == 2);
 }
+
+}  // namespace taso::test

@@ -12,7 +12,9 @@
 #include "tests/search/rule_graph.h"
 #include "tests/source_folder.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace cli;
 
 namespace {
 
@@ -35,13 +37,13 @@ Run run(const OptOptions& options) {
   quiet.verbosity = -2;
   Console console(quiet);
   std::vector<std::string> measured;
-  const Model model = Model::load(source_folder() / "examples/small_convnet.onnx");
-  GraphEdit edit(model);
-  clean_up(edit);
+  const onnx::Model model = onnx::Model::load(source_folder() / "examples/small_convnet.onnx");
+  onnx::GraphEdit edit(model);
+  onnx::clean_up(edit);
   Run result;
   {
-    Pricing pricing({true, prices, Precision::tf32, false}, std::make_unique<NoGpu>(measured, slow), console);
-    const Graph graph = import_model(edit.view()).graph;
+    Pricing pricing({true, prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured, slow), console);
+    const Graph graph = onnx::import_model(edit.view()).graph;
     pricing.suit(graph, {});
     pricing.measure_kernels(graph, {});
     result.at_once = measured.size();
@@ -54,7 +56,7 @@ Run run(const OptOptions& options) {
     result.seconds -= pricing.measuring() - measuring;
     result.all = measured.size();
     MissingCalls missing;
-    pricing.find_missing(import_model(edit.view()).graph, {}, missing);
+    pricing.find_missing(onnx::import_model(edit.view()).graph, {}, missing);
     result.missing = missing.size();
   }
   fs::remove(prices);
@@ -84,3 +86,5 @@ TEST_CASE("the time that is given is for all rounds together") {
   REQUIRE(one.all > one.at_once);  // so that another round would have been worth it
   CHECK(one.seconds < 1.8 * time);
 }
+
+}  // namespace taso::test

@@ -17,11 +17,11 @@ namespace taso::test {
 using Json = nlohmann::json;
 
 /// Blocks of products that share an input, each followed by one of two functions, and a sum.
-inline onnx::ModelProto with_shared_inputs(bool is_batch_open = false) {
+inline proto::ModelProto with_shared_inputs(bool is_batch_open = false) {
   constexpr std::int64_t size = 64;
   constexpr int blocks = 2, products = 4;
-  onnx::ModelProto model = empty_model();
-  onnx::GraphProto& graph = *model.mutable_graph();
+  proto::ModelProto model = empty_model();
+  proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x0", {1, size});
   for (int block = 0; block < blocks; ++block) {
     const std::string input = "x" + std::to_string(block), output = "x" + std::to_string(block + 1);
@@ -41,13 +41,14 @@ inline onnx::ModelProto with_shared_inputs(bool is_batch_open = false) {
   }
   declare(*graph.add_output(), "x" + std::to_string(blocks), {1, size});
   if (is_batch_open)
-    for (onnx::ValueInfoProto* const value : {graph.mutable_input(0), graph.mutable_output(0)})
+    for (proto::ValueInfoProto* const value : {graph.mutable_input(0), graph.mutable_output(0)})
       value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("N");
   return model;
 }
 
-inline OptOptions options_for(const TemporaryFolder& folder, const onnx::ModelProto& model = with_shared_inputs()) {
-  OptOptions options;
+inline cli::OptOptions options_for(const TemporaryFolder& folder,
+                                   const proto::ModelProto& model = with_shared_inputs()) {
+  cli::OptOptions options;
   options.input = folder / "in.onnx";
   write_file(options.input, model.SerializeAsString());
   options.output = folder / "out.onnx";
@@ -61,12 +62,12 @@ inline OptOptions options_for(const TemporaryFolder& folder, const onnx::ModelPr
 }
 
 /// The report.
-inline Json run(const OptOptions& options, std::unique_ptr<Accelerator> gpu) {
-  Console::Options quiet;
+inline Json run(const cli::OptOptions& options, std::unique_ptr<gpu::Accelerator> gpu) {
+  cli::Console::Options quiet;
   quiet.program = "test";
   quiet.verbosity = -2;
-  Console console(quiet);
-  REQUIRE(optimise(options, console, std::move(gpu)) == Ending::done);
+  cli::Console console(quiet);
+  REQUIRE(cli::optimise(options, console, std::move(gpu)) == cli::Ending::done);
   std::ifstream file(*options.report);
   return Json::parse(file);
 }

@@ -4,7 +4,10 @@
 
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 Summary sample() {
@@ -15,7 +18,7 @@ Summary sample() {
   summary.before = {{{"Conv", 2}, {"Identity", 1200}}, 1234567, {}};
   summary.after = {{{"Conv", 2}}, 999, {}};
   summary.passes = {{"identity", 1200}, {"no-op", 0}};
-  summary.check = CheckResult{true, CheckResult::Scope::whole, 1, 0.25, ""};
+  summary.check = onnx::CheckResult{true, onnx::CheckResult::Scope::whole, 1, 0.25, ""};
   summary.samples = 1;
   return summary;
 }
@@ -74,10 +77,13 @@ TEST_CASE("the closing table says what the search did") {
 TEST_CASE("the closing table says what the models are expected to cost") {
   Summary summary = sample();
   CHECK_THAT(table_of(summary), !Catch::Contains("predicted") && !Catch::Contains("time:"));
-  summary.before.figures = Figures{
-      .layout = Layout::channels_first, .seconds = 2.5e-3, .launches = 1234, .bytes_moved = 5e6, .peak_bytes = 4096};
+  summary.before.figures = Figures{.layout = cost::Layout::channels_first,
+                                   .seconds = 2.5e-3,
+                                   .launches = 1234,
+                                   .bytes_moved = 5e6,
+                                   .peak_bytes = 4096};
   summary.after.figures = Figures{
-      .layout = Layout::channels_first, .seconds = 12e-6, .launches = 17, .bytes_moved = 1e6, .peak_bytes = 2048};
+      .layout = cost::Layout::channels_first, .seconds = 12e-6, .launches = 17, .bytes_moved = 1e6, .peak_bytes = 2048};
   summary.seconds = {{"load", 0.125}, {"check", 61}};
   const std::string table = table_of(summary);
   for (const char* row : {"kernels +1,234 +17", "bytes moved +5,000,000 +1,000,000", "peak memory +4,096 +2,048",
@@ -156,4 +162,4 @@ TEST_CASE("the report is JSON of a version") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -11,7 +11,10 @@
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 struct Folder {
@@ -20,9 +23,9 @@ struct Folder {
   ~Folder() { std::filesystem::remove_all(path); }
 };
 
-RuleVerdict proved() {
-  RuleVerdict verdict;
-  verdict.kind = RuleVerdict::Kind::proved;
+verifier::RuleVerdict proved() {
+  verifier::RuleVerdict verdict;
+  verdict.kind = verifier::RuleVerdict::Kind::proved;
   verdict.properties = {"one", "two"};
   verdict.instances = 4;
   verdict.by_properties = 3;
@@ -33,17 +36,17 @@ RuleVerdict proved() {
 
 TEST_CASE("a cache gives back what was proved, and nothing else") {
   const Folder folder;
-  const Rule rule = parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
-  const Rule other = parse_rule("candidate b\n  relu(relu(y)) => relu(y)\n");
-  const std::string hash = content_hash(rule);
-  REQUIRE(hash == content_hash(other));
+  const rules::Rule rule = rules::parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
+  const rules::Rule other = rules::parse_rule("candidate b\n  relu(relu(y)) => relu(y)\n");
+  const std::string hash = rules::content_hash(rule);
+  REQUIRE(hash == rules::content_hash(other));
   {
     ProofCache cache(folder.path, "properties", {});
     CHECK_FALSE(cache.find(rule, hash));
-    RuleVerdict unknown = proved();
-    unknown.kind = RuleVerdict::Kind::unknown;
+    verifier::RuleVerdict unknown = proved();
+    unknown.kind = verifier::RuleVerdict::Kind::unknown;
     cache.add(rule, hash, unknown);
-    RuleVerdict doubted = proved();
+    verifier::RuleVerdict doubted = proved();
     doubted.disagreement = "no";
     cache.add(rule, hash, doubted);
     cache.save();
@@ -54,7 +57,7 @@ TEST_CASE("a cache gives back what was proved, and nothing else") {
   const ProofCache cache(folder.path, "properties", {});
   const auto found = cache.find(rule, hash);
   REQUIRE(found);
-  CHECK(found->kind == RuleVerdict::Kind::proved);
+  CHECK(found->kind == verifier::RuleVerdict::Kind::proved);
   CHECK(found->properties == proved().properties);
   CHECK(found->instances == 4);
   CHECK(found->by_properties == 3);
@@ -62,7 +65,7 @@ TEST_CASE("a cache gives back what was proved, and nothing else") {
   CHECK(found->witness == proved().witness);
   CHECK_FALSE(cache.find(other, hash));  // its witness would speak of an input x
 
-  VerifyOptions options;
+  verifier::VerifyOptions options;
   options.seed = 2;
   CHECK_FALSE(ProofCache(folder.path, "properties", options).find(rule, hash));
   CHECK_FALSE(ProofCache(folder.path, "others", {}).find(rule, hash));
@@ -70,23 +73,23 @@ TEST_CASE("a cache gives back what was proved, and nothing else") {
 
 TEST_CASE("what another process wrote meanwhile is kept") {
   const Folder folder;
-  const Rule a = parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
-  const Rule b = parse_rule("candidate b\n  add(x, y) => add(y, x)\n");
+  const rules::Rule a = rules::parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
+  const rules::Rule b = rules::parse_rule("candidate b\n  add(x, y) => add(y, x)\n");
   ProofCache first(folder.path, "properties", {}), second(folder.path, "properties", {});
-  first.add(a, content_hash(a), proved());
-  second.add(b, content_hash(b), proved());
+  first.add(a, rules::content_hash(a), proved());
+  second.add(b, rules::content_hash(b), proved());
   first.save();
   second.save();
   const ProofCache both(folder.path, "properties", {});
-  CHECK(both.find(a, content_hash(a)));
-  CHECK(both.find(b, content_hash(b)));
+  CHECK(both.find(a, rules::content_hash(a)));
+  CHECK(both.find(b, rules::content_hash(b)));
 }
 
 TEST_CASE("every damage to a cache costs entries only") {
   const Folder folder;
-  const Rule rule = parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
+  const rules::Rule rule = rules::parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
   ProofCache cache(folder.path, "properties", {});
-  cache.add(rule, content_hash(rule), proved());
+  cache.add(rule, rules::content_hash(rule), proved());
   cache.save();
   std::string good;
   std::getline(std::ifstream(cache.file(), std::ios::binary), good, '\0');
@@ -95,13 +98,13 @@ TEST_CASE("every damage to a cache costs entries only") {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
     std::ofstream(cache.file(), std::ios::binary) << bad;
-    CHECK_FALSE(ProofCache(folder.path, "properties", {}).find(rule, content_hash(rule)));
+    CHECK_FALSE(ProofCache(folder.path, "properties", {}).find(rule, rules::content_hash(rule)));
     std::ofstream(cache.file(), std::ios::binary) << good.substr(0, i);
     // The last byte is the end of the line, which may be missing.
-    CHECK(ProofCache(folder.path, "properties", {}).find(rule, content_hash(rule)).has_value() ==
+    CHECK(ProofCache(folder.path, "properties", {}).find(rule, rules::content_hash(rule)).has_value() ==
           (i + 1 == good.size()));
   }
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -1,7 +1,10 @@
 #include "cli/verify/results.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 using Outcome = RuleResult::Outcome;
@@ -36,7 +39,7 @@ TEST_CASE("what passes is proved, by properties that exist, without contradictio
   CHECK_FALSE(result.passed());
   result.decided = true;
   CHECK(result.outcome() == Outcome::unknown);
-  result.verdict.kind = RuleVerdict::Kind::proved;
+  result.verdict.kind = verifier::RuleVerdict::Kind::proved;
   CHECK(result.passed());
   RuleResult named = result;
   named.unknown_names = {"nothing"};
@@ -47,7 +50,8 @@ TEST_CASE("what passes is proved, by properties that exist, without contradictio
   RuleResult open = result;
   open.second = SecondOpinion{1, 5, "unknown", ""};
   CHECK(open.passed());
-  for (const auto kind : {RuleVerdict::Kind::conditional, RuleVerdict::Kind::refuted, RuleVerdict::Kind::unknown}) {
+  for (const auto kind : {verifier::RuleVerdict::Kind::conditional, verifier::RuleVerdict::Kind::refuted,
+                          verifier::RuleVerdict::Kind::unknown}) {
     result.verdict.kind = kind;
     CHECK_FALSE(result.passed());
   }
@@ -71,4 +75,4 @@ TEST_CASE("properties that nothing speaks for are not valid") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

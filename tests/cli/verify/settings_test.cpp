@@ -2,7 +2,10 @@
 #include "cli/console/ending.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 VerifyCommand parse(std::vector<const char*> arguments) {
@@ -51,4 +54,4 @@ TEST_CASE("taso-verify says what it cannot do") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -7,7 +7,10 @@
 #include "cli/verify/spread.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace cli;
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -82,4 +85,4 @@ TEST_CASE("whoever watches can stop everything") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -1,15 +1,16 @@
 // Batch normalisation goes into the weights before it, where that is right.
 #include "tests/onnx/cleanup/clean_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
 using Operators = std::vector<std::string>;
 
 /// What the norm takes: scale, shift, mean and variance of each channel.
-void add_parameters(onnx::GraphProto& graph, std::int64_t channels, float variance = 0.5F) {
+void add_parameters(proto::GraphProto& graph, std::int64_t channels, float variance = 0.5F) {
   const auto size = static_cast<std::size_t>(channels);
   add_floats(graph, "scale", {channels}, some_floats(size, 1.5F));
   add_floats(graph, "shift", {channels}, some_floats(size, 0.25F));
@@ -19,7 +20,7 @@ void add_parameters(onnx::GraphProto& graph, std::int64_t channels, float varian
   add_floats(graph, "variance", {channels}, variances);
 }
 
-onnx::NodeProto& add_norm(onnx::GraphProto& graph, std::string_view input) {
+proto::NodeProto& add_norm(proto::GraphProto& graph, std::string_view input) {
   return add_node(graph, "BatchNormalization", {input, "scale", "shift", "mean", "variance"}, {"y"}, "norm");
 }
 
@@ -29,7 +30,7 @@ std::size_t product(const Dims& dims) {
   return result;
 }
 
-onnx::ModelProto conv_model(const Dims& input, const Dims& weight, bool bias, std::int64_t groups = 1) {
+proto::ModelProto conv_model(const Dims& input, const Dims& weight, bool bias, std::int64_t groups = 1) {
   auto model = plain_model(input, input);
   auto& graph = *model.mutable_graph();
   graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->clear_shape();
@@ -43,7 +44,7 @@ onnx::ModelProto conv_model(const Dims& input, const Dims& weight, bool bias, st
   return model;
 }
 
-onnx::ModelProto gemm_model(const Dims& bias) {
+proto::ModelProto gemm_model(const Dims& bias) {
   auto model = plain_model({4, 3}, {4, 4});
   auto& graph = *model.mutable_graph();
   add_floats(graph, "w", {3, 4}, some_floats(12));
@@ -54,7 +55,7 @@ onnx::ModelProto gemm_model(const Dims& bias) {
   return model;
 }
 
-onnx::NodeProto& node_of(onnx::ModelProto& model, int index) { return *model.mutable_graph()->mutable_node(index); }
+proto::NodeProto& node_of(proto::ModelProto& model, int index) { return *model.mutable_graph()->mutable_node(index); }
 
 }  // namespace
 
@@ -103,11 +104,11 @@ TEST_CASE("a norm in half precision") {
     const std::string name = tensor.name();
     tensor = write_tensor(read_tensor(tensor, {}).cast(ElementType::float16), name);
   }
-  graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT16);
-  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT16);
+  graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::FLOAT16);
+  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::FLOAT16);
   const auto cleaned = clean(model);
   CHECK(cleaned.operators() == Operators{"Conv"});
-  CHECK(cleaned.graph().initializer(0).data_type() == onnx::TensorProto::FLOAT16);
+  CHECK(cleaned.graph().initializer(0).data_type() == proto::TensorProto::FLOAT16);
 }
 
 TEST_CASE("a norm below IR 4: new weights are nodes") {
@@ -219,3 +220,5 @@ TEST_CASE("new names are free and the same every time") {
   CHECK(cleaned.graph().node(0).input(2) == "b_folded_1");
   CHECK(cleaned.model.serialise() == clean(model).model.serialise());
 }
+
+}  // namespace taso::test

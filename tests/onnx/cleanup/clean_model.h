@@ -12,13 +12,13 @@
 namespace taso::test {
 
 /// The outputs of a model on operands that depend on names only; unknown dimensions are 3, integers 0 or 1.
-inline std::vector<Array> run_model(const Model& model) {
-  const Imported imported = import_model(view_of(model));
+inline std::vector<Array> run_model(const onnx::Model& model) {
+  const onnx::Imported imported = onnx::import_model(onnx::view_of(model));
   std::vector<Array> operands;
   for (const Value& input : imported.graph.inputs) {
     const std::string& name = input.node->as_input()->name;
     if (const auto found = imported.defaults.find(name); found != imported.defaults.end()) {
-      operands.push_back(read_tensor(*found->second, model.folder()));
+      operands.push_back(onnx::read_tensor(*found->second, model.folder()));
       continue;
     }
     Extents extents;
@@ -27,32 +27,32 @@ inline std::vector<Array> run_model(const Model& model) {
     for (const char c : name) seed = seed * 31 + static_cast<unsigned char>(c);
     Random random(seed);
     if (is_floating(input.type().element)) {
-      operands.push_back(taso::random_array(random, input.type().element, extents));
+      operands.push_back(test::random_array(random, input.type().element, extents));
       continue;
     }
     std::vector<std::int64_t> values(static_cast<std::size_t>(count(extents)));
     for (auto& value : values) value = random.between(0, 1);
     operands.push_back(Array::of<std::int64_t>(extents, values).cast(input.type().element));
   }
-  return interpret(imported.graph, operands);
+  return runtime::interpret(imported.graph, operands);
 }
 
-inline void require_same_results(const Model& before, const Model& after) {
+inline void require_same_results(const onnx::Model& before, const onnx::Model& after) {
   const auto expected = run_model(before), actual = run_model(after);
   REQUIRE(expected.size() == actual.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     double worst = 0;
     INFO("output " << i);
-    CHECK(agrees(expected[i], actual[i], Tolerance::of(expected[i].type()), worst));
+    CHECK(onnx::agrees(expected[i], actual[i], onnx::Tolerance::of(expected[i].type()), worst));
   }
 }
 
 struct Cleaned {
-  Model model;
+  onnx::Model model;
   std::map<std::string, std::size_t> counts;  ///< of passes that did something
-  CheckResult check;
+  onnx::CheckResult check;
 
-  const onnx::GraphProto& graph() const { return model.proto().graph(); }
+  const proto::GraphProto& graph() const { return model.proto().graph(); }
   std::vector<std::string> operators() const {
     std::vector<std::string> result;
     for (const auto& node : graph().node()) result.push_back(node.op_type());
@@ -68,50 +68,50 @@ enum class Runs { yes, no };
 
 /// Cleans up, and makes sure that the result is valid and computes the same; models with operators that cannot be run are
 /// compared by regions only.
-inline Cleaned clean(const onnx::ModelProto& proto, const CleanupOptions& options = {}, Runs runs = Runs::yes) {
-  Model original(proto, {});
+inline Cleaned clean(const proto::ModelProto& proto, const onnx::CleanupOptions& options = {}, Runs runs = Runs::yes) {
+  onnx::Model original(proto, {});
   original.validate();
-  Model model = original.copy();
-  auto edit = std::make_unique<GraphEdit>(model);
+  onnx::Model model = original.copy();
+  auto edit = std::make_unique<onnx::GraphEdit>(model);
   Cleaned result{original.copy(), {}, {}};
-  for (const CleanupCount& count : clean_up(*edit, options))
+  for (const onnx::CleanupCount& count : onnx::clean_up(*edit, options))
     if (count.count > 0) result.counts.emplace(count.pass, count.count);
   CHECK(edit->changed() == !result.counts.empty());
-  result.check = compare(view_of(model), edit->view());
+  result.check = onnx::compare(onnx::view_of(model), edit->view());
   INFO(result.check.reason);
   CHECK(result.check.passed);
-  result.model = GraphEdit::commit(std::move(edit), std::move(model));
+  result.model = onnx::GraphEdit::commit(std::move(edit), std::move(model));
   REQUIRE_NOTHROW(result.model.validate());
   if (runs == Runs::yes) require_same_results(original, result.model);
   // Nothing is left to clean.
-  Model again = result.model.copy();
-  GraphEdit second(again);
-  for (const CleanupCount& count : clean_up(second, options)) {
+  onnx::Model again = result.model.copy();
+  onnx::GraphEdit second(again);
+  for (const onnx::CleanupCount& count : onnx::clean_up(second, options)) {
     INFO(count.pass);
     CHECK(count.count == 0);
   }
   return result;
 }
 
-inline Cleaned clean_without(const onnx::ModelProto& proto, std::string_view pass, Runs runs = Runs::yes) {
-  CleanupOptions options;
+inline Cleaned clean_without(const proto::ModelProto& proto, std::string_view pass, Runs runs = Runs::yes) {
+  onnx::CleanupOptions options;
   options.disabled.insert(std::string(pass));
   return clean(proto, options, runs);
 }
 
 /// x: float[shape] → y, and no node yet.
-inline onnx::ModelProto plain_model(const Dims& shape, const Dims& result) {
-  onnx::ModelProto model = empty_model();
+inline proto::ModelProto plain_model(const Dims& shape, const Dims& result) {
+  proto::ModelProto model = empty_model();
   declare(*model.mutable_graph()->add_input(), "x", shape);
   declare(*model.mutable_graph()->add_output(), "y", result);
   return model;
 }
 
-inline onnx::TensorProto& add_integers(onnx::GraphProto& graph, std::string_view name, const Dims& dims,
-                                       const std::vector<std::int64_t>& values) {
-  onnx::TensorProto& tensor = *graph.add_initializer();
+inline proto::TensorProto& add_integers(proto::GraphProto& graph, std::string_view name, const Dims& dims,
+                                        const std::vector<std::int64_t>& values) {
+  proto::TensorProto& tensor = *graph.add_initializer();
   tensor.set_name(std::string(name));
-  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.set_data_type(proto::TensorProto::INT64);
   for (const auto dim : dims) tensor.add_dims(dim);
   tensor.set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
   return tensor;
@@ -125,15 +125,15 @@ inline std::vector<float> some_floats(std::size_t count, float offset = 0) {
   return values;
 }
 
-inline void set_integers(onnx::NodeProto& node, std::string_view name, std::initializer_list<std::int64_t> values) {
-  auto& attribute = add_attribute(node, name, onnx::AttributeProto::INTS);
+inline void set_integers(proto::NodeProto& node, std::string_view name, std::initializer_list<std::int64_t> values) {
+  auto& attribute = add_attribute(node, name, proto::AttributeProto::INTS);
   for (const auto value : values) attribute.add_ints(value);
 }
-inline void set_integer(onnx::NodeProto& node, std::string_view name, std::int64_t value) {
-  add_attribute(node, name, onnx::AttributeProto::INT).set_i(value);
+inline void set_integer(proto::NodeProto& node, std::string_view name, std::int64_t value) {
+  add_attribute(node, name, proto::AttributeProto::INT).set_i(value);
 }
-inline void set_float(onnx::NodeProto& node, std::string_view name, float value) {
-  add_attribute(node, name, onnx::AttributeProto::FLOAT).set_f(value);
+inline void set_float(proto::NodeProto& node, std::string_view name, float value) {
+  add_attribute(node, name, proto::AttributeProto::FLOAT).set_f(value);
 }
 
 }  // namespace taso::test

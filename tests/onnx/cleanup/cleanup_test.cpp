@@ -1,20 +1,18 @@
 // The clean-ups that look at the wiring: what they do, and what they must leave alone.
 #include "tests/onnx/cleanup/clean_model.h"
 
-using namespace taso;
-using namespace taso::test;
-
+namespace taso::test {
 namespace {
 
 using Operators = std::vector<std::string>;
 
-void import_domain(onnx::ModelProto& model, std::string_view domain) {
+void import_domain(proto::ModelProto& model, std::string_view domain) {
   auto& opset = *model.add_opset_import();
   opset.set_domain(std::string(domain));
   opset.set_version(1);
 }
 
-onnx::NodeProto& add_custom(onnx::ModelProto& model, Names inputs, Names outputs) {
+proto::NodeProto& add_custom(proto::ModelProto& model, Names inputs, Names outputs) {
   if (model.opset_import_size() == 1) import_domain(model, "test.custom");
   auto& node = add_node(*model.mutable_graph(), "Custom", inputs, outputs);
   node.set_domain("test.custom");
@@ -22,17 +20,17 @@ onnx::NodeProto& add_custom(onnx::ModelProto& model, Names inputs, Names outputs
 }
 
 /// y = If(condition): both branches compute `body`.
-onnx::NodeProto& add_if(onnx::ModelProto& model, std::string_view output, const onnx::GraphProto& body) {
+proto::NodeProto& add_if(proto::ModelProto& model, std::string_view output, const proto::GraphProto& body) {
   auto& graph = *model.mutable_graph();
-  declare(*graph.add_input(), "condition", {}, onnx::TensorProto::BOOL);
+  declare(*graph.add_input(), "condition", {}, proto::TensorProto::BOOL);
   auto& node = add_node(graph, "If", {"condition"}, {output});
   for (const std::string_view name : {"then_branch", "else_branch"})
-    *add_attribute(node, name, onnx::AttributeProto::GRAPH).mutable_g() = body;
+    *add_attribute(node, name, proto::AttributeProto::GRAPH).mutable_g() = body;
   return node;
 }
 
-onnx::GraphProto body_with(std::string_view op_type, Names inputs) {
-  onnx::GraphProto body;
+proto::GraphProto body_with(std::string_view op_type, Names inputs) {
+  proto::GraphProto body;
   body.set_name("body");
   add_node(body, op_type, inputs, {"inner"});
   declare(*body.add_output(), "inner", {2});
@@ -118,10 +116,10 @@ TEST_CASE("subgraphs that capture a value follow it") {
     auto& sparse = *body.add_sparse_initializer();
     sparse.add_dims(2);
     sparse.mutable_values()->set_name("r");
-    sparse.mutable_values()->set_data_type(onnx::TensorProto::FLOAT);
+    sparse.mutable_values()->set_data_type(proto::TensorProto::FLOAT);
     sparse.mutable_values()->add_dims(1);
     sparse.mutable_values()->add_float_data(5);
-    sparse.mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+    sparse.mutable_indices()->set_data_type(proto::TensorProto::INT64);
     sparse.mutable_indices()->add_dims(1);
     sparse.mutable_indices()->add_int64_data(1);
     add_if(model, "y", body);
@@ -157,7 +155,7 @@ TEST_CASE("dropout goes at inference only, and not when its mask is used") {
   auto& graph = *model.mutable_graph();
   auto& training = *graph.add_initializer();
   training.set_name("training");
-  training.set_data_type(onnx::TensorProto::BOOL);
+  training.set_data_type(proto::TensorProto::BOOL);
   add_floats(graph, "ratio", {}, {0.5F});
   add_node(graph, "Relu", {"x"}, {"r"});
   SECTION("a mask that nobody uses") {
@@ -169,7 +167,7 @@ TEST_CASE("dropout goes at inference only, and not when its mask is used") {
   }
   SECTION("a mask that is an output") {
     training.add_int32_data(0);
-    declare(*graph.add_output(), "mask", {2}, onnx::TensorProto::BOOL);
+    declare(*graph.add_output(), "mask", {2}, proto::TensorProto::BOOL);
     add_node(graph, "Dropout", {"r", "ratio"}, {"y", "mask"});
     CHECK(clean(model, {}, Runs::no).operators() == Operators{"Relu", "Dropout"});
   }
@@ -180,7 +178,7 @@ TEST_CASE("dropout goes at inference only, and not when its mask is used") {
   }
   SECTION("training that is decided at run time") {
     graph.mutable_initializer(0)->add_int32_data(0);
-    declare(*graph.add_input(), "training", {}, onnx::TensorProto::BOOL);
+    declare(*graph.add_input(), "training", {}, proto::TensorProto::BOOL);
     add_node(graph, "Dropout", {"r", "ratio", "training"}, {"y"});
     CHECK(clean(model, {}, Runs::no).operators() == Operators{"Relu", "Dropout"});
   }
@@ -394,3 +392,5 @@ TEST_CASE("opsets before 7 are left alone, but for plain copies") {
   add_node(graph, "Add", {"a", "b"}, {"y"});
   CHECK(clean(model, {}, Runs::no).counts.empty());
 }
+
+}  // namespace taso::test

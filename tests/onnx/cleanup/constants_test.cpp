@@ -1,15 +1,16 @@
 // The clean-ups that compute ahead: shape arithmetic and constants.
 #include "tests/onnx/cleanup/clean_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
 using Operators = std::vector<std::string>;
 
 /// y = x + the result of something constant.
-onnx::ModelProto sum_model(const Dims& shape = {2}) {
+proto::ModelProto sum_model(const Dims& shape = {2}) {
   auto model = plain_model(shape, shape);
   add_node(*model.mutable_graph(), "Add", {"x", "c"}, {"y"});
   return model;
@@ -59,7 +60,7 @@ TEST_CASE("constants that must not be computed ahead") {
   SECTION("quantised weights") {
     auto& weight = *graph.add_initializer();
     weight.set_name("weight");
-    weight.set_data_type(onnx::TensorProto::INT8);
+    weight.set_data_type(proto::TensorProto::INT8);
     weight.add_dims(2);
     weight.set_raw_data("\1\2");
     add_floats(graph, "scale", {}, {0.5F});
@@ -109,10 +110,10 @@ TEST_CASE("constants that would blow the file up stay computed") {
 TEST_CASE("a conversion that frees what it is made of is done ahead, unless others need that") {
   auto model = plain_model({64, 64}, {64, 64});
   auto& graph = *model.mutable_graph();
-  graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT16);
-  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT16);
+  graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::FLOAT16);
+  graph.mutable_output(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::FLOAT16);
   add_floats(graph, "w", {64, 64}, some_floats(64 * 64));
-  set_integer(add_node(graph, "Cast", {"w"}, {"c"}), "to", onnx::TensorProto::FLOAT16);
+  set_integer(add_node(graph, "Cast", {"w"}, {"c"}), "to", proto::TensorProto::FLOAT16);
   add_node(graph, "Add", {"x", "c"}, {"y"});
   CHECK(clean(model).operators() == Operators{"Add"});
   declare(*graph.add_output(), "w", {64, 64});
@@ -135,7 +136,7 @@ TEST_CASE("no size that a model asks for is taken on trust") {
   SECTION("Pad") { add_node(graph, "Pad", {"one", "pads"}, {"big"}); }
   SECTION("Range") {
     add_node(graph, "Range", {"zero", "huge", "step"}, {"numbers"});
-    set_integer(add_node(graph, "Cast", {"numbers"}, {"big"}), "to", onnx::TensorProto::FLOAT);
+    set_integer(add_node(graph, "Cast", {"numbers"}, {"big"}), "to", proto::TensorProto::FLOAT);
   }
   SECTION("OneHot") {
     add_floats(graph, "values", {2}, {0, 1});
@@ -150,7 +151,7 @@ TEST_CASE("no size that a model asks for is taken on trust") {
   CHECK(counts.front().count == 1);
   // The check does not run it either: what was changed is shown to be equal by its wiring.
   CheckResult result;
-  REQUIRE_NOTHROW(result = compare(view_of(parsed), edit.view()));
+  REQUIRE_NOTHROW(result = onnx::compare(view_of(parsed), edit.view()));
   CHECK(result.passed);
 }
 
@@ -195,7 +196,7 @@ TEST_CASE("shape arithmetic is computed where the shape is known") {
     CHECK(clean(model, {}, Runs::no).graph().node_size() == 5);
   }
   SECTION("the shape as an output") {
-    declare(*graph.add_output(), "shape", {2}, onnx::TensorProto::INT64);
+    declare(*graph.add_output(), "shape", {2}, proto::TensorProto::INT64);
     const auto cleaned = clean(model);
     CHECK(cleaned.operators() == Operators{"Reshape", "Constant"});
   }
@@ -214,3 +215,5 @@ TEST_CASE("optional operands and results may be left out") {
   CHECK(cleaned.operators() == Operators{"Add"});
   CHECK(cleaned.graph().initializer_size() == 1);
 }
+
+}  // namespace taso::test

@@ -11,6 +11,9 @@
 #include "tests/onnx/weights.h"
 
 namespace taso::test {
+
+using namespace onnx;
+
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -18,13 +21,13 @@ using Strings = std::vector<std::string>;
 TEST_CASE("a crash between two steps leaves the old model with its weights, or the new one with its own") {
   const TemporaryFolder folder;
   const auto write_pair = [&](float first) {
-    onnx::ModelProto proto = small_model();
+    proto::ModelProto proto = small_model();
     proto.mutable_graph()->clear_initializer();
     add_external(*proto.mutable_graph(), "w", {300}, "model.onnx.data");
     write_file(folder / "model.onnx", proto.SerializeAsString());
     write_file(folder / "model.onnx.data", bytes_of(weights(300, first)));
   };
-  onnx::ModelProto proto = small_model();
+  proto::ModelProto proto = small_model();
   proto.set_producer_name("new");
   proto.mutable_graph()->clear_initializer();
   add_external(*proto.mutable_graph(), "w", {300}, "new.bin");
@@ -74,7 +77,7 @@ TEST_CASE("a crash between two steps leaves the old model with its weights, or t
 
 TEST_CASE("temporary files of dead processes are removed, those of living ones are not") {
   const TemporaryFolder folder;
-  onnx::ModelProto proto = small_model();
+  proto::ModelProto proto = small_model();
   write_file(folder / "in.onnx", proto.SerializeAsString());
   const Model model = Model::load(folder / "in.onnx");
   write_file(folder / ".taso-0123456789abcdef.tmp.mine", "of somebody else");

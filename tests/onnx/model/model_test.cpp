@@ -10,26 +10,27 @@
 #include "tests/catch.h"
 #include "tests/onnx/build_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
-std::vector<std::string> node_names(const onnx::GraphProto& graph) {
+std::vector<std::string> node_names(const proto::GraphProto& graph) {
   std::vector<std::string> names;
   for (const auto& node : graph.node()) names.push_back(node.name());
   return names;
 }
 
 template <class T>
-std::vector<T> values_of(const onnx::TensorProto& tensor) {
+std::vector<T> values_of(const proto::TensorProto& tensor) {
   const Array array = read_tensor(tensor, {});
   const auto values = array.values<T>();
   return {values.begin(), values.end()};
 }
 
-onnx::TensorProto tensor_of(int type, const Dims& dims) {
-  onnx::TensorProto tensor;
+proto::TensorProto tensor_of(int type, const Dims& dims) {
+  proto::TensorProto tensor;
   tensor.set_name("t");
   tensor.set_data_type(type);
   for (const auto dim : dims) tensor.add_dims(dim);
@@ -56,50 +57,50 @@ TEST_CASE("a model is read, validated and written as it was") {
 }
 
 TEST_CASE("every storage form of tensors is read") {
-  auto floats = tensor_of(onnx::TensorProto::FLOAT, {2});
+  auto floats = tensor_of(proto::TensorProto::FLOAT, {2});
   floats.add_float_data(1.5F);
   floats.add_float_data(-2);
   CHECK(values_of<float>(floats) == std::vector<float>{1.5F, -2});
   CHECK(static_cast<const void*>(read_tensor(floats, {}).data()) == floats.float_data().data());
 
-  auto doubles = tensor_of(onnx::TensorProto::DOUBLE, {1});
+  auto doubles = tensor_of(proto::TensorProto::DOUBLE, {1});
   doubles.add_double_data(0.1);
   CHECK(values_of<double>(doubles) == std::vector<double>{0.1});
 
-  auto longs = tensor_of(onnx::TensorProto::INT64, {});
+  auto longs = tensor_of(proto::TensorProto::INT64, {});
   longs.add_int64_data(-7);
   CHECK(values_of<std::int64_t>(longs) == std::vector<std::int64_t>{-7});
 
-  auto words = tensor_of(onnx::TensorProto::UINT32, {1});
+  auto words = tensor_of(proto::TensorProto::UINT32, {1});
   words.add_uint64_data(4'000'000'000U);
   CHECK(values_of<std::uint32_t>(words) == std::vector<std::uint32_t>{4'000'000'000U});
 
-  auto bytes = tensor_of(onnx::TensorProto::INT8, {2});
+  auto bytes = tensor_of(proto::TensorProto::INT8, {2});
   bytes.add_int32_data(-128);
   bytes.add_int32_data(127);
   CHECK(values_of<std::int8_t>(bytes) == std::vector<std::int8_t>{-128, 127});
 
-  auto half = tensor_of(onnx::TensorProto::FLOAT16, {1});
+  auto half = tensor_of(proto::TensorProto::FLOAT16, {1});
   half.add_int32_data(0x3c00);
   CHECK(static_cast<float>(read_tensor(half, {}).values<Float16>()[0]) == 1.0F);
-  half.set_data_type(onnx::TensorProto::BFLOAT16);
+  half.set_data_type(proto::TensorProto::BFLOAT16);
   half.set_int32_data(0, 0x3f80);
   CHECK(static_cast<float>(read_tensor(half, {}).values<BFloat16>()[0]) == 1.0F);
 
-  auto truth = tensor_of(onnx::TensorProto::BOOL, {3});
+  auto truth = tensor_of(proto::TensorProto::BOOL, {3});
   truth.set_raw_data(std::string("\0\1\7", 3));
   CHECK(read_tensor(truth, {}).integers() == std::vector<std::int64_t>{0, 1, 1});
 
-  auto raw = tensor_of(onnx::TensorProto::FLOAT, {100});
+  auto raw = tensor_of(proto::TensorProto::FLOAT, {100});
   raw.set_raw_data(std::string(400, '\0'));
   CHECK(static_cast<const void*>(read_tensor(raw, {}).data()) == raw.raw_data().data());
 
-  auto empty = tensor_of(onnx::TensorProto::FLOAT, {0, 3});
+  auto empty = tensor_of(proto::TensorProto::FLOAT, {0, 3});
   CHECK(read_tensor(empty, {}).size() == 0);
 }
 
 TEST_CASE("tensors that do not fit their dimensions are refused") {
-  auto tensor = tensor_of(onnx::TensorProto::FLOAT, {2});
+  auto tensor = tensor_of(proto::TensorProto::FLOAT, {2});
   CHECK_THROWS_AS(read_tensor(tensor, {}), InputError);
   tensor.set_raw_data(std::string(7, '\0'));
   CHECK_THROWS_WITH(read_tensor(tensor, {}), "tensor 't': 7 bytes of data where float32[2] needs 8");
@@ -114,7 +115,7 @@ TEST_CASE("tensors that do not fit their dimensions are refused") {
   CHECK_THROWS_AS(read_tensor(tensor, {}), InputError);
   for (const Dims& dims : {Dims{std::int64_t{1} << 32, std::int64_t{1} << 32}, Dims{0, INT64_MAX, INT64_MAX},
                            Dims{std::int64_t{1} << 61}}) {
-    auto huge = tensor_of(onnx::TensorProto::FLOAT, dims);
+    auto huge = tensor_of(proto::TensorProto::FLOAT, dims);
     CHECK_THROWS_WITH(read_tensor(huge, {}), "tensor 't': the number of elements overflows");
   }
 }
@@ -137,7 +138,7 @@ TEST_CASE("arrays become tensors and arrays again") {
         ElementType::int16, ElementType::int32, ElementType::int64, ElementType::uint8, ElementType::uint16,
         ElementType::uint32, ElementType::uint64, ElementType::boolean}) {
     const Array array = Array::of<float>({2, 2}, {0, 1, 1, 0}).cast(type);
-    const onnx::TensorProto tensor = write_tensor(array, "name");
+    const proto::TensorProto tensor = write_tensor(array, "name");
     CHECK(tensor.name() == "name");
     CHECK(element_type_from_onnx(tensor.data_type()) == type);
     CHECK(identical(read_tensor(tensor, {}), array));
@@ -145,8 +146,8 @@ TEST_CASE("arrays become tensors and arrays again") {
 }
 
 TEST_CASE("nodes out of order are sorted, and nothing else moves") {
-  onnx::ModelProto proto = empty_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
+  proto::ModelProto proto = empty_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
   declare(*graph.add_input(), "x", {2});
   declare(*graph.add_output(), "d", {2});
   add_node(graph, "Relu", {"x"}, {"a"}, "A");
@@ -163,7 +164,7 @@ TEST_CASE("nodes out of order are sorted, and nothing else moves") {
 }
 
 TEST_CASE("a node waits for what its subgraphs read") {
-  onnx::ModelProto proto = subgraph_model();
+  proto::ModelProto proto = subgraph_model();
   auto& nodes = *proto.mutable_graph()->mutable_node();
   nodes.SwapElements(0, 2);  // choice, second, first
   auto& inner = *nodes[0].mutable_attribute(0)->mutable_g()->mutable_node();
@@ -175,12 +176,12 @@ TEST_CASE("a node waits for what its subgraphs read") {
 }
 
 TEST_CASE("of Constant nodes of one name the last counts") {
-  onnx::ModelProto proto = small_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
+  proto::ModelProto proto = small_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
   graph.clear_initializer();
   for (const float value : {8.0F, 9.0F}) {
     auto& node = add_node(graph, "Constant", {}, {"w"}, value == 8 ? "eight" : "nine");
-    add_attribute(node, "value_float", onnx::AttributeProto::FLOAT).set_f(value);
+    add_attribute(node, "value_float", proto::AttributeProto::FLOAT).set_f(value);
   }
   Model model(proto, {});
   model.validate();
@@ -188,22 +189,22 @@ TEST_CASE("of Constant nodes of one name the last counts") {
 }
 
 TEST_CASE("initializers of one name are refused: readers differ in which one they take") {
-  const auto refuses = [](onnx::ModelProto proto) {
+  const auto refuses = [](proto::ModelProto proto) {
     Model model(std::move(proto), {});
     CHECK_THROWS_AS(model.validate(), InputError);
   };
-  onnx::ModelProto initializers = small_model();
+  proto::ModelProto initializers = small_model();
   add_floats(*initializers.mutable_graph(), "w", {2}, {5, 6});
   refuses(initializers);
-  onnx::ModelProto nodes = small_model();
-  add_attribute(add_node(*nodes.mutable_graph(), "Constant", {}, {"w"}), "value_float", onnx::AttributeProto::FLOAT)
+  proto::ModelProto nodes = small_model();
+  add_attribute(add_node(*nodes.mutable_graph(), "Constant", {}, {"w"}), "value_float", proto::AttributeProto::FLOAT)
       .set_f(8);
   refuses(nodes);
 }
 
 TEST_CASE("a chain of a hundred thousand nodes in reverse is sorted without deep recursion") {
-  onnx::ModelProto proto = empty_model();
-  onnx::GraphProto& graph = *proto.mutable_graph();
+  proto::ModelProto proto = empty_model();
+  proto::GraphProto& graph = *proto.mutable_graph();
   constexpr int length = 100'000;
   declare(*graph.add_input(), "v0", {2});
   declare(*graph.add_output(), "v" + std::to_string(length), {2});
@@ -220,3 +221,5 @@ TEST_CASE("stable_order finds rings") {
   CHECK(stable_order({{}, {2, 0}, {3}, {1}}).cycle == std::vector<std::size_t>{1, 2, 3});
   CHECK(stable_order({{0}}).cycle == std::vector<std::size_t>{0});
 }
+
+}  // namespace taso::test

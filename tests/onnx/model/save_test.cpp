@@ -18,13 +18,15 @@
 #include "tests/onnx/build_model.h"
 #include "tests/onnx/weights.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
+
 using Strings = std::vector<std::string>;
 
 namespace {
 
-std::string field(const onnx::TensorProto& tensor, std::string_view key) {
+std::string field(const proto::TensorProto& tensor, std::string_view key) {
   for (const auto& entry : tensor.external_data())
     if (entry.key() == key) return entry.value();
   return "";
@@ -33,7 +35,7 @@ std::string field(const onnx::TensorProto& tensor, std::string_view key) {
 /// Weights `a` (large), `b` (small), `again` (the bytes of `a`), and one in a subgraph.
 Model external_model(const TemporaryFolder& folder) {
   write_file(folder / "weights.bin", "head" + bytes_of(weights(3000, 1)) + bytes_of(weights(5, 2)));
-  onnx::ModelProto proto = subgraph_model();
+  proto::ModelProto proto = subgraph_model();
   auto& graph = *proto.mutable_graph();
   auto& a = add_external(graph, "a", {3000}, "weights.bin", "4", "12000");
   for (const char* key : {"checksum", "note"}) {
@@ -103,7 +105,7 @@ TEST_CASE("external weights move into one aligned file beside the output") {
 
 TEST_CASE("the weights' own file can be the one that is replaced") {
   const TemporaryFolder folder;
-  onnx::ModelProto proto = small_model();
+  proto::ModelProto proto = small_model();
   proto.mutable_graph()->clear_initializer();
   add_external(*proto.mutable_graph(), "w", {2}, "model.onnx.data", "8");
   write_file(folder / "model.onnx", proto.SerializeAsString());
@@ -117,7 +119,7 @@ TEST_CASE("the weights' own file can be the one that is replaced") {
 TEST_CASE("new weights go where the others are") {
   const TemporaryFolder folder;
   write_file(folder / "weights.bin", bytes_of(weights(3000, 1)));
-  onnx::ModelProto proto = small_model();
+  proto::ModelProto proto = small_model();
   add_external(*proto.mutable_graph(), "old", {3000}, "weights.bin");
   *proto.mutable_graph()->add_initializer() = write_tensor(Array::of<float>({3000}, weights(3000, 2)), "embedded");
   write_file(folder / "in.onnx", proto.SerializeAsString());
@@ -135,7 +137,7 @@ TEST_CASE("new weights go where the others are") {
   const Model out = save("out.onnx", SaveOptions::Weights::automatic);
   std::map<std::string, bool> external;
   for (const auto& tensor : out.proto().graph().initializer())
-    external[tensor.name()] = tensor.data_location() == onnx::TensorProto::EXTERNAL;
+    external[tensor.name()] = tensor.data_location() == proto::TensorProto::EXTERNAL;
   CHECK(external["old"]);
   CHECK(external["new"]);
   CHECK(!external["embedded"]);  // as it came
@@ -169,12 +171,12 @@ TEST_CASE("weights can be embedded or moved out") {
 
 TEST_CASE("a model beyond the limit of a message moves its initializers out by itself") {
   const TemporaryFolder folder;
-  onnx::ModelProto proto = small_model();
+  proto::ModelProto proto = small_model();
   auto& graph = *proto.mutable_graph();
   add_floats(graph, "raw", {3000}, weights(3000, 0));
   auto& listed = *graph.add_initializer();
   listed.set_name("listed");
-  listed.set_data_type(onnx::TensorProto::FLOAT16);
+  listed.set_data_type(proto::TensorProto::FLOAT16);
   listed.add_dims(3000);
   for (int i = 0; i < 3000; ++i) listed.add_int32_data(0x3c00);
   const Model model(proto, folder.path());
@@ -287,7 +289,7 @@ TEST_CASE("a model of 3 GB goes through with little memory") {
     WARN("skipped: the file system of " << folder.path() << " has no holes");
     return;
   }
-  onnx::ModelProto proto = small_model();
+  proto::ModelProto proto = small_model();
   for (std::uint64_t i = 0; i < count; ++i)
     add_external(*proto.mutable_graph(), "large" + std::to_string(i), {static_cast<std::int64_t>(bytes / 4)},
                  "weights.bin", std::to_string(i * bytes));
@@ -314,3 +316,5 @@ TEST_CASE("a model of 3 GB goes through with little memory") {
   CHECK(last.values<float>()[bytes / 8] == 11.5F);
   CHECK(last.values<float>()[0] == 0.0F);
 }
+
+}  // namespace taso::test

@@ -1,8 +1,9 @@
 // What nobody touched comes out as it went in: fields that the schema does not know included.
 #include "tests/onnx/cleanup/clean_model.h"
 
-using namespace taso;
-using namespace taso::test;
+namespace taso::test {
+
+using namespace onnx;
 
 namespace {
 
@@ -17,7 +18,7 @@ void add_unknown(google::protobuf::MessageLite& message, unsigned field, const s
 }
 
 /// Names, documentation, metadata and unknown fields everywhere.
-onnx::ModelProto decorated(onnx::ModelProto model) {
+proto::ModelProto decorated(proto::ModelProto model) {
   model.set_producer_version("1.2.3");
   model.set_domain("test.domain");
   model.set_model_version(42);
@@ -48,7 +49,7 @@ onnx::ModelProto decorated(onnx::ModelProto model) {
   return model;
 }
 
-onnx::ModelProto model_to_clean() {
+proto::ModelProto model_to_clean() {
   auto model = varied_model();
   auto& graph = *model.mutable_graph();
   declare(*graph.add_value_info(), "product2", {2});
@@ -64,7 +65,7 @@ onnx::ModelProto model_to_clean() {
 
 std::string without(const Model& model, const std::set<std::string>& nodes, const std::set<std::string>& weights,
                     const std::set<std::string>& values) {
-  onnx::ModelProto rest = model.proto();
+  proto::ModelProto rest = model.proto();
   auto& graph = *rest.mutable_graph();
   const auto drop = [](auto& items, const std::set<std::string>& names) {
     for (int i = items.size() - 1; i >= 0; --i)
@@ -105,7 +106,7 @@ TEST_CASE("everything but what was cleaned comes out byte for byte") {
     for (const auto& node : model.proto().graph().node())
       if (node.name() == name) return node;
     FAIL("no such node");
-    return onnx::NodeProto();
+    return proto::NodeProto();
   };
   auto before = find(original, "last");
   const auto after = find(cleaned.model, "last");
@@ -136,3 +137,5 @@ TEST_CASE("order, names and declarations of what survives stay") {
   CHECK(outputs == std::vector<std::string>{"b", "a", "d", "y"});
   CHECK(declared == std::vector<std::string>{"d", "a", "stranger"});
 }
+
+}  // namespace taso::test

@@ -11,7 +11,9 @@
 #include "tests/runtime/gpu/call_on_host.h"
 #include "tests/runtime/gpu/source_calls.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace gpu;
 
 namespace {
 
@@ -23,25 +25,26 @@ Accelerator* gpu() {
   return opened.get();
 }
 
-double tolerance(Precision precision) {
+double tolerance(cost::Precision precision) {
   switch (precision) {
-    case Precision::fp32: return 1e-5;
-    case Precision::tf32: return 2e-3;
-    case Precision::fp16: return 4e-3;
+    case cost::Precision::fp32: return 1e-5;
+    case cost::Precision::tf32: return 2e-3;
+    case cost::Precision::fp16: return 4e-3;
     default: return 3e-2;
   }
 }
 
 /// A call under construction: operands first, then steps.
 struct CallBuilder {
-  Call call;
+  cost::Call call;
   ElementType element;
 
-  CallBuilder(Kernel::Kind kind, Precision precision) : element(stored(ElementType::float32, precision)) {
+  CallBuilder(cost::Kernel::Kind kind, cost::Precision precision)
+      : element(cost::stored(ElementType::float32, precision)) {
     call.kind = kind;
-    call.precision = precision == Precision::tf32 ? Precision::tf32 : Precision::fp32;
+    call.precision = precision == cost::Precision::tf32 ? cost::Precision::tf32 : cost::Precision::fp32;
   }
-  std::uint32_t read(const Extents& extents, const Strides& strides, bool is_weight = false) {
+  std::uint32_t read(const Extents& extents, const cost::Strides& strides, bool is_weight = false) {
     call.read.push_back({element, extents, strides, is_weight});
     return static_cast<std::uint32_t>(call.read.size() - 1);
   }
@@ -51,7 +54,7 @@ struct CallBuilder {
     call.steps.push_back({std::move(op), std::move(operands), result});
     return result;
   }
-  Call finish(std::uint32_t result, const Extents& extents, const Strides& strides) {
+  cost::Call finish(std::uint32_t result, const Extents& extents, const cost::Strides& strides) {
     call.written.push_back({element, extents, strides, false});
     call.results = {result};
     return call;
@@ -85,10 +88,10 @@ std::uint32_t joined(CallBuilder& builder, Random& random, std::uint32_t value, 
   return builder.step(how, random.chance(0.7) ? std::vector{value, other} : std::vector{other, value});
 }
 
-Call random_convolution(Random& random, Precision precision) {
-  CallBuilder builder(Kernel::Kind::convolution, precision);
+cost::Call random_convolution(Random& random, cost::Precision precision) {
+  CallBuilder builder(cost::Kernel::Kind::convolution, precision);
   const std::size_t rank = random.chance(0.7) ? 2 : random.chance(0.5) ? 1 : 3;
-  const Layout layout = random.chance(0.5) ? Layout::channels_last : Layout::channels_first;
+  const cost::Layout layout = random.chance(0.5) ? cost::Layout::channels_last : cost::Layout::channels_first;
   op::Conv conv;
   conv.groups = random.pick(std::vector<std::int64_t>{1, 1, 1, 2, 4, 8});
   const bool is_depthwise = conv.groups == 8;
@@ -112,28 +115,28 @@ Call random_convolution(Random& random, Precision precision) {
   }
   const auto placed = [&](Extents extents) {
     // A part of the channels of something larger, where they come last.
-    if (layout == Layout::channels_last && random.chance(0.3))
+    if (layout == cost::Layout::channels_last && random.chance(0.3))
       extents[1] += random.pick(std::vector<std::int64_t>{2, 8, 16});
-    return packed(extents, layout);
+    return cost::packed(extents, layout);
   };
-  const Strides y_strides = placed(y);
-  const std::uint32_t from = builder.read(x, placed(x)), weight = builder.read(w, packed(w, layout), true);
+  const cost::Strides y_strides = placed(y);
+  const std::uint32_t from = builder.read(x, placed(x)), weight = builder.read(w, cost::packed(w, layout), true);
   std::vector<std::uint32_t> operands{from, weight};
   if (random.chance(0.7)) operands.push_back(builder.read({w[0]}, {1}, true));
   const bool has_residual = random.chance(0.3);
   std::uint32_t residual = 0;
   if (has_residual) residual = builder.read(y, y_strides);
   // A part of a concat, where channels come first.
-  Strides written = y_strides;
-  if (layout == Layout::channels_first && y[0] > 1 && random.chance(0.3)) written[0] += 2 * written[1];
+  cost::Strides written = y_strides;
+  if (layout == cost::Layout::channels_first && y[0] > 1 && random.chance(0.3)) written[0] += 2 * written[1];
   std::uint32_t value = builder.step(conv, operands);
   if (has_residual) value = joined(builder, random, value, residual);
   value = activated(builder, random, value);
   return builder.finish(value, y, written);
 }
 
-Call random_matmul(Random& random, Precision precision) {
-  CallBuilder builder(Kernel::Kind::matmul, precision);
+cost::Call random_matmul(Random& random, cost::Precision precision) {
+  CallBuilder builder(cost::Kernel::Kind::matmul, precision);
   const std::vector<std::int64_t> sizes{1, 4, 16, 17, 32, 64, 100};
   const std::int64_t rows = random.pick(sizes), depth = random.pick(sizes), columns = random.pick(sizes);
   Extents batch;
@@ -148,7 +151,7 @@ Call random_matmul(Random& random, Precision precision) {
     const std::size_t rank = extents.size();
     Extents whole = extents;
     if (random.chance(0.2)) whole[rank - 1] += random.pick(std::vector<std::int64_t>{1, 4, 16});
-    Strides strides = strides_of(whole);
+    cost::Strides strides = strides_of(whole);
     if (whole != extents) return strides;
     if (random.chance(0.3)) {
       strides[rank - 2] = 1;
@@ -201,7 +204,7 @@ void make_positive(Array& data) {
 
 /// A call that is to be done in some way, on random numbers.
 struct Trial {
-  Call call;
+  cost::Call call;
   std::string choice;  ///< empty: any
   Random random;
   std::vector<bool> is_positive;  ///< see RandomCall
@@ -211,13 +214,13 @@ struct Trial {
 class Expected {
  public:
   explicit Expected(Trial& trial) : call_(trial.call) {
-    for (const Call::Operand& operand : call_.read) {
+    for (const cost::Call::Operand& operand : call_.read) {
       const auto elements = span_bytes(operand) / static_cast<std::int64_t>(size_of(operand.element));
       Array data = random_array(trial.random, operand.element, {elements});
       if (inputs_.size() < trial.is_positive.size() && trial.is_positive[inputs_.size()]) make_positive(data);
       inputs_.emplace_back(data.data(), data.data() + data.bytes());
     }
-    for (const Call::Operand& operand : call_.written) {
+    for (const cost::Call::Operand& operand : call_.written) {
       written_.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
       // Copies of pieces may leave places alone; these are told by what was there before.
       if (!call_.pieces.empty())
@@ -247,7 +250,7 @@ class Expected {
   }
 
  private:
-  const Call& call_;
+  const cost::Call& call_;
   std::vector<std::vector<std::byte>> inputs_, written_, written_elsewhere_;
 };
 
@@ -268,12 +271,12 @@ std::vector<Outcome> outcomes_of(Accelerator& device, std::span<Trial> trials) {
     step.call = trial.call;
     step.choice = trial.choice;
     for (const auto& input : one.inputs()) {
-      step.read.push_back({Binding::Place::input, static_cast<std::uint32_t>(inputs.size()), 0});
+      step.read.push_back({gpu::Binding::Place::input, static_cast<std::uint32_t>(inputs.size()), 0});
       inputs.emplace_back(input);
       steps.input_bytes.push_back(static_cast<std::int64_t>(input.size()));
     }
-    for (const Call::Operand& operand : trial.call.written) {
-      step.written.push_back({Binding::Place::output, static_cast<std::uint32_t>(steps.output_bytes.size()), 0});
+    for (const cost::Call::Operand& operand : trial.call.written) {
+      step.written.push_back({gpu::Binding::Place::output, static_cast<std::uint32_t>(steps.output_bytes.size()), 0});
       steps.output_bytes.push_back(span_bytes(operand));
     }
     steps.steps.push_back(std::move(step));
@@ -294,7 +297,7 @@ std::vector<Outcome> outcomes_of(Accelerator& device, std::span<Trial> trials) {
   return outcomes;
 }
 
-double error_of(Accelerator& device, const Call& call, const std::string& choice, const Random& random) {
+double error_of(Accelerator& device, const cost::Call& call, const std::string& choice, const Random& random) {
   Trial trial{call, choice, random, {}};
   const Outcome outcome = outcomes_of(device, {&trial, 1}).front();
   if (!choice.empty()) CHECK(outcome.choice == choice);
@@ -302,7 +305,7 @@ double error_of(Accelerator& device, const Call& call, const std::string& choice
 }
 
 /// Ways in which one kernel of ours does it all.
-std::vector<std::string> own_ways(const Call& call) {
+std::vector<std::string> own_ways(const cost::Call& call) {
   std::vector<std::string> ways;
   for (const Lowering& lowering : lowerings(call))
     if (lowering.launches.size() == 1 && std::holds_alternative<SourceLaunch>(lowering.launches.front()))
@@ -335,14 +338,14 @@ struct Patience {
   }
 };
 
-double allowed_error(const Call& call) {
+double allowed_error(const cost::Call& call) {
   double allowed = 1e-5;
   for (const auto* list : {&call.read, &call.written})
-    for (const Call::Operand& operand : *list)
+    for (const cost::Call::Operand& operand : *list)
       allowed = std::max(allowed, operand.element == ElementType::bfloat16  ? 1e-2
                                   : operand.element == ElementType::float16 ? 2e-3
                                                                             : 0);
-  if (call.precision == Precision::tf32)  // functions behind a product may make more of its rounding
+  if (call.precision == cost::Precision::tf32)  // functions behind a product may make more of its rounding
     allowed = call.steps.size() > 1 ? 2e-2 : 1e-3;
   return allowed;
 }
@@ -358,10 +361,10 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
       Random random(first_seed() + seed);
       RandomCall made = make(random);
       const std::vector<std::string> ways = own_ways(made.call);
-      const Kernel::Kind kind = made.call.kind;
-      if (kind != Kernel::Kind::convolution && kind != Kernel::Kind::matmul) REQUIRE_FALSE(ways.empty());
+      const cost::Kernel::Kind kind = made.call.kind;
+      if (kind != cost::Kernel::Kind::convolution && kind != cost::Kernel::Kind::matmul) REQUIRE_FALSE(ways.empty());
       if (ways.empty()) continue;  // products are sometimes for libraries alone
-      if (kind == Kernel::Kind::copy && seed % 10 == 0) CHECK(device->measure(made.call).trouble.empty());
+      if (kind == cost::Kernel::Kind::copy && seed % 10 == 0) CHECK(device->measure(made.call).trouble.empty());
       const std::string& way = random.pick(ways);
       trials.push_back({std::move(made.call), way, random, std::move(made.is_positive)});
     }
@@ -369,7 +372,7 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
     std::vector<Outcome> outcomes;
     REQUIRE_NOTHROW(outcomes = outcomes_of(*device, trials));
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      INFO(trials[i].choice << ", " << text_of(trials[i].call));
+      INFO(trials[i].choice << ", " << cost::text_of(trials[i].call));
       CHECK(outcomes[i].error <= allowed_error(trials[i].call));
       checked += outcomes[i].choice == trials[i].choice ? 1 : 0;  // older GPUs do not have all ways
     }
@@ -380,8 +383,8 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
 
 /// `is_thorough`: whatever measuring finds, and so many of all ways; else so many of the most promising, and of every tenth
 /// call the one that measuring finds.
-void check_calls(const char* name, Call (*make)(Random&, Precision), std::size_t ways_each, bool is_thorough,
-                 const Patience& patience) {
+void check_calls(const char* name, cost::Call (*make)(Random&, cost::Precision), std::size_t ways_each,
+                 bool is_thorough, const Patience& patience) {
   Accelerator* const device = gpu();
   if (device == nullptr) return;
   std::size_t ways = 0;
@@ -389,9 +392,9 @@ void check_calls(const char* name, Call (*make)(Random&, Precision), std::size_t
   for (; patience.goes_on(done); ++done) {
     const std::uint64_t seed = first_seed() + done;
     Random random(seed);
-    const Precision precision = static_cast<Precision>(seed % 4);
-    const Call call = make(random, precision);
-    INFO("seed " << seed << "\n" << text_of(call));
+    const cost::Precision precision = static_cast<cost::Precision>(seed % 4);
+    const cost::Call call = make(random, precision);
+    INFO("seed " << seed << "\n" << cost::text_of(call));
     std::vector<std::string> choices;
     if (is_thorough || seed % 10 == 0) {
       const Measurement best = device->measure(call);
@@ -487,16 +490,16 @@ TEST_CASE("a choice that is unknown is made anew", "[gpu]") {
   Accelerator* const device = gpu();
   if (device == nullptr) return;
   Random random(1);
-  const Call call = random_matmul(random, Precision::fp32);
+  const cost::Call call = random_matmul(random, cost::Precision::fp32);
   DeviceSteps steps;
   DeviceSteps::Step step;
   step.call = call;
   step.choice = "fused: engine 123456";
-  for (const Call::Operand& operand : call.read) {
-    step.read.push_back({Binding::Place::input, static_cast<std::uint32_t>(steps.input_bytes.size()), 0});
+  for (const cost::Call::Operand& operand : call.read) {
+    step.read.push_back({gpu::Binding::Place::input, static_cast<std::uint32_t>(steps.input_bytes.size()), 0});
     steps.input_bytes.push_back(span_bytes(operand));
   }
-  step.written.push_back({Binding::Place::output, 0, 0});
+  step.written.push_back({gpu::Binding::Place::output, 0, 0});
   steps.output_bytes.push_back(span_bytes(call.written[0]));
   steps.steps.push_back(std::move(step));
   const std::unique_ptr<DeviceProgram> program = device->load(std::move(steps));
@@ -505,3 +508,5 @@ TEST_CASE("a choice that is unknown is made anew", "[gpu]") {
   CHECK(program->time(5).size() == 5);
   CHECK(program->profile().size() == 1);
 }
+
+}  // namespace taso::test

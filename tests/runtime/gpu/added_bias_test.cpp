@@ -13,12 +13,15 @@
 #include "tests/ops/random_graph.h"
 #include "tests/runtime/gpu/call_on_host.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace gpu;
 
 namespace {
 
-constexpr Layout layouts[] = {Layout::channels_first, Layout::channels_last};
-constexpr Precision precisions[] = {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16};
+constexpr cost::Layout layouts[] = {cost::Layout::channels_first, cost::Layout::channels_last};
+constexpr cost::Precision precisions[] = {cost::Precision::fp32, cost::Precision::tf32, cost::Precision::fp16,
+                                          cost::Precision::bf16};
 
 /// Constants of the same name are the same numbers, whatever their shape.
 class Bench {
@@ -45,17 +48,17 @@ op::Conv convolution(std::size_t axes, std::int64_t groups = 1) {
           std::vector<std::int64_t>(2 * axes, 1), groups};
 }
 
-std::vector<std::string> texts_of(const Graph& graph, Layout layout, Precision precision) {
+std::vector<std::string> texts_of(const Graph& graph, cost::Layout layout, cost::Precision precision) {
   std::vector<std::string> texts;
-  const WholeGraph view(graph, {}, layout);
-  for (const Plan::Step& step : plan(view, Roofline(precision)).steps)
-    texts.push_back(text_of(call_of(view, step.kernel, precision).call));
+  const cost::WholeGraph view(graph, {}, layout);
+  for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline(precision)).steps)
+    texts.push_back(cost::text_of(cost::call_of(view, step.kernel, precision).call));
   return texts;
 }
 
-std::vector<std::vector<std::byte>> outputs_of(const Graph& graph, Layout layout, Precision precision) {
-  const WholeGraph view(graph, {}, layout);
-  const Execution execution = make_execution(view, graph, plan(view, Roofline(precision)), precision);
+std::vector<std::vector<std::byte>> outputs_of(const Graph& graph, cost::Layout layout, cost::Precision precision) {
+  const cost::WholeGraph view(graph, {}, layout);
+  const Execution execution = make_execution(view, graph, cost::plan(view, cost::Roofline(precision)), precision);
   Random random(3);
   std::vector<std::vector<std::byte>> inputs;
   for (const Value& input : graph.inputs)
@@ -63,18 +66,18 @@ std::vector<std::vector<std::byte>> outputs_of(const Graph& graph, Layout layout
   return run_on_host(execution.steps, inputs);
 }
 
-void check_meaning(const Graph& graph, Layout layout) {
+void check_meaning(const Graph& graph, cost::Layout layout) {
   Random random(3);
   std::vector<Array> inputs;
   for (const Value& input : graph.inputs)
     inputs.push_back(random_array(random, ElementType::float32, *static_extents(input.shape())));
-  const std::vector<Array> expected = interpret(graph, inputs);
-  const auto outputs = outputs_of(graph, layout, Precision::fp32);
+  const std::vector<Array> expected = runtime::interpret(graph, inputs);
+  const auto outputs = outputs_of(graph, layout, cost::Precision::fp32);
   REQUIRE(outputs.size() == expected.size());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::vector<double> wanted = expected[i].doubles();
     const std::vector<double> found =
-        from_device(outputs[i], ElementType::float32, expected[i].extents(), Precision::fp32).doubles();
+        from_device(outputs[i], ElementType::float32, expected[i].extents(), cost::Precision::fp32).doubles();
     for (std::size_t j = 0; j < wanted.size(); ++j)
       REQUIRE(std::abs(found[j] - wanted[j]) <= 1e-5 * (1 + std::abs(wanted[j])));
   }
@@ -107,8 +110,8 @@ Graph biased(const Setting& setting, int ones, bool is_turned = false) {
 }
 
 /// Whether the first convolution has three operands.
-bool is_joined(const Graph& graph, Layout layout) {
-  for (const std::string& text : texts_of(graph, layout, Precision::tf32))
+bool is_joined(const Graph& graph, cost::Layout layout) {
+  for (const std::string& text : texts_of(graph, layout, cost::Precision::tf32))
     if (const std::size_t at = text.find("groups="); at != std::string::npos) {
       const std::size_t open = text.find('(', at), close = text.find(')', open);
       return std::count(text.begin() + static_cast<std::ptrdiff_t>(open),
@@ -131,11 +134,11 @@ TEST_CASE("a bias that is added is the convolution's own") {
             for (const bool is_turned : {false, true}) {
               const Graph added = biased(setting, ones, is_turned);
               INFO(text_of(added));
-              for (const Layout layout : layouts) {
-                for (const Precision precision : precisions) {
+              for (const cost::Layout layout : layouts) {
+                for (const cost::Precision precision : precisions) {
                   CHECK(texts_of(added, layout, precision) == texts_of(own, layout, precision));
-                  CHECK(plan(WholeGraph(added, {}, layout), Roofline(precision)).cost ==
-                        plan(WholeGraph(own, {}, layout), Roofline(precision)).cost);
+                  CHECK(cost::plan(cost::WholeGraph(added, {}, layout), cost::Roofline(precision)).cost ==
+                        cost::plan(cost::WholeGraph(own, {}, layout), cost::Roofline(precision)).cost);
                   CHECK(outputs_of(added, layout, precision) == outputs_of(own, layout, precision));
                 }
                 check_meaning(added, layout);
@@ -147,20 +150,22 @@ TEST_CASE("a bias that is added is the convolution's own") {
 TEST_CASE("what was measured with a bias counts for one that is added") {
   const Setting setting{2, 1, true, false};
   const Graph own = biased(setting, -1), added = biased(setting, 1, true);
-  auto database = std::make_shared<PriceDatabase>();
-  for (const Layout layout : layouts)
-    for (const std::string& text : texts_of(own, layout, Precision::tf32)) database->set("M", text, {777, 0, true, ""});
-  const RecordedPrices prices(database, "M", Precision::tf32);
-  for (const Layout layout : layouts) {
-    const WholeGraph view(added, {}, layout);
-    for (const Plan::Step& step : plan(view, prices).steps) CHECK(prices.measured(view, step.kernel) == 777'000);
+  auto database = std::make_shared<cost::PriceDatabase>();
+  for (const cost::Layout layout : layouts)
+    for (const std::string& text : texts_of(own, layout, cost::Precision::tf32))
+      database->set("M", text, {777, 0, true, ""});
+  const cost::RecordedPrices prices(database, "M", cost::Precision::tf32);
+  for (const cost::Layout layout : layouts) {
+    const cost::WholeGraph view(added, {}, layout);
+    for (const cost::Plan::Step& step : cost::plan(view, prices).steps)
+      CHECK(prices.measured(view, step.kernel) == 777'000);
   }
 }
 
 TEST_CASE("what is not added to channels once, and for good, is no bias") {
   const auto check_apart = [](const Graph& graph) {
     INFO(text_of(graph));
-    for (const Layout layout : layouts) {
+    for (const cost::Layout layout : layouts) {
       CHECK_FALSE(is_joined(graph, layout));
       check_meaning(graph, layout);
     }
@@ -218,8 +223,8 @@ TEST_CASE("a convolution has one bias of its own") {
   const Value x = bench.input("x", {2, 4, 4, 4}), w = bench.constant("w", {4, 4, 3, 3});
   const Value first = bench.add(bench.constant("b", {1, 4, 1, 1}), bench.apply(convolution(2), {x, w}));
   bench.graph.outputs = {bench.add(bench.constant("c", {1, 4, 1, 1}), first)};
-  for (const Layout layout : layouts) {
-    const std::vector<std::string> texts = texts_of(bench.graph, layout, Precision::tf32);
+  for (const cost::Layout layout : layouts) {
+    const std::vector<std::string> texts = texts_of(bench.graph, layout, cost::Precision::tf32);
     CHECK(std::any_of(texts.begin(), texts.end(),
                       [](const std::string& text) { return text.ends_with("groups=1](0,1,2) add(4,3)"); }));
     check_meaning(bench.graph, layout);
@@ -241,9 +246,13 @@ TEST_CASE("the order of what is added or multiplied does not matter to a call") 
                            bench.apply(op::Sub{}, {y, bench.apply(op::Relu{}, {sum})})};
     return bench.graph;
   };
-  for (const Layout layout : layouts) {
-    CHECK(texts_of(graph_of(true), layout, Precision::fp32) == texts_of(graph_of(false), layout, Precision::fp32));
-    CHECK(outputs_of(graph_of(true), layout, Precision::fp32) == outputs_of(graph_of(false), layout, Precision::fp32));
+  for (const cost::Layout layout : layouts) {
+    CHECK(texts_of(graph_of(true), layout, cost::Precision::fp32) ==
+          texts_of(graph_of(false), layout, cost::Precision::fp32));
+    CHECK(outputs_of(graph_of(true), layout, cost::Precision::fp32) ==
+          outputs_of(graph_of(false), layout, cost::Precision::fp32));
     check_meaning(graph_of(true), layout);
   }
 }
+
+}  // namespace taso::test

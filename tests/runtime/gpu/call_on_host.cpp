@@ -7,11 +7,14 @@
 #include "runtime/host/host.h"
 #include "runtime/host/interpreter.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace gpu;
+
 namespace {
 
 /// The places of all elements, row by row.
-std::vector<std::int64_t> places_of(const Extents& extents, const Strides& strides) {
+std::vector<std::int64_t> places_of(const Extents& extents, const cost::Strides& strides) {
   std::vector<std::int64_t> places{0};
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
     std::vector<std::int64_t> more;
@@ -23,7 +26,7 @@ std::vector<std::int64_t> places_of(const Extents& extents, const Strides& strid
   return places;
 }
 
-void gather_on_host(const Call& call, const std::vector<const std::byte*>& read,
+void gather_on_host(const cost::Call& call, const std::vector<const std::byte*>& read,
                     const std::vector<std::byte*>& written) {
   const Array data = gathered(call.read[0], read[0]);
   const std::vector<std::int64_t> indices = gathered(call.read[1], read[1]).integers();
@@ -42,7 +45,7 @@ void gather_on_host(const Call& call, const std::vector<const std::byte*>& read,
 }
 
 /// A piece of which both sides are dense, into another type.
-void cast_on_host(const Call& call, const Call::Piece& piece, const std::vector<const std::byte*>& read,
+void cast_on_host(const cost::Call& call, const cost::Call::Piece& piece, const std::vector<const std::byte*>& read,
                   const std::vector<std::byte*>& written) {
   const Array from =
       gathered({call.read[piece.read].element, piece.from_extents, piece.from_strides, false}, read[piece.read]);
@@ -64,9 +67,9 @@ std::int64_t onnx_code(ElementType element) {
 }
 
 /// As the interpreter does it.
-Array computed(const Call& call, const std::vector<const std::byte*>& read) {
+Array computed(const cost::Call& call, const std::vector<const std::byte*>& read) {
   const PlainFunction& what = call.function->what;
-  Attributes attributes;
+  runtime::Attributes attributes;
   if (what.kind == PlainFunction::Kind::quantise || what.kind == PlainFunction::Kind::dequantise) {
     attributes.set("axis", what.axis);
     attributes.set("output_dtype", onnx_code(call.written[0].element));
@@ -74,12 +77,12 @@ Array computed(const Call& call, const std::vector<const std::byte*>& read) {
   std::vector<std::optional<Array>> operands;
   for (const std::uint32_t operand : call.function->operands)
     operands.emplace_back(gathered(call.read[operand], read[operand]));
-  const HostFunction function = find_host_function("", name_of(what.kind));
+  const runtime::HostFunction function = runtime::find_host_function("", name_of(what.kind));
   check(function != nullptr, "a plain function is one of the host's");
-  return function(HostCall{name_of(what.kind), 21, attributes, operands, 1}).at(0);
+  return function(runtime::HostCall{name_of(what.kind), 21, attributes, operands, 1}).at(0);
 }
 
-void put(const Array& result, const Call::Operand& operand, std::byte* to) {
+void put(const Array& result, const cost::Call::Operand& operand, std::byte* to) {
   check(result.extents() == operand.extents, "a result has the extents that were promised");
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   const std::byte* from = result.data();
@@ -91,7 +94,7 @@ void put(const Array& result, const Call::Operand& operand, std::byte* to) {
 
 }  // namespace
 
-std::int64_t span_bytes(const Call::Operand& operand) {
+std::int64_t span_bytes(const cost::Call::Operand& operand) {
   std::int64_t last = 0;
   for (std::size_t i = 0; i < operand.extents.size(); ++i) {
     if (operand.extents[i] == 0) return 0;
@@ -100,7 +103,7 @@ std::int64_t span_bytes(const Call::Operand& operand) {
   return (last + 1) * static_cast<std::int64_t>(size_of(operand.element));
 }
 
-Array gathered(const Call::Operand& operand, const std::byte* data) {
+Array gathered(const cost::Call::Operand& operand, const std::byte* data) {
   Array array(operand.element, operand.extents);
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   std::byte* to = array.mutable_data();
@@ -111,9 +114,9 @@ Array gathered(const Call::Operand& operand, const std::byte* data) {
   return array;
 }
 
-void run_on_host(const Call& call, const std::vector<const std::byte*>& read, const std::vector<std::byte*>& written,
-                 bool in_its_type) {
-  for (const Call::Piece& piece : call.pieces) {
+void run_on_host(const cost::Call& call, const std::vector<const std::byte*>& read,
+                 const std::vector<std::byte*>& written, bool in_its_type) {
+  for (const cost::Call::Piece& piece : call.pieces) {
     if (call.read[piece.read].element != call.written[piece.written].element) {
       cast_on_host(call, piece, read, written);
       continue;
@@ -134,11 +137,11 @@ void run_on_host(const Call& call, const std::vector<const std::byte*>& read, co
     Array array = gathered(call.read[i], read[i]);
     values.push_back(in_its_type || !is_floating(array.type()) ? array : array.cast(ElementType::float64));
   }
-  for (const Call::Step& step : call.steps) {
+  for (const cost::Call::Step& step : call.steps) {
     check(step.first_result == values.size(), "values are numbered in their order");
     std::vector<Array> operands;
     for (const std::uint32_t operand : step.operands) operands.push_back(values.at(operand));
-    for (Array& result : evaluate(step.op, operands)) values.push_back(std::move(result));
+    for (Array& result : runtime::evaluate(step.op, operands)) values.push_back(std::move(result));
   }
   for (std::size_t i = 0; i < call.written.size(); ++i)
     put(values.at(call.results[i]).cast(call.written[i].element), call.written[i], written[i]);
@@ -151,11 +154,11 @@ std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
   std::vector<std::vector<std::byte>> outputs;
   for (const std::int64_t bytes : steps.output_bytes) outputs.emplace_back(static_cast<std::size_t>(bytes));
   std::vector<std::byte> arena(static_cast<std::size_t>(steps.arena_bytes), std::byte{0xA5});
-  const auto range = [&](const Binding& binding, std::int64_t bytes) -> std::byte* {
+  const auto range = [&](const gpu::Binding& binding, std::int64_t bytes) -> std::byte* {
     const std::vector<std::byte>* memory = &arena;
-    if (binding.place == Binding::Place::weights) memory = &steps.weights;
-    if (binding.place == Binding::Place::input) memory = &inputs.at(binding.index);
-    if (binding.place == Binding::Place::output) memory = &outputs.at(binding.index);
+    if (binding.place == gpu::Binding::Place::weights) memory = &steps.weights;
+    if (binding.place == gpu::Binding::Place::input) memory = &inputs.at(binding.index);
+    if (binding.place == gpu::Binding::Place::output) memory = &outputs.at(binding.index);
     check(binding.offset >= 0 && binding.offset + bytes <= static_cast<std::int64_t>(memory->size()),
           "a step stays within its memory");
     return const_cast<std::byte*>(memory->data()) + binding.offset;
@@ -169,7 +172,7 @@ std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
     for (std::size_t i = 0; i < step.read.size(); ++i)
       read.push_back(range(step.read[i], span_bytes(step.call.read[i])));
     for (std::size_t i = 0; i < step.written.size(); ++i) {
-      check(step.written[i].place == Binding::Place::arena || step.written[i].place == Binding::Place::output,
+      check(step.written[i].place == gpu::Binding::Place::arena || step.written[i].place == gpu::Binding::Place::output,
             "nothing writes into inputs or weights");
       written.push_back(range(step.written[i], span_bytes(step.call.written[i])));
     }
@@ -188,4 +191,4 @@ std::vector<std::vector<std::byte>> run_on_host(const DeviceSteps& steps,
   return outputs;
 }
 
-}  // namespace taso
+}  // namespace taso::test

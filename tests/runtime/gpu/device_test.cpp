@@ -8,7 +8,10 @@
 #include "ops/support/program_folder.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace gpu;
+
 namespace {
 
 TEST_CASE("a module that is missing costs one line, not the program") {
@@ -58,4 +61,4 @@ TEST_CASE("a report is described in one line") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -15,7 +15,9 @@
 #include "tests/ops/random_graph.h"
 #include "tests/runtime/gpu/call_on_host.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace gpu;
 
 namespace {
 
@@ -39,7 +41,8 @@ using Steps = std::bitset<most_steps>;
 void check_hazards(const DeviceSteps& steps, const std::vector<Task>& tasks, const Schedule& schedule) {
   REQUIRE(steps.steps.size() <= most_steps);
   const StepOrder order(tasks, schedule);
-  std::map<std::pair<Binding::Place, std::uint32_t>, std::vector<std::pair<Steps, Steps>>> memories;  // read, written
+  std::map<std::pair<gpu::Binding::Place, std::uint32_t>, std::vector<std::pair<Steps, Steps>>>
+      memories;  // read, written
   for (std::uint32_t i = 0; i < steps.steps.size(); ++i)
     for (const Access& access : accesses_of(steps.steps[i])) {
       auto& bytes = memories[{access.place, access.index}];
@@ -100,11 +103,13 @@ struct Counts {
 
 /// Where channels lie side by side, a part of them begins where kernels take it for granted that it does.
 void check_places(const DeviceSteps& steps) {
-  const auto check_all = [](const std::vector<Call::Operand>& operands, const std::vector<Binding>& bindings) {
+  const auto check_all = [](const std::vector<cost::Call::Operand>& operands,
+                            const std::vector<gpu::Binding>& bindings) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      const Call::Operand& operand = operands[i];
-      if (operand.extents.size() < 3 || operand.strides[1] != 1 || is_dense(operand.extents, operand.strides)) continue;
-      CHECK(bindings[i].offset % source::alignment_of(operand) == 0);
+      const cost::Call::Operand& operand = operands[i];
+      if (operand.extents.size() < 3 || operand.strides[1] != 1 || cost::is_dense(operand.extents, operand.strides))
+        continue;
+      CHECK(bindings[i].offset % gpu::kernels::alignment_of(operand) == 0);
     }
   };
   for (const DeviceSteps::Step& step : steps.steps) {
@@ -114,27 +119,27 @@ void check_places(const DeviceSteps& steps) {
   }
 }
 
-void check_execution(const Graph& graph, Random& random, Precision precision, double tolerance,
+void check_execution(const Graph& graph, Random& random, cost::Precision precision, double tolerance,
                      Counts* counts = nullptr) {
   std::vector<Array> inputs;
   for (const Value& input : graph.inputs)
     inputs.push_back(random_array(random, input.type().element, *static_extents(input.shape())));
   std::vector<Array> expected;
   try {
-    expected = interpret(graph, inputs);
+    expected = runtime::interpret(graph, inputs);
   } catch (const InputError&) {
     return;  // an operator that does not run
   }
-  for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-    const WholeGraph view(graph, {}, layout);
-    const Plan laid = plan(view, Roofline());
+  for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
+    const cost::WholeGraph view(graph, {}, layout);
+    const cost::Plan laid = cost::plan(view, cost::Roofline());
     const Execution execution = make_execution(view, graph, laid, precision);
     std::vector<std::vector<std::byte>> bytes;
     for (std::size_t i = 0; i < inputs.size(); ++i)
-      bytes.push_back(view.find(graph.inputs[i]) == no_plan_value ? std::vector<std::byte>()
-                                                                  : to_device(inputs[i], precision));
-    INFO(text_of(graph) << "\n" << text_of(laid, view));
-    if (precision == Precision::fp32 && layout == Layout::channels_last) check_places(execution.steps);
+      bytes.push_back(view.find(graph.inputs[i]) == cost::no_plan_value ? std::vector<std::byte>()
+                                                                        : to_device(inputs[i], precision));
+    INFO(text_of(graph) << "\n" << cost::text_of(laid, view));
+    if (precision == cost::Precision::fp32 && layout == cost::Layout::channels_last) check_places(execution.steps);
     const auto outputs = run_on_host(execution.steps, bytes);
     REQUIRE(outputs.size() == expected.size());
     for (const Schedule& schedule : execution.steps.schedules) {
@@ -160,7 +165,8 @@ void check_execution(const Graph& graph, Random& random, Precision precision, do
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       INFO(text_of(graph) << "\n"
-                          << text_of(laid, view) << "output " << i << (layout == Layout::channels_last ? " last" : ""));
+                          << cost::text_of(laid, view) << "output " << i
+                          << (layout == cost::Layout::channels_last ? " last" : ""));
       REQUIRE(is_near(from_device(outputs[i], expected[i].type(), expected[i].extents(), precision), expected[i],
                       tolerance));
     }
@@ -234,20 +240,20 @@ TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
                         std::vector{column, indices})
             .output();
     graph.outputs = {pool.apply(op::Relu{}, {gathered}), pool.apply(op::Relu{}, {cast}), expanded};
-    const WholeGraph view(graph);
-    const Plan laid = plan(view, Roofline());
-    const Execution execution = make_execution(view, graph, laid, Precision::fp32);
+    const cost::WholeGraph view(graph);
+    const cost::Plan laid = cost::plan(view, cost::Roofline());
+    const Execution execution = make_execution(view, graph, laid, cost::Precision::fp32);
     CHECK(execution.on_host.empty());
     const std::vector<Array> inputs{
         Array::of<float>({5, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}),
         Array::of<std::int64_t>({3}, {4, -5, 1}).cast(index_type)};
-    const auto outputs =
-        run_on_host(execution.steps, {to_device(inputs[0], Precision::fp32), to_device(inputs[1], Precision::fp32)});
-    CHECK(from_device(outputs[0], ElementType::float32, {3, 4}, Precision::fp32).doubles() ==
+    const auto outputs = run_on_host(
+        execution.steps, {to_device(inputs[0], cost::Precision::fp32), to_device(inputs[1], cost::Precision::fp32)});
+    CHECK(from_device(outputs[0], ElementType::float32, {3, 4}, cost::Precision::fp32).doubles() ==
           std::vector<double>{16, 17, 18, 19, 0, 1, 2, 3, 4, 5, 6, 7});
-    CHECK(from_device(outputs[1], ElementType::float32, {3}, Precision::fp32).doubles() ==
+    CHECK(from_device(outputs[1], ElementType::float32, {3}, cost::Precision::fp32).doubles() ==
           std::vector<double>{4, 0, 1});
-    CHECK(from_device(outputs[2], ElementType::float32, {2, 3, 2}, Precision::fp32).doubles() ==
+    CHECK(from_device(outputs[2], ElementType::float32, {2, 3, 2}, cost::Precision::fp32).doubles() ==
           std::vector<double>{4, 4, -5, -5, 1, 1, 4, 4, -5, -5, 1, 1});
     const std::vector<Lowering> ways = lowerings(execution.steps.steps[1].call);
     CHECK(ways.size() == 1);
@@ -269,13 +275,13 @@ TEST_CASE("what depends on constants only is computed once, by the model's own o
   const Value x = pool.input("x", type);
   graph.inputs = {x};
   graph.outputs = {pool.apply(op::Add{}, {x, apply_plain(pool, function, type, {few, scale, zero})})};
-  const WholeGraph view(graph);
-  const Plan laid = plan(view, Roofline());
+  const cost::WholeGraph view(graph);
+  const cost::Plan laid = cost::plan(view, cost::Roofline());
   REQUIRE(laid.steps.size() == 1);
-  const Execution execution = make_execution(view, graph, laid, Precision::fp32);
+  const Execution execution = make_execution(view, graph, laid, cost::Precision::fp32);
   const auto outputs =
-      run_on_host(execution.steps, {to_device(Array::of<float>({2, 3}, {1, 1, 1, 1, 1, 1}), Precision::fp32)});
-  CHECK(from_device(outputs[0], ElementType::float32, {2, 3}, Precision::fp32).doubles() ==
+      run_on_host(execution.steps, {to_device(Array::of<float>({2, 3}, {1, 1, 1, 1, 1, 1}), cost::Precision::fp32)});
+  CHECK(from_device(outputs[0], ElementType::float32, {2, 3}, cost::Precision::fp32).doubles() ==
         std::vector<double>{-64, 0, 63.5, 0.5, 1, 1.5});
 
   /// Draws another number every time.
@@ -287,7 +293,7 @@ TEST_CASE("what depends on constants only is computed once, by the model's own o
   const Value drawn =
       pool.add_opaque({"Dice", 0, {type}, std::make_shared<Dice>(function)}, std::vector{few, scale}).output();
   graph.outputs = {pool.apply(op::Add{}, {x, drawn})};
-  CHECK(plan(WholeGraph(graph), Roofline()).steps.size() == 2);
+  CHECK(cost::plan(cost::WholeGraph(graph), cost::Roofline()).steps.size() == 2);
 }
 
 TEST_CASE("what runs on a device computes what the graph means, in either layout, and side by side") {
@@ -296,7 +302,7 @@ TEST_CASE("what runs on a device computes what the graph means, in either layout
     Random random(seed);
     INFO("seed " << seed);
     const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 40);
-    check_execution(graph, random, Precision::fp32, 1e-4, &counts);
+    check_execution(graph, random, cost::Precision::fp32, 1e-4, &counts);
   }
   CHECK(counts.schedules > counts.plans);
   CHECK(counts.arena_bytes < 2 * counts.planned_bytes);
@@ -309,7 +315,7 @@ TEST_CASE("graphs over all operators run step by step") {
     RandomGraphOptions options;
     options.nodes = 4 + seed % 12;
     options.most_elements = 2000;
-    check_execution(RandomGraph(seed, options).make(), random, Precision::fp32, 1e-4);
+    check_execution(RandomGraph(seed, options).make(), random, cost::Precision::fp32, 1e-4);
   }
 }
 
@@ -318,7 +324,7 @@ TEST_CASE("half precision is stored in half of the bytes") {
     Random random(seed);
     INFO("seed " << seed);
     const Graph graph = random_plan_graph(random, 1, 3);
-    check_execution(graph, random, Precision::fp16, 0.02);
+    check_execution(graph, random, cost::Precision::fp16, 0.02);
   }
 }
 
@@ -338,10 +344,10 @@ TEST_CASE("equal kernels of different graphs are one call") {
     value = pool.apply(op::Relu{}, {pool.apply(op::Add{}, {value, x})});
     graph.inputs = {x, other};
     graph.outputs = {value};
-    const WholeGraph view(graph);
-    for (const Plan::Step& step : plan(view, Roofline()).steps)
-      if (step.kernel.kind == Kernel::Kind::convolution)
-        texts.insert(text_of(call_of(view, step.kernel, Precision::tf32).call));
+    const cost::WholeGraph view(graph);
+    for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline()).steps)
+      if (step.kernel.kind == cost::Kernel::Kind::convolution)
+        texts.insert(cost::text_of(cost::call_of(view, step.kernel, cost::Precision::tf32).call));
   }
   // The residual is the convolution's own input in one of them.
   CHECK(texts == std::set<std::string>{
@@ -362,9 +368,9 @@ TEST_CASE("a result without a size is refused, with what it would be computed fr
     if (operands > 0) read[0] = wide;
     Opaque opaque{"Odd", 0, {Type{ElementType::float32, std::nullopt}}, std::make_shared<Obstructed>(obstacle)};
     graph.outputs = {graph.pool->add_opaque(std::move(opaque), read).output()};
-    const WholeGraph view(graph);
+    const cost::WholeGraph view(graph);
     try {
-      make_execution(view, graph, plan(view, Roofline()), Precision::fp32);
+      make_execution(view, graph, cost::plan(view, cost::Roofline()), cost::Precision::fp32);
     } catch (const InputError& error) {
       return std::string(error.what());
     }
@@ -376,3 +382,5 @@ TEST_CASE("a result without a size is refused, with what it would be computed fr
   CHECK(refusal("", 9) == before + "Odd (of float32[1, 32, 4, 4], float32[32], float32[32], float32[32], …)" + unknown);
   CHECK(refusal("control flow", 2) == "cannot run Odd: control flow");
 }
+
+}  // namespace taso::test

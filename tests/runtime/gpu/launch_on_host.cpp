@@ -6,7 +6,10 @@
 #include "runtime/host/interpreter.h"
 #include "tests/runtime/gpu/call_on_host.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace gpu;
+
 namespace {
 
 struct Memory {
@@ -19,7 +22,7 @@ Array value_of(const LaunchTensor& tensor, const Memory& memory) {
   return gathered({tensor.element, tensor.extents, tensor.strides, false}, data).cast(ElementType::float64);
 }
 
-Array apply(const Operator& op, std::vector<Array> operands) { return evaluate(op, operands).at(0); }
+Array apply(const Operator& op, std::vector<Array> operands) { return runtime::evaluate(op, operands).at(0); }
 
 Array after(const Pointwise& step, Array value, const Memory& memory) {
   using Mode = Pointwise::Mode;
@@ -91,4 +94,4 @@ void run_on_host(const MatmulLaunch& launch, const std::vector<std::byte*>& read
          memory);
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -11,22 +11,24 @@
 #include "tests/runtime/gpu/call_on_host.h"
 #include "tests/runtime/gpu/launch_on_host.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace gpu;
 
 namespace {
 
-std::vector<Call> products_of(const Graph& graph, Layout layout) {
-  std::vector<Call> calls;
-  const WholeGraph view(graph, {}, layout);
-  for (const Plan::Step& step : plan(view, Roofline()).steps)
-    if (step.kernel.kind == Kernel::Kind::convolution || step.kernel.kind == Kernel::Kind::matmul)
-      calls.push_back(call_of(view, step.kernel, Precision::fp32).call);
+std::vector<cost::Call> products_of(const Graph& graph, cost::Layout layout) {
+  std::vector<cost::Call> calls;
+  const cost::WholeGraph view(graph, {}, layout);
+  for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline()).steps)
+    if (step.kernel.kind == cost::Kernel::Kind::convolution || step.kernel.kind == cost::Kernel::Kind::matmul)
+      calls.push_back(cost::call_of(view, step.kernel, cost::Precision::fp32).call);
   return calls;
 }
 
 /// One way of a call, with the numbers that its own kernels have.
 struct Way {
-  Call call;
+  cost::Call call;
   Lowering lowering;
   std::vector<std::size_t> kernels;
 };
@@ -34,7 +36,7 @@ struct Way {
 void check_way(const Way& way, const HostKernels& kernels) {
   Random random(7);
   std::vector<std::vector<std::byte>> read, written, expected;
-  for (const Call::Operand& operand : way.call.read) {
+  for (const cost::Call::Operand& operand : way.call.read) {
     REQUIRE(operand.element == ElementType::float32);
     std::vector<float> numbers(static_cast<std::size_t>(span_bytes(operand)) / sizeof(float));
     // Variances are above 0.
@@ -43,7 +45,7 @@ void check_way(const Way& way, const HostKernels& kernels) {
     read.emplace_back(numbers.size() * sizeof(float));
     std::memcpy(read.back().data(), numbers.data(), read.back().size());
   }
-  for (const Call::Operand& operand : way.call.written)
+  for (const cost::Call::Operand& operand : way.call.written)
     written.emplace_back(static_cast<std::size_t>(span_bytes(operand)), std::byte{0xA5});
   expected = written;
   std::vector<std::byte> scratch(static_cast<std::size_t>(way.lowering.scratch_bytes), std::byte{0xFF});
@@ -66,7 +68,7 @@ void check_way(const Way& way, const HostKernels& kernels) {
     }
   }
   for (std::size_t i = 0; i < written.size(); ++i) {
-    const Call::Operand& operand = way.call.written[i];
+    const cost::Call::Operand& operand = way.call.written[i];
     double largest = 1, apart = 0;
     const auto a = gathered(operand, to[i]).doubles(), b = gathered(operand, wanted[i]).doubles();
     for (std::size_t j = 0; j < a.size(); ++j) {
@@ -81,10 +83,10 @@ void check_way(const Way& way, const HostKernels& kernels) {
   CHECK(written == expected);
 }
 
-void check_ways(const std::vector<Call>& calls, std::set<std::string>& names) {
+void check_ways(const std::vector<cost::Call>& calls, std::set<std::string>& names) {
   std::vector<Way> ways;
   std::vector<SourceLaunch> sources;
-  for (const Call& call : calls)
+  for (const cost::Call& call : calls)
     for (Lowering& lowering : lowerings(call)) {
       Way way{call, std::move(lowering), {}};
       for (const Launch& launch : way.lowering.launches)
@@ -97,7 +99,7 @@ void check_ways(const std::vector<Call>& calls, std::set<std::string>& names) {
     }
   const HostKernels kernels(sources);
   for (const Way& way : ways) {
-    INFO(way.lowering.name << " " << text_of(way.call));
+    INFO(way.lowering.name << " " << cost::text_of(way.call));
     check_way(way, kernels);
   }
 }
@@ -105,14 +107,14 @@ void check_ways(const std::vector<Call>& calls, std::set<std::string>& names) {
 }  // namespace
 
 TEST_CASE("all ways to do a product compute what it means") {
-  std::vector<Call> calls;
+  std::vector<cost::Call> calls;
   std::set<std::string> texts, names;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed);
     const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 30);
-    for (const Layout layout : {Layout::channels_first, Layout::channels_last})
-      for (Call& call : products_of(graph, layout))
-        if (texts.insert(text_of(call)).second && calls.size() < 80) calls.push_back(std::move(call));
+    for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last})
+      for (cost::Call& call : products_of(graph, layout))
+        if (texts.insert(cost::text_of(call)).second && calls.size() < 80) calls.push_back(std::move(call));
   }
   check_ways(calls, names);
   for (const char* name : {"plain", "fused", "apart", "direct"}) CHECK(names.contains(name));
@@ -138,11 +140,11 @@ TEST_CASE("parts of channels are read and written in their place, or by way of c
   output y
 )";
   std::set<std::string> names;
-  const std::vector<Call> calls = products_of(parse_graph(text), Layout::channels_last);
+  const std::vector<cost::Call> calls = products_of(parse_graph(text), cost::Layout::channels_last);
   REQUIRE(calls.size() == 3);
-  CHECK(calls[1].read[0].strides == Strides{240, 1, 40, 8});
-  CHECK(calls[1].written[0].strides == Strides{600, 1, 100, 20});
-  CHECK(calls[2].written[0].strides == Strides{600, 1, 100, 20});
+  CHECK(calls[1].read[0].strides == cost::Strides{240, 1, 40, 8});
+  CHECK(calls[1].written[0].strides == cost::Strides{600, 1, 100, 20});
+  CHECK(calls[2].written[0].strides == cost::Strides{600, 1, 100, 20});
   check_ways(calls, names);
   for (const char* name :
        {"plain", "fused", "apart", "gathered plain", "plain scattered", "gathered plain scattered", "fused scattered"})
@@ -202,10 +204,10 @@ Graph gelu_graph(int order, float root, float half_of_it = 0.5F, float power = 3
 TEST_CASE("gelu, written out, is told to libraries as gelu") {
   for (int order = 0; order < 6; ++order) {
     INFO("order " << order);
-    const std::vector<Call> calls =
-        products_of(gelu_graph(order, order < 4 ? 1.41421356F : 0.79788456F), Layout::channels_first);
+    const std::vector<cost::Call> calls =
+        products_of(gelu_graph(order, order < 4 ? 1.41421356F : 0.79788456F), cost::Layout::channels_first);
     REQUIRE(calls.size() == 1);
-    const Call& call = calls[0];
+    const cost::Call& call = calls[0];
     CHECK(call.steps.size() == 3);
     CHECK(call.read.size() == 3);
     const std::vector<Lowering> ways = lowerings(call);
@@ -217,7 +219,7 @@ TEST_CASE("gelu, written out, is told to libraries as gelu") {
     std::set<std::string> names;
     check_ways(calls, names);
     // With another constant it is no gelu: a library has no such epilogue.
-    const std::vector<Call> others = products_of(gelu_graph(order, 1.5F), Layout::channels_first);
+    const std::vector<cost::Call> others = products_of(gelu_graph(order, 1.5F), cost::Layout::channels_first);
     REQUIRE(others.size() == 1);
     CHECK(others[0].steps.size() > 3);
     CHECK(lowerings(others[0]).at(0).name == "apart");
@@ -233,7 +235,7 @@ TEST_CASE("what is nearly gelu is no gelu where results tell the difference") {
     if (order != 3) graphs.push_back(gelu_graph(order, root, 0.5002F));
     if (order == 4) graphs.push_back(gelu_graph(order, root, 0.5F, 3.001F));  // no number of what is below 0
     for (const Graph& graph : graphs) {
-      const std::vector<Call> calls = products_of(graph, Layout::channels_first);
+      const std::vector<cost::Call> calls = products_of(graph, cost::Layout::channels_first);
       REQUIRE(calls.size() == 1);
       CHECK(calls[0].steps.size() > 3);
     }
@@ -251,8 +253,8 @@ TEST_CASE("direct convolutions of wide groups are short texts") {
     const Value w = pool.constant("w", {ElementType::float32, shape_of({channels, width, 3, 3})}, nullptr);
     const Value y = pool.apply(op::Conv{{1, 1}, {1, 1}, {1, 1, 1, 1}, 32}, {graph.inputs[0], w});
     graph.outputs = {pool.apply(op::Relu{}, {y})};
-    for (const Layout layout : {Layout::channels_first, Layout::channels_last}) {
-      const std::vector<Call> calls = products_of(graph, layout);
+    for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
+      const std::vector<cost::Call> calls = products_of(graph, layout);
       REQUIRE(calls.size() == 1);
       bool is_there = false;
       for (const Lowering& way : lowerings(calls[0])) {
@@ -266,3 +268,5 @@ TEST_CASE("direct convolutions of wide groups are short texts") {
     }
   }
 }
+
+}  // namespace taso::test

@@ -12,11 +12,13 @@
 #include "runtime/gpu/share.h"
 #include "tests/catch.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace gpu;
 
 namespace {
 
-constexpr Cost microsecond = 1'000'000;
+constexpr cost::Cost microsecond = 1'000'000;
 
 std::vector<Task> random_tasks(Random& random) {
   std::vector<Task> tasks(random.below(40));
@@ -50,9 +52,9 @@ std::vector<std::vector<bool>> paths(const std::vector<Task>& tasks, const Sched
   return before;
 }
 
-Cost longest_path(const std::vector<Task>& tasks) {
-  std::vector<Cost> ends(tasks.size(), 0);
-  Cost longest = 0;
+cost::Cost longest_path(const std::vector<Task>& tasks) {
+  std::vector<cost::Cost> ends(tasks.size(), 0);
+  cost::Cost longest = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     for (const std::uint32_t need : tasks[i].needs) ends[i] = std::max(ends[i], ends[need]);
     ends[i] += tasks[i].cost;
@@ -61,9 +63,9 @@ Cost longest_path(const std::vector<Task>& tasks) {
   return longest;
 }
 
-Cost sum_of(const std::vector<Task>& tasks) {
-  return std::accumulate(tasks.begin(), tasks.end(), Cost{0},
-                         [](Cost sum, const Task& task) { return sum + task.cost; });
+cost::Cost sum_of(const std::vector<Task>& tasks) {
+  return std::accumulate(tasks.begin(), tasks.end(), cost::Cost{0},
+                         [](cost::Cost sum, const Task& task) { return sum + task.cost; });
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ TEST_CASE("in lanes, everybody waits for what he needs, and is told so once") {
   for (int round = 0; round < 400; ++round) {
     const std::vector<Task> tasks = random_tasks(random);
     const ScheduleOptions options{static_cast<std::uint32_t>(1 + random.below(8)),
-                                  static_cast<Cost>(random.below(4)) * microsecond};
+                                  static_cast<cost::Cost>(random.below(4)) * microsecond};
     Schedule schedule = in_lanes(tasks, options);
     CHECK(schedule.lanes >= 1);
     CHECK(schedule.lanes <= options.lanes);
@@ -193,13 +195,13 @@ TEST_CASE(
     for (Task& task : tasks) task.load = load;
     return tasks;
   };
-  const auto picoseconds = [](double nanoseconds) { return static_cast<Cost>(nanoseconds * 1e3); };
+  const auto picoseconds = [](double nanoseconds) { return static_cast<cost::Cost>(nanoseconds * 1e3); };
   // What is found of a schedule that takes so long, by itself.
-  const auto found = [](Cost alone, Cost time) {
-    return alone - static_cast<Cost>(h200::gain_in_lanes * static_cast<double>(alone - time));
+  const auto found = [](cost::Cost alone, cost::Cost time) {
+    return alone - static_cast<cost::Cost>(cost::h200::gain_in_lanes * static_cast<double>(alone - time));
   };
   const auto expected_of = [&](double load) { return expect(eight(load), in_lanes(eight(load), {8, 0})); };
-  const Cost last_begin = 7 * picoseconds(h200::between_begins), all = 80 * microsecond;
+  const cost::Cost last_begin = 7 * picoseconds(cost::h200::between_begins), all = 80 * microsecond;
   CHECK(std::abs(expected_of(0.1) - found(all, last_begin + 10 * microsecond)) <= 1);
   CHECK(expected_of(0.25) >= found(all, 20 * microsecond));
   CHECK(expected_of(0.25) <= found(all, 20 * microsecond + last_begin));
@@ -222,20 +224,21 @@ TEST_CASE(
   // One after the other in two lanes: every other step waits.
   const std::vector<Task> chain = small({10, 10, 10, 10});
   const Schedule schedule{{{0, 0, {}}, {1, 1, {0}}, {2, 0, {1}}, {3, 1, {2}}}, 2, 0, 0};
-  const Cost waits = 3 * picoseconds(h200::crossing);
+  const cost::Cost waits = 3 * picoseconds(cost::h200::crossing);
   CHECK(std::abs(expect(chain, schedule) - found(40 * microsecond, 40 * microsecond + waits)) <= 1);
   // What waits for another lane is held up by the one ahead of it in its own as well, and what waits for nobody is not.
   const std::vector<Task> two = small({10, 2, 10});
   const Schedule waiting{{{0, 0, {}}, {1, 1, {}}, {2, 0, {1}}}, 2, 0, 0},
       free{{{0, 0, {}}, {1, 1, {}}, {2, 0, {}}}, 2, 0, 0};
-  CHECK(std::abs(expect(two, waiting) - found(22 * microsecond, 20 * microsecond + picoseconds(h200::held_up))) <= 1);
+  CHECK(std::abs(expect(two, waiting) - found(22 * microsecond, 20 * microsecond + picoseconds(cost::h200::held_up))) <=
+        1);
   CHECK(std::abs(expect(two, free) - found(22 * microsecond, 20 * microsecond)) <= 1);
   // What has to wait holds up nobody who does not, whatever their lanes are called.
   const std::vector<Task> five = small({5, 5, 5, 1, 10});
   for (const std::uint32_t lane : {0U, 2U}) {
     const Schedule one{{{0, lane, {}}, {1, 1, {}}, {2, 2 - lane, {}}, {3, lane, {1}}, {4, 2 - lane, {}}}, 3, 0, 0};
     CHECK(play(five, one) == 15 * microsecond);
-    CHECK(expect(five, one) <= found(26 * microsecond, 15 * microsecond + 3 * picoseconds(h200::between_begins)));
+    CHECK(expect(five, one) <= found(26 * microsecond, 15 * microsecond + 3 * picoseconds(cost::h200::between_begins)));
   }
 }
 
@@ -257,23 +260,24 @@ TEST_CASE("the schedule comes first that is expected to be the best") {
 }
 
 TEST_CASE("loads: what a kernel moves, in the time that it takes") {
-  Kernel kernel;
+  cost::Kernel kernel;
   kernel.element = ElementType::float32;
-  kernel.bytes = 1200 * h200::beside_activations;  // 1.2 microseconds of the whole device
-  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.6));
-  CHECK(load_of(kernel, 4 * microsecond, Precision::tf32) == Approx(0.3));
-  CHECK(load_of(kernel, 2 * microsecond, Precision::fp16) == Approx(0.3));
-  CHECK(load_of(kernel, 1 * microsecond, Precision::tf32) == 1);
-  CHECK(load_of(kernel, 0, Precision::tf32) == 1);
-  kernel.weight_bytes = 200 * h200::beside_weights;
-  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.7));
+  kernel.bytes = 1200 * cost::h200::beside_activations;  // 1.2 microseconds of the whole device
+  CHECK(load_of(kernel, 2 * microsecond, cost::Precision::tf32) == Approx(0.6));
+  CHECK(load_of(kernel, 4 * microsecond, cost::Precision::tf32) == Approx(0.3));
+  CHECK(load_of(kernel, 2 * microsecond, cost::Precision::fp16) == Approx(0.3));
+  CHECK(load_of(kernel, 1 * microsecond, cost::Precision::tf32) == 1);
+  CHECK(load_of(kernel, 0, cost::Precision::tf32) == 1);
+  kernel.weight_bytes = 200 * cost::h200::beside_weights;
+  CHECK(load_of(kernel, 2 * microsecond, cost::Precision::tf32) == Approx(0.7));
   // A product of two tiles, each of which fetches 64 rows and 64 columns.
   kernel.batches = 2;
   kernel.rows = kernel.columns = 64;
   kernel.depth = 256;
   const double fetched = 2 * 256 * (64 + 64) * 4;
-  CHECK(load_of(kernel, 2 * microsecond, Precision::tf32) == Approx(0.7 + fetched / h200::beside_tiles / 2000));
-  CHECK(load_of({}, microsecond, Precision::tf32) > 0);
+  CHECK(load_of(kernel, 2 * microsecond, cost::Precision::tf32) ==
+        Approx(0.7 + fetched / cost::h200::beside_tiles / 2000));
+  CHECK(load_of({}, microsecond, cost::Precision::tf32) > 0);
 }
 
 TEST_CASE("a fork that is not worth waiting for is none") {
@@ -347,3 +351,5 @@ TEST_CASE("tensors of one memory overlap, or are seen not to") {
   CHECK(may_overlap({0, 4, {2, 4, 5, 5}, {200, 1, 40, 8}}, {12, 4, {2, 5, 5, 5}, {200, 1, 40, 8}}));
   CHECK_FALSE(may_overlap({0, 4, {2, 3, 5, 5}, {200, 25, 5, 1}}, {300, 4, {2, 5, 5, 5}, {200, 25, 5, 1}}));
 }
+
+}  // namespace taso::test

@@ -5,7 +5,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso {
+namespace taso::test {
 namespace {
 
 ElementType random_type(Random& random, bool has_integers) {
@@ -17,7 +17,7 @@ ElementType random_type(Random& random, bool has_integers) {
 }
 
 /// Strides of a tensor that lies in some order of its axes, sometimes with gaps.
-Strides random_strides(Random& random, const Extents& extents) {
+cost::Strides random_strides(Random& random, const Extents& extents) {
   std::vector<std::size_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
   if (extents.size() > 2 && random.chance(0.3)) {
@@ -25,7 +25,7 @@ Strides random_strides(Random& random, const Extents& extents) {
   } else if (random.chance(0.2)) {
     random.shuffle(order);
   }
-  Strides strides(extents.size());
+  cost::Strides strides(extents.size());
   std::int64_t next = random.chance(0.05) ? 2 : 1;
   for (std::size_t i = order.size(); i-- > 0;) {
     strides[order[i]] = next;
@@ -35,7 +35,7 @@ Strides random_strides(Random& random, const Extents& extents) {
   return strides;
 }
 
-Call::Operand random_operand(Random& random, ElementType element, const Extents& extents) {
+cost::Call::Operand random_operand(Random& random, ElementType element, const Extents& extents) {
   return {element, extents, random_strides(random, extents), false};
 }
 
@@ -160,7 +160,7 @@ RandomCall random_element_wise(Random& random) {
     made.push_back(builder.step(op::BatchNorm{1e-3}, {random.pick(made), norm[0], norm[1], norm[2], norm[3]}));
   builder.write(made.back());
   if (random.chance(0.2)) builder.write(random.pick(made));
-  builder.made.call.kind = Kernel::Kind::element_wise;
+  builder.made.call.kind = cost::Kernel::Kind::element_wise;
   return builder.made;
 }
 
@@ -217,7 +217,7 @@ RandomCall random_rows(Random& random) {
   value = builder.step(op, operands);
   for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
   builder.write(value);
-  builder.made.call.kind = Kernel::Kind::rows;
+  builder.made.call.kind = cost::Kernel::Kind::rows;
   return builder.made;
 }
 
@@ -245,7 +245,7 @@ RandomCall random_pooling(Random& random) {
     } catch (const ShapeError&) {
       continue;  // a kernel that does not fit
     }
-    builder.made.call.kind = Kernel::Kind::pooling;
+    builder.made.call.kind = cost::Kernel::Kind::pooling;
     if (elements_of(builder.values.back()) > 0) return builder.made;
   }
 }
@@ -260,14 +260,14 @@ RandomCall random_local_response(Random& random) {
   norm.beta = random.pick(std::vector<double>{0.75, 0.75, 0.5, 1, 0.3, -0.4});
   norm.bias = random.pick(std::vector<double>{1, 2, 0.25});
   builder.write(builder.step(norm, {builder.read(extents)}));
-  builder.made.call.kind = Kernel::Kind::pooling;
+  builder.made.call.kind = cost::Kernel::Kind::pooling;
   return builder.made;
 }
 
 namespace {
 
-void add_piece(Call& call, std::uint32_t read, std::uint32_t written) {
-  const Call::Operand &from = call.read[read], &to = call.written[written];
+void add_piece(cost::Call& call, std::uint32_t read, std::uint32_t written) {
+  const cost::Call::Operand &from = call.read[read], &to = call.written[written];
   call.pieces.push_back({read, written, 0, 0, from.extents, to.extents, from.strides, to.strides});
 }
 
@@ -284,7 +284,7 @@ Extents random_factors(Random& random, std::int64_t number) {
   return factors;
 }
 
-void add_padding(Random& random, Call& call, ElementType element) {
+void add_padding(Random& random, cost::Call& call, ElementType element) {
   Operator op;
   Extents extents = random_extents(random, 1, 3000);
   if (extents.size() > 2 && random.chance(0.3)) {
@@ -317,7 +317,7 @@ RandomCall random_plain_function(Random& random) {
                                        Kind::negate,   Kind::choose,   Kind::choose,        Kind::quantise,
                                        Kind::quantise, Kind::quantise, Kind::dequantise,    Kind::dequantise};
   RandomCall made;
-  Call& call = made.call;
+  cost::Call& call = made.call;
   const Kind kind = random.pick(kinds);
   const Extents extents = random_extents(random, 1, 4000);
   call.function = {{kind, 0}, {}};
@@ -359,8 +359,8 @@ RandomCall random_plain_function(Random& random) {
 
 RandomCall random_copy(Random& random) {
   RandomCall made;
-  Call& call = made.call;
-  call.kind = Kernel::Kind::copy;
+  cost::Call& call = made.call;
+  call.kind = cost::Kernel::Kind::copy;
   const ElementType element = random_type(random, true);
   switch (random.below(5)) {
     case 0: {  // one order of axes into another, as conversions and transposes are; sometimes a cast
@@ -398,7 +398,7 @@ RandomCall random_copy(Random& random) {
       for (std::uint32_t i = 0; i < parts.size(); ++i) {
         (joins ? call.read : call.written).push_back(random_operand(random, element, parts[i]));
         add_piece(call, joins ? i : 0, joins ? 0 : i);
-        Call::Piece& piece = call.pieces.back();
+        cost::Call::Piece& piece = call.pieces.back();
         piece.from_extents = piece.to_extents = parts[i];
         (joins ? piece.to_offset : piece.from_offset) = begin * (joins ? piece.to_strides : piece.from_strides)[axis];
         begin += parts[i][axis];
@@ -445,14 +445,15 @@ RandomCall random_direct_convolution(Random& random) {
     for (std::size_t i = random.below(3); i > 0; --i)
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
     if (random.chance(0.6)) {  // as weights lie
-      Call::Operand& weight = builder.made.call.read[1];
+      cost::Call::Operand& weight = builder.made.call.read[1];
       weight.is_weight = true;
-      weight.strides = packed(weight.extents, random.chance(0.5) ? Layout::channels_first : Layout::channels_last);
+      weight.strides =
+          cost::packed(weight.extents, random.chance(0.5) ? cost::Layout::channels_first : cost::Layout::channels_last);
     }
     std::uint32_t value = builder.step(conv, operands);
     for (std::size_t i = random.below(4); i > 0; --i) value = builder.apply(value, later);
     builder.write(value);
-    builder.made.call.kind = Kernel::Kind::convolution;
+    builder.made.call.kind = cost::Kernel::Kind::convolution;
     return builder.made;
   }
 }
@@ -460,8 +461,8 @@ RandomCall random_direct_convolution(Random& random) {
 namespace {
 
 /// Channels last, sometimes a part of more channels.
-Strides image_strides(Random& random, const Extents& extents) {
-  Strides strides = packed(extents, Layout::channels_last);
+cost::Strides image_strides(Random& random, const Extents& extents) {
+  cost::Strides strides = cost::packed(extents, cost::Layout::channels_last);
   if (!random.chance(0.25)) return strides;
   const std::int64_t more = random.pick(std::vector<std::int64_t>{8, 16, 3});
   for (std::size_t i = 0; i < strides.size(); ++i)
@@ -510,15 +511,15 @@ RandomCall random_tensor_convolution(Random& random) {
     if (random.chance(0.6)) operands.push_back(builder.read({w[0]}));
     for (std::size_t i = random.below(3); i > 0; --i)
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
-    Call& call = builder.made.call;
+    cost::Call& call = builder.made.call;
     call.read[0].strides = image_strides(random, x);
-    call.read[1].strides = packed(w, Layout::channels_last);
+    call.read[1].strides = cost::packed(w, cost::Layout::channels_last);
     call.read[1].is_weight = random.chance(0.8);
     for (const std::uint32_t operand : later)
       if (call.read[operand].extents == y) call.read[operand].strides = image_strides(random, y);
     add_epilogue(random, builder, builder.step(conv, operands), later);
     if (random.chance(0.8)) call.written[0].strides = image_strides(random, y);
-    call.kind = Kernel::Kind::convolution;
+    call.kind = cost::Kernel::Kind::convolution;
     return builder.made;
   }
 }
@@ -538,13 +539,13 @@ RandomCall random_tensor_matmul(Random& random) {
     std::vector<std::uint32_t> operands{builder.read(a), builder.read(b)}, later;
     for (std::size_t i = random.below(3); i > 0; --i)
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
-    Call& call = builder.made.call;
+    cost::Call& call = builder.made.call;
     // A row is sometimes a part of a longer one; the right factor is sometimes seen the other way round.
     const auto pitched = [&](const Extents& extents, bool is_turned) {
       Extents turned = extents;
       if (is_turned) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);
       if (random.chance(0.3)) turned.back() += random.pick(std::vector<std::int64_t>{8, 64, 3});
-      Strides strides = packed(turned, Layout::channels_first);
+      cost::Strides strides = cost::packed(turned, cost::Layout::channels_first);
       if (is_turned) std::swap(strides[turned.size() - 1], strides[turned.size() - 2]);
       return strides;
     };
@@ -560,7 +561,7 @@ RandomCall random_tensor_matmul(Random& random) {
       value = builder.step(turn, {value});
     }
     builder.write(value);
-    call.kind = Kernel::Kind::matmul;
+    call.kind = cost::Kernel::Kind::matmul;
     return builder.made;
   }
 }
@@ -569,8 +570,9 @@ RandomCall random_tensor_matmul(Random& random) {
 
 RandomCall random_tensor_product(Random& random) {
   RandomCall made = random.chance(0.5) ? random_tensor_convolution(random) : random_tensor_matmul(random);
-  if (made.call.read[0].element == ElementType::float32 && random.chance(0.6)) made.call.precision = Precision::tf32;
+  if (made.call.read[0].element == ElementType::float32 && random.chance(0.6))
+    made.call.precision = cost::Precision::tf32;
   return made;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -4,10 +4,10 @@
 #include "cost/pricing/call.h"
 #include "ops/core/random.h"
 
-namespace taso {
+namespace taso::test {
 
 struct RandomCall {
-  Call call;
+  cost::Call call;
   std::vector<bool> is_positive;  ///< operands that must be above 0, so that roots and quotients are tame
 };
 
@@ -22,4 +22,4 @@ RandomCall random_direct_convolution(Random& random);
 /// Convolutions and matmuls as a tensor core can do them: channels last, rows along the depth.
 RandomCall random_tensor_product(Random& random);
 
-}  // namespace taso
+}  // namespace taso::test

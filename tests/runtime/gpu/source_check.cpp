@@ -16,7 +16,10 @@
 #include "tests/runtime/gpu/call_on_host.h"
 #include "tests/runtime/gpu/source_kernels.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace gpu;
+
 namespace {
 
 /// Bytes with nothing behind them, so that a read or write beyond the end is noticed, that begin no better aligned than a
@@ -68,7 +71,8 @@ T odd_number(Random& random, bool is_positive) {
 }
 
 /// Moderate numbers, and sometimes a NaN or infinity among them.
-void fill(Random& random, const Call::Operand& operand, bool is_positive, bool is_odd, double nans, std::byte* data) {
+void fill(Random& random, const cost::Call::Operand& operand, bool is_positive, bool is_odd, double nans,
+          std::byte* data) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   with_element_type(operand.element, [&](auto sample) {
     using T = decltype(sample);
@@ -96,17 +100,18 @@ void fill(Random& random, const Call::Operand& operand, bool is_positive, bool i
 }
 
 /// Whether a call has to give the very same bits, of odd numbers too: it is a plain function, or a cast.
-bool is_exact(const Call& call) {
-  return call.function || std::any_of(call.pieces.begin(), call.pieces.end(), [&](const Call::Piece& piece) {
+bool is_exact(const cost::Call& call) {
+  return call.function || std::any_of(call.pieces.begin(), call.pieces.end(), [&](const cost::Call::Piece& piece) {
            return call.read[piece.read].element != call.written[piece.written].element;
          });
 }
 
 /// Of the greatest number. What is rounded to TF32 may go through functions behind the product that make more of it.
-double tolerance_of(ElementType element, const Call& call) {
+double tolerance_of(ElementType element, const cost::Call& call) {
   if (is_exact(call)) return 0;
   switch (element) {
-    case ElementType::float32: return call.precision == Precision::fp32 ? 2e-5 : call.steps.size() > 1 ? 2e-2 : 1e-3;
+    case ElementType::float32:
+      return call.precision == cost::Precision::fp32 ? 2e-5 : call.steps.size() > 1 ? 2e-2 : 1e-3;
     case ElementType::float16: return 2e-3;
     case ElementType::bfloat16: return 1.6e-2;
     case ElementType::float64: return 1e-11;
@@ -115,7 +120,7 @@ double tolerance_of(ElementType element, const Call& call) {
 }
 
 /// Empty if both have the same numbers, and the same bytes where nothing was to be written.
-std::string difference(const Call::Operand& operand, const Call& call, const std::byte* found,
+std::string difference(const cost::Call::Operand& operand, const cost::Call& call, const std::byte* found,
                        const std::byte* expected) {
   const std::vector<double> a = gathered(operand, found).doubles(), b = gathered(operand, expected).doubles();
   double greatest = 0;
@@ -127,7 +132,7 @@ std::string difference(const Call::Operand& operand, const Call& call, const std
       return fmt::format("element {} is {} instead of {}", i, a[i], b[i]);
   }
   // The elements taken out, all other bytes are those that were there.
-  Call::Operand written = operand;
+  cost::Call::Operand written = operand;
   const auto bytes = static_cast<std::size_t>(span_bytes(operand));
   std::vector<std::byte> left(found, found + bytes), expected_left(expected, expected + bytes);
   const auto size = static_cast<std::size_t>(size_of(operand.element));
@@ -144,7 +149,7 @@ std::string difference(const Call::Operand& operand, const Call& call, const std
 
 std::string run_and_compare(const CheckedCall& checked, const HostKernels& kernels, std::size_t number,
                             Random& random) {
-  const Call& call = checked.call;
+  const cost::Call& call = checked.call;
   const SourceLaunch& launch = checked.launch;
   std::vector<GuardedBytes> read, written, expected;
   std::vector<const std::byte*> read_data;
@@ -152,14 +157,14 @@ std::string run_and_compare(const CheckedCall& checked, const HostKernels& kerne
   const double nans = is_exact(call) ? 0.05 : random.chance(0.1) ? 0.01 : 0;
   for (std::size_t i = 0; i < call.read.size(); ++i) {
     // Weights begin wherever we put them.
-    read.emplace_back(span_bytes(call.read[i]), call.read[i].is_weight ? 16 : source::alignment_of(call.read[i]));
+    read.emplace_back(span_bytes(call.read[i]), call.read[i].is_weight ? 16 : gpu::kernels::alignment_of(call.read[i]));
     fill(random, call.read[i], !checked.is_positive.empty() && checked.is_positive[i], is_exact(call), nans,
          read.back().data);
     read_data.push_back(read.back().data);
   }
-  for (const Call::Operand& operand : call.written) {
-    written.emplace_back(span_bytes(operand), source::alignment_of(operand));
-    expected.emplace_back(span_bytes(operand), source::alignment_of(operand));
+  for (const cost::Call::Operand& operand : call.written) {
+    written.emplace_back(span_bytes(operand), gpu::kernels::alignment_of(operand));
+    expected.emplace_back(span_bytes(operand), gpu::kernels::alignment_of(operand));
     expected_data.push_back(expected.back().data);
   }
   run_on_host(call, read_data, expected_data);
@@ -189,11 +194,11 @@ void check_kernels(const std::vector<CheckedCall>& calls) {
     for (std::size_t i = 0; i < launches.size(); ++i) {
       const CheckedCall& checked = calls[first + i];
       Random random(first + i + 1000);
-      INFO("call " << first + i << "\n" << text_of(checked.call) << "\n" << launches[i].source);
+      INFO("call " << first + i << "\n" << cost::text_of(checked.call) << "\n" << launches[i].source);
       CHECK(run_and_compare(checked, kernels, i, random) == "");
     }
     if (compiler.is_there()) CHECK(compiler.complaints(DeviceCompiler::joined(launches)) == "");
   }
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -5,15 +5,15 @@
 
 #include "runtime/gpu/launch.h"
 
-namespace taso {
+namespace taso::test {
 
 struct CheckedCall {
-  Call call;
+  cost::Call call;
   std::vector<bool> is_positive;  ///< operands that must be above 0; none need to be if it is empty
-  SourceLaunch launch;
+  gpu::SourceLaunch launch;
 };
 
 /// On random numbers: the same results, and nothing written beside them. Where NVRTC is there, they are compiled for a GPU, too.
 void check_kernels(const std::vector<CheckedCall>& calls);
 
-}  // namespace taso
+}  // namespace taso::test

@@ -13,7 +13,10 @@
 #include "ops/core/error.h"
 #include "tests/source_folder.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace gpu;
+
 namespace {
 
 bool waits(const SourceLaunch& launch) {
@@ -105,4 +108,4 @@ std::string DeviceCompiler::joined(const std::vector<SourceLaunch>& launches) {
   return text;
 }
 
-}  // namespace taso
+}  // namespace taso::test

@@ -7,18 +7,18 @@
 
 #include "runtime/gpu/launch.h"
 
-namespace taso {
+namespace taso::test {
 
 /// Compiles many kernels at once, since a compiler takes long to begin.
 class HostKernels {
  public:
-  explicit HostKernels(const std::vector<SourceLaunch>& launches);
+  explicit HostKernels(const std::vector<gpu::SourceLaunch>& launches);
   HostKernels(const HostKernels&) = delete;
   HostKernels& operator=(const HostKernels&) = delete;
   ~HostKernels();
 
   /// Each argument as the bytes at which the operand begins.
-  void run(std::size_t kernel, const SourceLaunch& launch, std::vector<void*> arguments) const;
+  void run(std::size_t kernel, const gpu::SourceLaunch& launch, std::vector<void*> arguments) const;
 
  private:
   void* library_ = nullptr;
@@ -32,10 +32,10 @@ class DeviceCompiler {
   /// What the compiler says against the source, for sm_90; empty if nothing.
   std::string complaints(const std::string& source) const;
   /// All kernels as one source: much faster than one by one.
-  static std::string joined(const std::vector<SourceLaunch>& launches);
+  static std::string joined(const std::vector<gpu::SourceLaunch>& launches);
 
  private:
   void* library_ = nullptr;
 };
 
-}  // namespace taso
+}  // namespace taso::test

@@ -10,7 +10,9 @@
 #include "tests/runtime/gpu/source_check.h"
 #include "tests/runtime/gpu/source_kernels.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace gpu;
 
 namespace {
 
@@ -19,12 +21,12 @@ std::size_t calls_of_each_kind() {
   return number != nullptr ? static_cast<std::size_t>(std::atol(number)) : 45;
 }
 
-void check_kind(RandomCall (*make)(Random&), SourceLaunch (*source)(const Call&, std::int64_t)) {
+void check_kind(RandomCall (*make)(Random&), SourceLaunch (*source)(const cost::Call&, std::int64_t)) {
   std::vector<CheckedCall> calls;
   for (std::size_t seed = 0; seed < calls_of_each_kind(); ++seed) {
     Random random(seed + 1);
     const RandomCall made = make(random);
-    INFO("seed " << seed << "\n" << text_of(made.call));
+    INFO("seed " << seed << "\n" << cost::text_of(made.call));
     // For a small GPU, small calls have something for each thread to do, too.
     calls.push_back({made.call, made.is_positive, source(made.call, seed % 3 == 0 ? usual_multiprocessors : 1)});
   }
@@ -75,23 +77,23 @@ TEST_CASE("kernels for products on tensor cores compute what they mean") {
 
 TEST_CASE("kernels count further than 32 bits, where they have to") {
   using enum ElementType;
-  const auto operand = [](Extents extents, Layout layout) {
-    return Call::Operand{float16, extents, packed(extents, layout), false};
+  const auto operand = [](Extents extents, cost::Layout layout) {
+    return cost::Call::Operand{float16, extents, cost::packed(extents, layout), false};
   };
   constexpr std::int64_t many = std::int64_t{1} << 32;
   const auto call = [&](Operator op, std::vector<Extents> read, const Extents& written) {
-    Call made;
-    for (const Extents& extents : read) made.read.push_back(operand(extents, Layout::channels_last));
-    made.written.push_back(operand(written, Layout::channels_last));
-    Call::Step step{std::move(op), {}, static_cast<std::uint32_t>(read.size())};
+    cost::Call made;
+    for (const Extents& extents : read) made.read.push_back(operand(extents, cost::Layout::channels_last));
+    made.written.push_back(operand(written, cost::Layout::channels_last));
+    cost::Call::Step step{std::move(op), {}, static_cast<std::uint32_t>(read.size())};
     for (std::uint32_t i = 0; i < read.size(); ++i) step.operands.push_back(i);
     made.steps.push_back(std::move(step));
     made.results = {static_cast<std::uint32_t>(read.size())};
     return made;
   };
-  Call turned;
-  turned.read.push_back(operand({1, 64, many}, Layout::channels_last));
-  turned.written.push_back(operand({1, 64, many}, Layout::channels_first));
+  cost::Call turned;
+  turned.read.push_back(operand({1, 64, many}, cost::Layout::channels_last));
+  turned.written.push_back(operand({1, 64, many}, cost::Layout::channels_first));
   turned.pieces.push_back(
       {0, 0, 0, many, {1, 64, many}, {1, 64, many}, turned.read[0].strides, turned.written[0].strides});
   const std::vector<std::int64_t> one{1}, none{0, 0};
@@ -116,16 +118,16 @@ TEST_CASE("a call writes as many elements as it says") {
   std::size_t partial = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
-    const Call call = random_copy(random).call;
-    INFO("seed " << seed << "\n" << text_of(call));
+    const cost::Call call = random_copy(random).call;
+    INFO("seed " << seed << "\n" << cost::text_of(call));
     std::vector<std::vector<std::byte>> inputs, zeros, ones;
     std::vector<const std::byte*> from;
     std::vector<std::byte*> to_zeros, to_ones;
-    for (const Call::Operand& operand : call.read) {
+    for (const cost::Call::Operand& operand : call.read) {
       inputs.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
       from.push_back(inputs.back().data());
     }
-    for (const Call::Operand& operand : call.written) {
+    for (const cost::Call::Operand& operand : call.written) {
       zeros.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
       ones.emplace_back(static_cast<std::size_t>(span_bytes(operand)), std::byte{1});
       to_zeros.push_back(zeros.back().data());
@@ -137,9 +139,11 @@ TEST_CASE("a call writes as many elements as it says") {
       // What was written is the same, wherever.
       std::int64_t bytes = 0;
       for (std::size_t byte = 0; byte < zeros[i].size(); ++byte) bytes += zeros[i][byte] == ones[i][byte];
-      CHECK(elements_written(call, i) * static_cast<std::int64_t>(size_of(call.written[i].element)) == bytes);
-      partial += elements_written(call, i) < count(call.written[i].extents);
+      CHECK(cost::elements_written(call, i) * static_cast<std::int64_t>(size_of(call.written[i].element)) == bytes);
+      partial += cost::elements_written(call, i) < count(call.written[i].extents);
     }
   }
   CHECK(partial > 5);
 }
+
+}  // namespace taso::test

@@ -5,7 +5,10 @@
 #include "runtime/host/host.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace runtime;
+
 namespace {
 
 struct Node {
@@ -203,4 +206,4 @@ TEST_CASE("operands that do not fit are the model's mistake") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

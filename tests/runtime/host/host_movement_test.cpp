@@ -3,7 +3,10 @@
 #include "runtime/host/host.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace runtime;
+
 namespace {
 
 using Operands = std::vector<std::optional<Array>>;
@@ -280,4 +283,4 @@ TEST_CASE("windows and their corners") {
                {1, 1, 6}, {1, 0, 2, 10, 0, 20});
 }
 
-}  // namespace taso
+}  // namespace taso::test

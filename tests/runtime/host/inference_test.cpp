@@ -3,7 +3,10 @@
 #include "ops/core/minimum.h"
 #include "tests/catch.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace runtime;
+
 namespace {
 
 const Dim n = Dim::symbol("N");
@@ -252,4 +255,4 @@ TEST_CASE("nonsense is answered with silence") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

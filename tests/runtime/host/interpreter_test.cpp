@@ -10,7 +10,10 @@
 #include "tests/catch.h"
 #include "tests/ops/random_graph.h"
 
-namespace taso {
+namespace taso::test {
+
+using namespace runtime;
+
 namespace {
 
 const std::vector<ElementType> floating_types{ElementType::float32, ElementType::float64, ElementType::float16,
@@ -50,8 +53,8 @@ std::string difference(const Array& found, const Array& expected, double slack =
 }
 
 void compare(const Operator& op, const std::vector<Array>& operands, unsigned threads) {
-  const std::vector<Array> expected = evaluate(op, operands, {.threads = 1, .plain = true});
-  const std::vector<Array> found = evaluate(op, operands, {.threads = threads, .plain = false});
+  const std::vector<Array> expected = runtime::evaluate(op, operands, {.threads = 1, .plain = true});
+  const std::vector<Array> found = runtime::evaluate(op, operands, {.threads = threads, .plain = false});
   INFO(text_of(op) << " with " << threads << " threads");
   for (const Array& operand : operands) UNSCOPED_INFO(name_of(operand.type()) << text_of(operand.extents()));
   REQUIRE(found.size() == expected.size());
@@ -233,7 +236,7 @@ TEST_CASE("operands are not written to") {
         const auto values = operand.values<float>();
         copies.push_back(Array::of<float>(operand.extents(), {values.begin(), values.end()}));
       }
-      evaluate(application->op, operands);
+      runtime::evaluate(application->op, operands);
       for (std::size_t j = 0; j < operands.size(); ++j) REQUIRE(identical(operands[j], copies[j]));
     }
 }
@@ -319,4 +322,4 @@ TEST_CASE("a small program by hand") {
 }
 
 }  // namespace
-}  // namespace taso
+}  // namespace taso::test

@@ -6,9 +6,12 @@
 #include "runtime/host/interpreter.h"
 #include "tests/catch.h"
 
+namespace taso::test {
+
+using namespace runtime;
+
 namespace {
 
-using namespace taso;
 using std::int64_t;
 
 class Cases {
@@ -84,12 +87,13 @@ InterpreterOptions with_threads(unsigned threads, bool plain = false) {
 bool agree(const Operator& op, const std::vector<Array>& inputs) {
   std::vector<Array> expected;
   try {
-    expected = evaluate(op, inputs, with_threads(1, true));
+    expected = runtime::evaluate(op, inputs, with_threads(1, true));
   } catch (const ShapeError&) {
-    CHECK_THROWS_AS(evaluate(op, inputs, with_threads(1)), ShapeError);
+    CHECK_THROWS_AS(runtime::evaluate(op, inputs, with_threads(1)), ShapeError);
     return false;
   }
-  const auto one = evaluate(op, inputs, with_threads(1)), four = evaluate(op, inputs, with_threads(4));
+  const auto one = runtime::evaluate(op, inputs, with_threads(1)),
+             four = runtime::evaluate(op, inputs, with_threads(4));
   bool right = one.size() == expected.size() && four.size() == expected.size();
   for (std::size_t i = 0; right && i < expected.size(); ++i)
     right = close(one[i], expected[i]) && identical(one[i], four[i]);
@@ -455,7 +459,7 @@ TEST_CASE("exp, tanh and erf are within four units in the last place", "[kernels
   }
   const std::vector<Array> in{Array::of<float>({static_cast<int64_t>(points.size())}, points)};
   const auto worst = [&](const Operator& op, double (*truth)(double)) {
-    const auto results = evaluate(op, in);
+    const auto results = runtime::evaluate(op, in);
     const auto values = results[0].values<float>();
     double most = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -473,3 +477,5 @@ TEST_CASE("exp, tanh and erf are within four units in the last place", "[kernels
 }
 
 }  // namespace
+
+}  // namespace taso::test

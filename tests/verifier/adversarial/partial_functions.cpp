@@ -217,7 +217,7 @@ std::vector<TemptingRule> partial_function_rules(std::size_t count, std::uint64_
     }
     rule.text = fmt::format("candidate tempting-{}\n  {}\n", rules.size(), rule.text);
     try {
-      if (seen.insert(content_hash(parse_rule(rule.text))).second) rules.push_back(std::move(rule));
+      if (seen.insert(rules::content_hash(rules::parse_rule(rule.text))).second) rules.push_back(std::move(rule));
     } catch (const InputError&) {
       // The source does not bind an input that the target needs.
     }

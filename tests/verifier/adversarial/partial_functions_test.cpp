@@ -13,13 +13,16 @@
 #include "tests/source_folder.h"
 #include "verifier/verify.h"
 
-using namespace taso;
+namespace taso::test {
+
+using namespace verifier;
 
 namespace {
 
 /// Counts verdicts by family, and complains of every rule that is proved, under a condition or without one.
 void tempt(std::size_t count, std::uint64_t seed) {
-  const Properties properties(parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
+  const rules::Properties properties(
+      rules::parse_rules(Source::read((source_folder() / "rules/properties.rules").string())).rules());
   const auto rules = test::partial_function_rules(count, seed);
   REQUIRE(rules.size() == count);
   std::atomic<std::size_t> next = 0;
@@ -28,7 +31,7 @@ void tempt(std::size_t count, std::uint64_t seed) {
   std::vector<std::string> complaints;
   const auto work = [&] {
     for (std::size_t i = next++; i < rules.size(); i = next++) {
-      const Rule rule = parse_rule(rules[i].text);
+      const rules::Rule rule = rules::parse_rule(rules[i].text);
       VerifyOptions options;
       options.time_limit = 60;
       options.conditions = 3;
@@ -36,8 +39,9 @@ void tempt(std::size_t count, std::uint64_t seed) {
       const bool is_taken_in = verdict.kind == RuleVerdict::Kind::proved ||
                                verdict.kind == RuleVerdict::Kind::conditional || !verdict.disagreement.empty();
       const std::lock_guard lock(mutex);
-      ++table[rules[i].family]
-             [verdict.kind == RuleVerdict::Kind::refuted ? verdict.reason : std::string(text_of(verdict.kind))];
+      ++table[rules[i].family][verdict.kind == RuleVerdict::Kind::refuted
+                                   ? verdict.reason
+                                   : std::string(verifier::text_of(verdict.kind))];
       if (is_taken_in) complaints.push_back(rules[i].text + verdict.disagreement);
     }
   };
@@ -63,3 +67,5 @@ TEST_CASE("no rule is proved whose target has no value where its source has one"
 TEST_CASE("of a thousand rules, none is proved whose target has no value where its source has one", "[.][full]") {
   tempt(1000, 2);
 }
+
+}  // namespace taso::test

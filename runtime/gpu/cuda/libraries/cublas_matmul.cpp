@@ -12,7 +12,7 @@
 
 #include "runtime/gpu/cuda/libraries/matmul_shape.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -380,11 +380,11 @@ std::unique_ptr<Prepared> CublasMatmul::prepare(const MatmulLaunch& launch, cons
   return std::make_unique<PreparedMatmul>(state_, std::move(described), algorithm, result.workspaceSize);
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda
 
 #else
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 struct CublasMatmul::State {};
 CublasMatmul::CublasMatmul() = default;
@@ -397,5 +397,5 @@ std::unique_ptr<Prepared> CublasMatmul::prepare(const MatmulLaunch&, const Align
   throw EnvironmentError("this build has no cuBLAS");
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda
 #endif

@@ -7,7 +7,7 @@
 
 #include "runtime/gpu/cuda/prepared.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 class CublasMatmul {
  public:
@@ -27,4 +27,4 @@ class CublasMatmul {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

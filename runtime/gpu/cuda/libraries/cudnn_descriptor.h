@@ -11,7 +11,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 inline void require(cudnnStatus_t status, std::string_view what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
@@ -123,4 +123,4 @@ class Descriptor {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

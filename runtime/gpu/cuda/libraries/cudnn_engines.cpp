@@ -11,7 +11,7 @@
 
 #include "runtime/gpu/cuda/libraries/cudnn_graph.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 struct CudnnEngines::State {
   cudnnHandle_t handle = nullptr;
@@ -234,11 +234,11 @@ std::unique_ptr<Prepared> CudnnEngines::prepare(const MatmulLaunch& launch, cons
   return prepare_engine(state_, state_->handle, std::move(graph), identity);
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda
 
 #else
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 struct CudnnEngines::State {};
 CudnnEngines::CudnnEngines() = default;
@@ -259,5 +259,5 @@ std::unique_ptr<Prepared> CudnnEngines::prepare(const MatmulLaunch&, const Align
   throw EnvironmentError("this build has no cuDNN");
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda
 #endif

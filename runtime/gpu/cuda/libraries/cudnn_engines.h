@@ -7,7 +7,7 @@
 
 #include "runtime/gpu/cuda/prepared.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 class CudnnEngines {
  public:
@@ -32,4 +32,4 @@ class CudnnEngines {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -7,7 +7,7 @@
 
 #include "runtime/gpu/cuda/libraries/matmul_shape.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -32,7 +32,7 @@ std::vector<std::size_t> memory_order(std::size_t rank, bool is_channels_last) {
 }
 
 /// cuDNN tells layouts by strides, so those of axes of 1, which mean nothing, must be as in a dense tensor of the layout.
-Strides told_strides(const Extents& extents, Strides strides, bool is_channels_last) {
+cost::Strides told_strides(const Extents& extents, cost::Strides strides, bool is_channels_last) {
   std::int64_t next = 1;
   for (const std::size_t axis : memory_order(extents.size(), is_channels_last)) {
     if (extents[axis] == 1) strides[axis] = next;
@@ -43,7 +43,7 @@ Strides told_strides(const Extents& extents, Strides strides, bool is_channels_l
 
 /// Engines take as many bytes at once, sixteen at most, as what lies side by side can be divided into, whatever the distance to
 /// the next that lies so: where other things lie in between, it may begin elsewhere.
-bool may_be_cut_elsewhere(const Extents& extents, const Strides& strides, std::int64_t element_bytes) {
+bool may_be_cut_elsewhere(const Extents& extents, const cost::Strides& strides, std::int64_t element_bytes) {
   const auto taken_at_once = [&](std::int64_t elements) {
     return std::gcd(elements * element_bytes, std::int64_t{16});
   };
@@ -56,8 +56,8 @@ bool may_be_cut_elsewhere(const Extents& extents, const Strides& strides, std::i
   return false;
 }
 
-Strides dense_strides(const Extents& extents, bool is_channels_last) {
-  Strides strides(extents.size());
+cost::Strides dense_strides(const Extents& extents, bool is_channels_last) {
+  cost::Strides strides(extents.size());
   std::int64_t next = 1;
   for (const std::size_t axis : memory_order(extents.size(), is_channels_last)) {
     strides[axis] = next;
@@ -259,8 +259,8 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, co
   const LaunchTensor x = with_height(launch.x), w = with_height(launch.w), y = with_height(launch.y);
   check(x.extents.size() >= 4 && w.extents.size() == x.extents.size(), "a convolution's ranks");
   // Engines take filters for packed, whatever they are told.
-  if (!is_packed(w.extents, w.strides, Layout::channels_first) &&
-      !is_packed(w.extents, w.strides, Layout::channels_last))
+  if (!cost::is_packed(w.extents, w.strides, cost::Layout::channels_first) &&
+      !cost::is_packed(w.extents, w.strides, cost::Layout::channels_last))
     throw EnvironmentError("cuDNN: the filters are not packed");
   bool last = true;
   for (const LaunchTensor* one : {&w, &y, &x}) last = is_channels_last(*one).value_or(last);
@@ -384,5 +384,5 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const MatmulLaunch& launch, const A
   finish(handle);
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda
 #endif

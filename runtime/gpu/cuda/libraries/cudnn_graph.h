@@ -9,7 +9,7 @@
 #include "runtime/gpu/cuda/libraries/cudnn_descriptor.h"
 #include "runtime/gpu/cuda/prepared.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 /// Operations in cuDNN's terms. Everything that they refer to lives as long as they.
 class CudnnGraph {
@@ -39,7 +39,7 @@ class CudnnGraph {
  private:
   struct Shaped {
     Extents extents;
-    Strides strides;
+    cost::Strides strides;
   };
   std::int64_t add_tensor(const LaunchTensor& tensor, const Shaped& shaped);
   std::int64_t add_virtual(const Shaped& shaped);
@@ -61,4 +61,4 @@ class CudnnGraph {
   Descriptor graph_;
 };
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -8,7 +8,7 @@
 #include "ops/core/error.h"
 #include "runtime/gpu/cuda/handles.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -116,7 +116,7 @@ std::string choice_of(const std::string& lowering, const std::vector<std::string
   return text;
 }
 
-PreparedCall Libraries::prepare(const Call& call, const Alignments& alignments, const std::string& choice) {
+PreparedCall Libraries::prepare(const cost::Call& call, const Alignments& alignments, const std::string& choice) {
   const std::size_t colon = choice.find(": ");
   if (colon == std::string::npos) throw EnvironmentError("a choice that is none: " + choice);
   std::vector<std::string> identities;
@@ -135,8 +135,10 @@ PreparedCall Libraries::prepare(const Call& call, const Alignments& alignments, 
   throw EnvironmentError("a choice that is not known: " + choice);
 }
 
-PreparedCall Libraries::prepare_for_program(const Call& call, const Alignments& alignments, const std::string& choice) {
-  const std::string key = fmt::format("{} | {} {} | {}", choice, alignments.read, alignments.written, text_of(call));
+PreparedCall Libraries::prepare_for_program(const cost::Call& call, const Alignments& alignments,
+                                            const std::string& choice) {
+  const std::string key =
+      fmt::format("{} | {} {} | {}", choice, alignments.read, alignments.written, cost::text_of(call));
   const auto known = kept_.find(key);
   if (known != kept_.end() && known->second.call == call) return known->second.prepared;
   PreparedCall prepared = prepare(call, alignments, choice);
@@ -144,7 +146,7 @@ PreparedCall Libraries::prepare_for_program(const Call& call, const Alignments& 
   return prepared;
 }
 
-std::size_t span_bytes(const Call::Operand& operand) {
+std::size_t span_bytes(const cost::Call::Operand& operand) {
   std::int64_t last = 0;
   for (std::size_t axis = 0; axis < operand.extents.size(); ++axis) {
     if (operand.extents[axis] == 0) return 0;
@@ -153,4 +155,4 @@ std::size_t span_bytes(const Call::Operand& operand) {
   return static_cast<std::size_t>(last + 1) * size_of(operand.element);
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -11,7 +11,7 @@
 #include "runtime/gpu/cuda/prepared.h"
 #include "runtime/gpu/cuda/source_kernel.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 /// A call with everything chosen.
 struct PreparedCall {
@@ -39,10 +39,10 @@ class Libraries {
   void expect_nothing();
 
   /// The call as that choice says; throws EnvironmentError if it cannot be done so (any more).
-  PreparedCall prepare(const Call& call, const Alignments& alignments, const std::string& choice);
+  PreparedCall prepare(const cost::Call& call, const Alignments& alignments, const std::string& choice);
   /// The same for a program. What was made of it is kept, for networks have many calls alike, and models that are compared even
   /// more: launches of one are shared, by one thread.
-  PreparedCall prepare_for_program(const Call& call, const Alignments& alignments, const std::string& choice);
+  PreparedCall prepare_for_program(const cost::Call& call, const Alignments& alignments, const std::string& choice);
 
   int capability() const { return capability_; }  ///< 90 for 9.0
   std::size_t cache_bytes() const { return cache_bytes_; }
@@ -58,7 +58,7 @@ class Libraries {
   std::unique_ptr<CudnnEngines> cudnn_;
   std::unique_ptr<CublasMatmul> cublas_;
   struct Kept {
-    Call call;
+    cost::Call call;
     PreparedCall prepared;
   };
   std::map<std::string, Kept> kept_;  // by the choice, alignments and the text of the call
@@ -67,6 +67,6 @@ class Libraries {
 /// "fused: engine 35 knobs 2=1; own"
 std::string choice_of(const std::string& lowering, const std::vector<std::string>& identities);
 /// Bytes from the first to behind the last element.
-std::size_t span_bytes(const Call::Operand& operand);
+std::size_t span_bytes(const cost::Call::Operand& operand);
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

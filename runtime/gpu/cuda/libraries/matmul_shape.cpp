@@ -2,7 +2,7 @@
 
 #include "ops/core/error.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 namespace {
 
@@ -66,4 +66,4 @@ MatmulShape shape_of(const MatmulLaunch& launch) {
   return shape;
 }
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda

@@ -6,7 +6,7 @@
 
 #include "runtime/gpu/launch.h"
 
-namespace taso::cuda {
+namespace taso::gpu::cuda {
 
 struct MatmulShape {
   /// A dimension of the result, with the strides of everything along it; 0 where it is stretched.
@@ -23,4 +23,4 @@ struct MatmulShape {
 /// Merges batch dimensions with one another and, where the second factor is the same for all, with the rows.
 MatmulShape shape_of(const MatmulLaunch& launch);
 
-}  // namespace taso::cuda
+}  // namespace taso::gpu::cuda
