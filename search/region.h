@@ -37,13 +37,13 @@ struct Applied {
   GraphCost before, after;
 };
 
-/// How steps that were found for a region are priced in the program: one after the other, so that they are done up to where
-/// the program costs least; or together, which takes less time. Then all are done or none, and each but the last is taken
-/// to save what it saved in the region.
+/// How the steps that were found for a region are priced in the program. `each`: one by one; they are applied up to where
+/// the program costs least. `together`: all at once, which is faster; all are applied or none, and every step but the
+/// last is recorded with what it saved in the region.
 enum class StepPrices : std::uint8_t { each, together };
 
-/// Does in the program what was found for the region, or for one with the same key, and appends that. What turns out to be
-/// impossible or no improvement there is left. `cost` is the program's.
+/// Applies to the program what was found for the region, or for one with the same key, and appends that to `applied`.
+/// Steps that are impossible there, or no improvement, are left out. `cost` is the program's.
 void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
               Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied);
 

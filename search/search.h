@@ -44,9 +44,8 @@ struct SearchOptions {
   bool keeps_way = false;  ///< whether the result has the graphs on the way to it
   /// Which values of the graph replacements may speak of; all, if it is not given.
   std::function<bool(const Value&)> is_named;
-  /// What a graph takes as it runs, laid out so, where that is not the sum of its kernels, which may run side by side. The last
-  /// choice is made by it, see run_choice.h; not of a graph of more than `most_operators`. It may be asked from several threads at
-  /// once.
+  /// The run time of a graph in a layout, where that is not the sum of its kernels because kernels run concurrently. The
+  /// last choice uses it (run_choice.h), except for graphs of more than `most_operators`. Called from several threads.
   std::function<RunTime(const Graph&, cost::Layout)> time_of_run;
 };
 

@@ -1,7 +1,6 @@
 #include "cli/console/ending.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <new>
 #include <system_error>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "ops/text/characters.h"
 
 namespace taso::cli {
 
@@ -35,22 +35,6 @@ Trouble trouble_of(std::exception_ptr exception) {
   } catch (...) {
     return trouble(Ending::bug, "this is a bug in taso: an exception of unknown type");
   }
-}
-
-std::size_t character_size(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return lead >= 0x20 || lead == '\n' || lead == '\t' ? 1 : 0;
-  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return 0;
-  std::uint32_t point = lead & (0xffu >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0u) != 0x80u) return 0;
-    point = point << 6 | (byte(i) & 0x3fu);
-  }
-  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool is_surrogate = point >= 0xd800 && point <= 0xdfff;
-  return point < least[size] || point > 0x10ffff || is_surrogate || point == 0xfffe || point == 0xffff ? 0 : size;
 }
 
 std::string on_one_line(std::string_view text) {

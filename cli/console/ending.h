@@ -39,11 +39,8 @@ struct Trouble {
 /// What an exception that nobody caught means.
 Trouble trouble_of(std::exception_ptr exception);
 
-/// The text on one line, control characters escaped: names out of files may hold anything.
+/// The text on one line, control characters and bytes that are not UTF-8 escaped: names in files may hold anything.
 std::string on_one_line(std::string_view text);
-/// The bytes of the character that a text starts with; 0 for bytes that are no UTF-8, and for control characters but line
-/// ends and tabs. All others can be written to XML.
-std::size_t character_size(std::string_view text);
 /// The same, but lines stay lines.
 std::string on_lines(std::string_view text);
 

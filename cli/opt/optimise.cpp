@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "cli/files/rule_set.h"
 #include "cli/opt/certificate.h"
 #include "cli/opt/coverage.h"
+#include "cli/opt/phases.h"
 #include "cli/opt/replay.h"
 #include "cli/opt/search.h"
 #include "cli/opt/summary.h"
@@ -45,36 +45,6 @@ void set_metadata(onnx::Model& model, const std::string& key, const std::string&
   entry.set_key(key);
   entry.set_value(value);
 }
-
-/// Tells a phase, and keeps its time for the report.
-class Phases {
- public:
-  Phases(Console& console, Summary& summary) : console_(console), summary_(summary) {}
-  ~Phases() { end(); }
-  void begin(std::string name, std::string_view text) {
-    end();
-    name_ = std::move(name);
-    start_ = std::chrono::steady_clock::now();
-    console_.say(Level::detail, text);
-  }
-  void end() {
-    if (name_.empty()) return;
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
-    const auto known = std::find_if(summary_.seconds.begin(), summary_.seconds.end(),
-                                    [&](const auto& phase) { return phase.first == name_; });
-    if (known != summary_.seconds.end())
-      known->second += time.count();
-    else
-      summary_.seconds.emplace_back(std::move(name_), time.count());
-    name_.clear();
-  }
-
- private:
-  Console& console_;
-  Summary& summary_;
-  std::string name_;
-  std::chrono::steady_clock::time_point start_;
-};
 
 /// What was chosen for the rules holds for the check as well.
 onnx::SpecialValues demanded_of_special_values(rules::FloatMode mode) {

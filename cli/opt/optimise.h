@@ -12,9 +12,8 @@
 
 namespace taso::cli {
 
-/// Throws what trouble_of() knows; whatever is thrown, no output is written. Where a GPU is asked for and none is given, it is
-/// this machine's. `spoil` is for tests: it does to the certificate, before that is followed, what a fault of ours
-/// might.
+/// Throws what trouble_of() knows; whatever is thrown, no output is written. Without `gpu` it opens this machine's, where
+/// one is asked for. `spoil` is for tests: it changes the certificate before it is replayed, as a fault of ours might.
 Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu = nullptr,
                 const std::function<void(rules::RewriteCertificate&)>& spoil = nullptr);
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
 #include "cli/verify/results.h"
+#include "ops/text/characters.h"
 
 namespace taso::cli {
 namespace {

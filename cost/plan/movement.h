@@ -60,7 +60,7 @@ bool reads_copy(const GraphView& view, PlanNode node, PlanValue value);
 
 /// Reshapes, transposes, splits and slices: what gives a view, if its readers allow.
 bool only_moves(const GraphView& view, PlanNode node);
-/// Whether a row of views of views ends at a value that one of them gives, because it is cut there (cuts.h): that one copies.
+/// Whether a chain of views is cut at this value (cuts.h): the view that gives it copies.
 bool ends_views(const GraphView& view, PlanValue value);
 /// Whether nothing has to be done for a node that only moves: all of its results that somebody uses are seen.
 bool is_view(const GraphView& view, PlanNode node);

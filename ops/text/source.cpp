@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "ops/text/characters.h"
 
 namespace taso::ops {
 namespace {
@@ -17,22 +18,14 @@ namespace {
 // Wider than any terminal that people read errors in; what lies beyond is cut.
 constexpr std::size_t widest_line = 160;
 
-// The bytes of the code point at `at`; 1 if it is not well-formed UTF-8.
-std::size_t code_point_size(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(at);
-  const std::size_t size = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 1;
-  if (lead > 0xf4 || at + size > text.size()) return 1;
-  for (std::size_t i = 1; i < size; ++i)
-    if ((byte(at + i) & 0xc0u) != 0x80u) return 1;
-  return size;
+// The bytes of the character at `at`; 1 if there is none.
+std::size_t character_size(std::string_view text, std::size_t at) {
+  return std::max<std::size_t>(ops::character_size(text.substr(at)), 1);
 }
 
-// One code point as it is shown.
-std::string shown(std::string_view point) {
-  const auto first = static_cast<unsigned char>(point[0]);
-  const bool control = (first < 0x20 && first != '\t') || first == 0x7f;
-  return control || (point.size() == 1 && first >= 0x80) ? "?" : std::string(point);
+// One character as it is shown.
+std::string shown(std::string_view character) {
+  return ops::character_size(character) == 0 || character[0] == '\x7f' ? "?" : std::string(character);
 }
 
 }  // namespace
@@ -56,7 +49,7 @@ SourceLocation Source::location(std::size_t offset) const {
   SourceLocation location;
   location.line += static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
   const std::size_t newline = before.rfind('\n');
-  for (std::size_t i = newline == std::string_view::npos ? 0 : newline + 1; i < offset; i += code_point_size(text_, i))
+  for (std::size_t i = newline == std::string_view::npos ? 0 : newline + 1; i < offset; i += character_size(text_, i))
     ++location.column;
   return location;
 }
@@ -72,7 +65,7 @@ std::string Source::point_at(SourceRange range, std::string_view message) const 
   std::vector<std::string> points;
   std::size_t carets = 0;
   for (std::size_t i = 0; i < line.size();) {
-    const std::size_t size = code_point_size(line, i);
+    const std::size_t size = character_size(line, i);
     points.push_back(shown(line.substr(i, size)));
     if (begin + i >= offset && begin + i < range.end) ++carets;
     i += size;

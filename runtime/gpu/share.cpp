@@ -8,7 +8,7 @@
 namespace taso::gpu {
 namespace {
 
-/// Threads that a multiprocessor has at a time, and bytes that one thread of a kernel that only moves them takes care of.
+/// Threads that a multiprocessor runs at a time, and bytes that one thread of a copying kernel moves.
 constexpr double threads = 2048, bytes_of_thread = 32;
 /// Of float32, which tiles are made of unless something smaller is.
 constexpr double bytes_of_factor = 4;

@@ -3,8 +3,8 @@
     python3 tests/build/layering.py [FOLDER]
 
 ops < {rules, cost} < runtime/host < onnx < {verifier, search} < cli < examples: a file includes its own room and those
-below it. The generator sees ops, rules and cost, and so does the search; only cli sees runtime/gpu. Heavy libraries stay
-behind their walls, and a file that names fixed-width integers reaches <cstdint> through includes of its own (g++ 13 and
+below it. The generator sees ops, rules and cost, and so does the search; only cli sees runtime/gpu. Heavy libraries
+stay behind their walls, and a file that names fixed-width integers reaches <cstdint> through includes of its own (g++ 13 and
 later no longer bring it along).
 """
 

@@ -1,4 +1,4 @@
-// Whether the nodes that a model has gained are as ONNX has them: what we read of a node may leave out what it says beyond.
+// Whether the nodes that a model has gained are valid ONNX: the importer may ignore part of what a node says.
 #pragma once
 
 #include <string>

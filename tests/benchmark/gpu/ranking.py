@@ -3,8 +3,8 @@
     scripts/compare-ranking [--build BUILD] [--count 20] [--seconds 20] [--loads 2] [--json FOLDER] MODEL...
     scripts/compare-ranking --results FILE...
 
-For each model BUILD/tools/cost_variants runs variants as the search makes them, good ones and bad ones, in turn, each loaded more
-than once. Two of them differ beyond noise if they are farther apart than three standard errors and than one percent; errors
+For each model BUILD/tools/cost_variants runs variants as the search makes them, good ones and bad ones, in turn, each
+loaded more than once. Two of them differ beyond noise if they are farther apart than three standard errors and than one percent; errors
 are those of medians and of where a variant lies in memory, which follows from how far loads of the same variant are apart.
 Printed is the share of such pairs that the predictions put in the right order: as they run, with kernels side by side, and one
 kernel after the other.

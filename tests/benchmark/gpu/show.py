@@ -65,8 +65,8 @@ def parsed():
 
 
 PROGRAMS = {"networks": ["taso-networks", "taso-opt", "taso-bench"], "models": ["taso-opt", "taso-bench"],
-            "ranking": ["taso-networks", "cost_variants"], "repeat": ["taso-networks", "cost_repeat"], "tests": ["runtime_tests"],
-            "sanitize": ["runtime_tests"], "record": ["taso-networks", "taso-bench"]}
+            "ranking": ["taso-networks", "cost_variants"], "repeat": ["taso-networks", "cost_repeat"],
+            "tests": ["runtime_tests"], "sanitize": ["runtime_tests"], "record": ["taso-networks", "taso-bench"]}
 
 
 def trouble_of(options):

@@ -369,8 +369,8 @@ def tests(place, clock):
     apart = 100_000  # seeds of one process from those of the next
 
     def of_one(at):
-        return run([place.program("runtime_tests"), "*GPU*", "-d", "yes"], clock.left(), place, TASO_TEST_PATIENCE=f"{patience:.2f}",
-                   TASO_TEST_SEED=str(at * apart))
+        return run([place.program("runtime_tests"), "*GPU*", "-d", "yes"], clock.left(), place,
+                   TASO_TEST_PATIENCE=f"{patience:.2f}", TASO_TEST_SEED=str(at * apart))
 
     processes = min(8, AT_ONCE)  # most of the time goes into engines that are made on the host
     parts = side_by_side(processes, of_one, range(processes))

@@ -37,6 +37,7 @@ TEST_CASE("every exception has its exit code") {
 TEST_CASE("a message is one line, whatever the names in it") {
   CHECK(on_one_line("a\nb\tc\x1b[31m\x7f") == "a b c\\x1b[31m\\x7f");
   CHECK(on_one_line("größer") == "größer");
+  CHECK(on_one_line("a\xff\xc3(\xed\xa0\x80z") == "a\\xff\\xc3(\\xed\\xa0\\x80z");
 }
 
 }  // namespace

@@ -1,0 +1,15 @@
+// Text from files: which of its bytes are characters.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "ops/core/namespace.h"
+
+namespace taso::ops {
+
+/// The bytes of the character that a text starts with. 0 if they are not UTF-8, or are a control character other than a
+/// line end or a tab: XML cannot hold those, and a terminal may obey them.
+std::size_t character_size(std::string_view text);
+
+}  // namespace taso::ops
