@@ -187,7 +187,7 @@ Network network_of(const std::string& path, const std::shared_ptr<cost::PriceDat
   model.validate();
   taso::onnx::GraphEdit edit(model);
   taso::onnx::clean_up(edit);
-  const Graph graph = taso::onnx::import_model(edit.view()).graph;
+  const Graph graph = edit.imported()->graph;
   Network network;
   const std::size_t begin = path.rfind('/') + 1;
   network.name = path.substr(begin, path.rfind('.') - begin);

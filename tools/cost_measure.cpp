@@ -151,12 +151,12 @@ void show_model(gpu::Accelerator& device, const std::string& path, const Setting
   model.validate();
   taso::onnx::GraphEdit edit(model);
   taso::onnx::clean_up(edit);
-  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
+  const auto imported = edit.imported();
   const cost::Roofline prices(settings.precision);
   for (const cost::Layout layout : {cost::Layout::channels_last, cost::Layout::channels_first}) {
-    const cost::WholeGraph view(imported.graph, {}, layout);
+    const cost::WholeGraph view(imported->graph, {}, layout);
     const cost::Plan laid = cost::plan(view, prices);
-    gpu::Execution execution = gpu::make_execution(view, imported.graph, laid, settings.precision);
+    gpu::Execution execution = gpu::make_execution(view, imported->graph, laid, settings.precision);
     fmt::print("\n== {}, channels {}, {} steps\n", path, layout == cost::Layout::channels_last ? "last" : "first",
                execution.steps.steps.size());
     auto begin = std::chrono::steady_clock::now();
@@ -186,14 +186,14 @@ void show_model(gpu::Accelerator& device, const std::string& path, const Setting
 
     Random random(1);
     std::vector<Array> inputs;
-    for (const Value& input : imported.graph.inputs)
+    for (const Value& input : imported->graph.inputs)
       inputs.push_back(random_array(random, input.type().element, *static_extents(input.shape())));
     std::vector<std::vector<std::byte>> bytes;
     for (const Array& input : inputs) bytes.push_back(gpu::to_device(input, settings.precision));
     const std::vector<std::span<const std::byte>> spans(bytes.begin(), bytes.end());
     const auto outputs = program->run(spans);
     if (settings.is_checked) {
-      const std::vector<Array> expected = runtime::interpret(imported.graph, inputs);
+      const std::vector<Array> expected = runtime::interpret(imported->graph, inputs);
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         const Array found = gpu::from_device(outputs[i], expected[i].type(), expected[i].extents(), settings.precision);
         double error = 0, norm = 0;

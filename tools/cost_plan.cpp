@@ -56,12 +56,12 @@ void print_plan(const std::string& path, const Settings& settings) {
   model.validate();
   taso::onnx::GraphEdit edit(model);
   if (!settings.as_it_is) taso::onnx::clean_up(edit);
-  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
+  const auto imported = edit.imported();
   const std::unique_ptr<cost::KernelPrices> known = prices_of(settings);
   if (auto* recorded = dynamic_cast<cost::RecordedPrices*>(known.get()))
-    recorded->set_warm(cost::stay_in_cache(cost::weight_bytes_of(imported.graph, {}, settings.precision)));
+    recorded->set_warm(cost::stay_in_cache(cost::weight_bytes_of(imported->graph, {}, settings.precision)));
   const cost::KernelPrices& prices = *known;
-  const cost::WholeGraph view(imported.graph, {}, cost::best_plan(imported.graph, prices).layout);
+  const cost::WholeGraph view(imported->graph, {}, cost::best_plan(imported->graph, prices).layout);
   const cost::Plan laid = cost::plan(view, prices);
   if (settings.kernels) fmt::print("{}", cost::text_of(laid, view));
   std::map<std::string_view, std::size_t> kinds;
@@ -78,7 +78,7 @@ void print_plan(const std::string& path, const Settings& settings) {
   std::string names;
   for (const auto& [name, count] : on_host) names += fmt::format("  {} {}", count, name);
   if (!names.empty()) fmt::print("  on the host:{}\n", names);
-  if (settings.lanes) print_lanes(view, imported.graph, laid, settings);
+  if (settings.lanes) print_lanes(view, imported->graph, laid, settings);
 }
 
 }  // namespace

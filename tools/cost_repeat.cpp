@@ -31,7 +31,7 @@ void add_calls(const std::string& path, cost::Precision precision, std::set<std:
   model.validate();
   taso::onnx::GraphEdit edit(model);
   taso::onnx::clean_up(edit);
-  const Graph graph = taso::onnx::import_model(edit.view()).graph;
+  const Graph graph = edit.imported()->graph;
   for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {
     const cost::WholeGraph view(graph, {}, layout);
     for (const cost::Plan::Step& step : cost::plan(view, cost::Roofline(precision)).steps) {

@@ -67,15 +67,15 @@ void show(gpu::Accelerator& device, const std::string& path, const Settings& set
   model.validate();
   taso::onnx::GraphEdit edit(model);
   taso::onnx::clean_up(edit);
-  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
+  const auto imported = edit.imported();
   const std::string machine = fmt::format("{}, {}", device.device(), device.versions());
   const cost::RecordedPrices prices(settings.prices, machine, settings.precision);
-  const cost::WholeGraph first(imported.graph, {}, cost::Layout::channels_first),
-      last(imported.graph, {}, cost::Layout::channels_last);
+  const cost::WholeGraph first(imported->graph, {}, cost::Layout::channels_first),
+      last(imported->graph, {}, cost::Layout::channels_last);
   const cost::Plan laid_first = cost::plan(first, prices), laid_last = cost::plan(last, prices);
   const bool is_last = laid_last.cost < laid_first.cost;
   gpu::Execution execution =
-      gpu::make_execution(is_last ? last : first, imported.graph, is_last ? laid_last : laid_first, settings.precision);
+      gpu::make_execution(is_last ? last : first, imported->graph, is_last ? laid_last : laid_first, settings.precision);
 
   std::map<std::string, Kind> kinds;
   std::size_t fresh = 0;

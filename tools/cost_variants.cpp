@@ -289,9 +289,9 @@ void run(const Settings& settings) {
   model.validate();
   taso::onnx::GraphEdit edit(model);
   taso::onnx::clean_up(edit);
-  const taso::onnx::Imported imported = taso::onnx::import_model(edit.view());
-  before.suit(imported.graph, {});
-  std::vector<Variant> variants = VariantMaker(imported, before, settings).make();
+  const auto imported = edit.imported();
+  before.suit(imported->graph, {});
+  std::vector<Variant> variants = VariantMaker(*imported, before, settings).make();
   if (!options.on_gpu) {
     fmt::print("no GPU can be used: {}\n", trouble);
     return;
@@ -300,7 +300,7 @@ void run(const Settings& settings) {
   if (settings.turn) take_turn(*settings.turn);
   // Read again: what others have measured meanwhile is not to be measured once more, and not to be overwritten.
   cli::Pricing pricing(options, before.release_gpu(), console);
-  pricing.suit(imported.graph, {});
+  pricing.suit(imported->graph, {});
   for (Variant& variant : variants) {
     if (variant.missing.empty()) continue;
     variant.missing.clear();

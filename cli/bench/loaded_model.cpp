@@ -58,9 +58,9 @@ LoadedModel load(const std::filesystem::path& file, const BenchSettings& setting
     if (!shapes.empty()) overwrite_input_shapes(loaded.model, shapes);
     loaded.edit = std::make_unique<onnx::GraphEdit>(loaded.model);
     onnx::clean_up(*loaded.edit);
-    const onnx::Imported imported = onnx::import_model(loaded.edit->view());
-    loaded.graph = imported.graph;
-    for (const auto& [name, value] : imported.values) {
+    const auto imported = loaded.edit->imported();
+    loaded.graph = imported->graph;
+    for (const auto& [name, value] : imported->values) {
       const auto [known, is_new] = loaded.names.emplace(value, name);
       if (!is_new && name < known->second) known->second = name;
     }

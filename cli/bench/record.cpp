@@ -121,7 +121,7 @@ class Recording {
     pricing.set_measuring(measures_on_its_way);
     const SearchSummary summary = search_model(edit, *rules_, {}, options, pricing, console_);
     pricing.set_measuring(true);
-    return summary.changed() ? pricing.measure_kernels(onnx::import_model(edit.view()).graph, {}) : 0;
+    return summary.changed() ? pricing.measure_kernels(edit.imported()->graph, {}) : 0;
   }
 
   const BenchSettings& settings_;

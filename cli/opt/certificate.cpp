@@ -1,5 +1,7 @@
 #include "cli/opt/certificate.h"
 
+#include <fstream>
+
 #include <fmt/format.h>
 
 #include "cli/console/ending.h"
@@ -12,8 +14,14 @@
 namespace taso::cli {
 namespace {
 
-/// Whether there is a file, and what is in it was written by this program.
+/// Whether there is a file, and what is in it was written by this program. Certificates are written whole or not at
+/// all: how one begins is enough, unless somebody laid it out in another way.
 bool is_certificate(const std::filesystem::path& file) {
+  std::string start(4096, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(stream.gcount()));
+  if (rules::starts_as_certificate(start)) return true;
   try {
     rules::parse_certificate(std::string(read_source(file).text()));
     return true;

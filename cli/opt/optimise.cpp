@@ -132,25 +132,27 @@ class Optimiser {
     if (!cleaned_) return std::nullopt;
     return remembered(before_, [&] { return figures_of(*cleaned_, sizes_from(*cleaned_, shapes_), pricing_); });
   }
-  /// Of the edit, or of the model that it became.
-  std::optional<Figures> figures_after(const onnx::ModelView& view) {
+  /// Of the edit, as long as it is not committed. Nothing if it cannot be imported.
+  std::optional<Figures> figures_after() {
     if (cleaned_ && !untouched_ && !(summary_.search && summary_.search->changed())) return figures_before();
-    return remembered(after_, [&] { return figures_of(view, shapes_, pricing_); });
+    return remembered(after_, [&]() -> std::optional<Figures> {
+      const auto graph = graph_now();
+      return graph ? std::optional(figures_of(*graph, sizes_from(*graph, shapes_), pricing_)) : std::nullopt;
+    });
   }
 
   void clean() {
     phases_.begin("clean-up", "cleaning up");
     clean_only();
-    const onnx::ModelView view = edit_->view();
-    std::optional<onnx::Imported> imported;
+    std::shared_ptr<const onnx::Imported> imported;
     try {
-      imported = onnx::import_model(view);
+      imported = edit_->imported();
       pricing_.choose(imported->graph, sizes_from(imported->graph, shapes_));
     } catch (const InputError&) {
       if (!imported) return;  // there will be no figures either
     }
     cleaned_ = imported->graph;
-    summary_.coverage = coverage_of(view, *imported);
+    summary_.coverage = coverage_of(edit_->view(), *imported);
   }
 
   /// Searches, and cleans up what that left behind.
@@ -168,7 +170,7 @@ class Optimiser {
     phases_.begin("confirm", "running both models on the GPU");
     onnx::GraphEdit plain(model_);
     onnx::clean_up(plain, cleaning());
-    const Graph before = onnx::import_model(plain.view()).graph, after = onnx::import_model(edit_->view()).graph;
+    const Graph before = plain.imported()->graph, after = edit_->imported()->graph;
     std::vector<std::vector<double>> times(2);
     try {
       if (!interrupted()) times = run_in_turn(before, after);
@@ -276,7 +278,7 @@ class Optimiser {
     if (const auto graph = graph_now()) measure(*graph);
     if (cleaned_) measure(*cleaned_);
     after_ = {};
-    const auto before = figures_before(), after = figures_after(edit_->view());
+    const auto before = figures_before(), after = figures_after();
     const bool shrank = edit_->view().nodes.size() < nodes;
     if (!before || !after || !is_kept(*before, *after, shrank)) {
       summary_.search->give_up("the model would not be better in the end");
@@ -346,7 +348,7 @@ class Optimiser {
   /// Nothing if it cannot be imported.
   std::optional<Graph> graph_now() const {
     try {
-      return onnx::import_model(edit_->view()).graph;
+      return edit_->imported()->graph;
     } catch (const InputError&) {
       return std::nullopt;
     }
@@ -501,9 +503,12 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu
   });
   // Nothing is said to be right that taso-verify would not say so of: a rejected certificate is a fault of ours,
   // somewhere.
+  std::optional<Figures> figures_after;
   for (;;) {
     phases.begin("replay", "following the certificate");
-    summary.before.figures = optimiser.figures_before();  // as long as the nodes are there that it is about
+    // As long as the nodes are there that these are about.
+    summary.before.figures = optimiser.figures_before();
+    figures_after = optimiser.figures_after();
     summary.assumed = optimiser.assumed();
     complete(certificate, summary.search ? &*summary.search : nullptr);
     if (spoil) spoil(certificate);
@@ -547,7 +552,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu
     throw InternalError(fmt::format("the new model is invalid: {}", error.what()));
   }
   summary.after = count_model(model);
-  summary.after.figures = optimiser.figures_after(onnx::view_of(model));
+  summary.after.figures = figures_after;
   summary.prices = pricing.source();
   summary.measured = pricing.measured();
   summary.measuring = pricing.measuring();

@@ -16,7 +16,7 @@ bool can_replay() { return true; }
 std::string rejection_of(const rules::RewriteCertificate& certificate, const onnx::Model& before,
                          const onnx::Model& after, const std::vector<rules::Rule>& rules) {
   // As it will be read: names that are not UTF-8 are written in another way.
-  const rules::RewriteCertificate written = rules::parse_certificate(rules::print(certificate));
+  const rules::RewriteCertificate written = rules::as_read(certificate);
   try {
     const verifier::CertificateVerdict verdict = verifier::replay_certificate(written, before, after, rules);
     if (verdict.accepted) return "";
@@ -31,7 +31,10 @@ std::string rejection_of(const rules::RewriteCertificate& certificate, const onn
 
 bool can_replay() { return false; }
 
-std::string rejection_of(const RewriteCertificate&, const Model&, const Model&, const std::vector<Rule>&) { return ""; }
+std::string rejection_of(const rules::RewriteCertificate&, const onnx::Model&, const onnx::Model&,
+                         const std::vector<rules::Rule>&) {
+  return "";
+}
 
 #endif
 

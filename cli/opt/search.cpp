@@ -204,7 +204,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   summary.max_growth = options.max_growth;
   summary.rules = rules.rules.size();
   summary.rules_hash = rules.hash;
-  const onnx::Imported imported = onnx::import_model(edit.view());
+  const std::shared_ptr<const onnx::Imported> shared = edit.imported();  // as it is before the result is written
+  const onnx::Imported& imported = *shared;
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
   const AdmittedRules admitted = admitted_rules(imported.graph, rules, options);
@@ -276,16 +277,16 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   try {
     onnx::export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
     // What counts is what was written: a Concat of many, say, may be read in another order than it was found in.
-    const Graph written = onnx::import_model(edit.view()).graph;
+    const Graph& written = edit.imported()->graph;
     const cost::Cost cost = cost::plan(written, prices, {sizes_from(written, shapes), found.layout}).cost;
     summary.after = in_units(options.objective, std::max(cost, found.cost_after));
   } catch (const InputError& error) {
     summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
     return summary;
   }
-  if (const std::string shared = shared_dimensions(imported.graph); !shared.empty())
+  if (const std::string dimensions = shared_dimensions(imported.graph); !dimensions.empty())
     console.say(Console::Level::result,
-                fmt::format("dimensions of one name are taken to be equal, as ONNX has it: {}", shared));
+                fmt::format("dimensions of one name are taken to be equal, as ONNX has it: {}", dimensions));
   return summary;
 }
 

@@ -63,16 +63,6 @@ Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const 
   return *best;
 }
 
-std::optional<Figures> figures_of(const onnx::ModelView& view, const std::map<std::string, Extents>& shapes,
-                                  const Pricing& pricing) {
-  try {
-    const Graph graph = onnx::import_model(view).graph;
-    return figures_of(graph, sizes_from(graph, shapes), pricing);
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
 cost::DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes) {
   std::map<std::string, std::int64_t, std::less<>> sizes;
   for (const Value& input : graph.inputs) {

@@ -35,9 +35,6 @@ struct Figures {
 
 /// Of the plan that is run: the fastest, whatever is looked for, in the better of both layouts.
 Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const Pricing& pricing);
-/// Nothing if the model cannot be imported.
-std::optional<Figures> figures_of(const onnx::ModelView& view, const std::map<std::string, Extents>& shapes,
-                                  const Pricing& pricing);
 
 /// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
 cost::DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);

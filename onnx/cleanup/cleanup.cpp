@@ -53,19 +53,19 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
   // What we do not know may have its reasons, used or not.
   for (const proto::NodeProto* node : edit.view().nodes)
     if (!is_deterministic(*node, opset_of(edit.model(), *node))) kept.insert(node);
-  Imported imported = import_model(edit.view());
+  auto imported = edit.imported();
   for (int round = 0, quiet = 0; round < most_rounds && quiet < static_cast<int>(counts.size()); ++round)
     for (std::size_t i = 0; i < counts.size() && quiet < static_cast<int>(counts.size()); ++i) {
       ++quiet;
       if (options.disabled.contains(counts[i].pass)) continue;
       std::vector<std::string> done;
-      passes[i].run({edit, imported, options, done});
+      passes[i].run({edit, *imported, options, done});
       if (done.empty()) continue;
       counts[i].count += done.size();
       for (std::string& name : done)
         if (actions != nullptr) actions->push_back({counts[i].pass, std::move(name)});
       quiet = 0;
-      imported = import_model(edit.view());
+      imported = edit.imported();
     }
   // The passes that would do it may be disabled.
   remove_needless_nodes(edit, kept);

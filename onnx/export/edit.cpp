@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "onnx/import/import.h"
 #include "onnx/model/proto.h"
 #include "ops/core/array.h"
 
@@ -196,6 +197,12 @@ std::vector<const proto::NodeProto*> GraphEdit::consumers(const std::string& nam
 
 void GraphEdit::remove(const proto::NodeProto& node) {
   const std::size_t slot = slot_of(node);
+  // Without a node that nothing uses everything else is imported as before. Only those that pass a value on say
+  // something of it too.
+  const bool passes_on = node.op_type() == "Identity" || node.op_type() == "Dropout";
+  const auto is_used = [&](const std::string& output) { return !output.empty() && uses(output) > 0; };
+  if (passes_on || std::any_of(node.output().begin(), node.output().end(), is_used)) changes();
+  for (const std::string& output : node.output()) forget(output);
   unlink(slot);
   slots_[slot].node = nullptr;
   if (slots_[slot].owned) discarded_.push_back(std::move(slots_[slot].owned));
@@ -208,6 +215,8 @@ void GraphEdit::remove_initializer(const std::string& name) {
   weights_[found->second].tensor = nullptr;  // an owned tensor stays until the end: views may point to it
   weight_by_name_.erase(found);
   if (model().ir_version() < 4) graph_inputs_.erase(name);
+  if (uses(name) > 0 || is_graph_input(name)) changes();
+  forget(name);
   changed_ = true;
 }
 
@@ -219,7 +228,7 @@ proto::NodeProto& GraphEdit::begin_modify(const proto::NodeProto& node) {
   slots_[slot].node = copy.get();
   slots_[slot].owned = std::move(copy);
   slot_by_node_.emplace(slots_[slot].node, slot);
-  changed_ = true;
+  changes();
   return *slots_[slot].owned;
 }
 
@@ -242,14 +251,15 @@ const proto::NodeProto& GraphEdit::add(std::unique_ptr<proto::NodeProto> node) {
   names_.insert(node->name());
   slots_.push_back({node.get(), std::move(node)});
   link(slots_.size() - 1);
-  changed_ = out_of_order_ = true;
+  out_of_order_ = true;
+  changes();
   return *slots_.back().node;
 }
 
 void GraphEdit::add_constant(const std::string& name, const Array& data) {
   names_.insert(name);
   added_.push_back(name);
-  changed_ = true;
+  changes();
   // Below IR 4 an initializer must also be an input, and a graph output wants a node that computes it.
   if (model().ir_version() < 4 || is_graph_output(name)) {
     auto node = std::make_unique<proto::NodeProto>();
@@ -344,6 +354,26 @@ std::vector<std::size_t> GraphEdit::order() const {
   }
   check(sorted.size() == alive.size(), "edits make no cycle");
   return sorted;
+}
+
+void GraphEdit::changes() {
+  changed_ = true;
+  imported_.reset();
+  forgotten_.clear();
+}
+
+void GraphEdit::forget(const std::string& name) {
+  if (imported_ && !name.empty()) forgotten_.push_back(name);
+}
+
+std::shared_ptr<const Imported> GraphEdit::imported() const {
+  if (!imported_) imported_ = std::make_shared<Imported>(import_model(view()));
+  for (const std::string& name : forgotten_) {
+    imported_->values.erase(name);
+    imported_->facts.erase(name);
+  }
+  forgotten_.clear();
+  return imported_;
 }
 
 ModelView GraphEdit::view() const {

@@ -13,6 +13,8 @@
 
 namespace taso::onnx {
 
+struct Imported;
+
 class GraphEdit {
  public:
   /// Starts with no change. The model must outlive the edit, or be handed to commit().
@@ -23,6 +25,8 @@ class GraphEdit {
 
   /// The model as edited so far; stays valid until the next edit.
   ModelView view() const;
+  /// The graph of the model as edited so far. Imported once, until an edit changes what is computed.
+  std::shared_ptr<const Imported> imported() const;
   const proto::ModelProto& model() const { return *proto_; }
   const std::filesystem::path& folder() const { return folder_; }
   /// Calls `visit` for each node that is there now, in its form at the time; nodes added meanwhile are not visited.
@@ -91,6 +95,8 @@ class GraphEdit {
   proto::NodeProto& begin_modify(const proto::NodeProto& node);
   const proto::NodeProto& end_modify(proto::NodeProto& node);
   std::vector<std::size_t> order() const;
+  void changes();
+  void forget(const std::string& name);
 
   const proto::ModelProto* proto_;
   std::filesystem::path folder_;
@@ -106,6 +112,8 @@ class GraphEdit {
   std::unordered_set<std::string> pinned_;             // names that the model uses outside of nodes
   std::unordered_set<std::string> names_;              // every name there is or was, also in subgraphs
   std::unordered_map<std::string, int> last_numbers_;  // of fresh names, by what they are made of
+  mutable std::shared_ptr<Imported> imported_;         // null if it has to be imported again
+  mutable std::vector<std::string> forgotten_;         // names that it has and the model has no longer
   bool changed_ = false;
   bool out_of_order_ = false;
 };

@@ -62,37 +62,51 @@ std::string lines_of(const std::vector<T>& list) {
 
 // --- Reading ---
 
-[[noreturn]] void fail(const std::string& where, std::string_view what) {
-  throw InputError(fmt::format("not a certificate: {}: {}", where, what));
+/// Where in a certificate something is: put into words only where it is wrong, for there are millions of places.
+struct Where {
+  std::string_view key;           ///< of an object; empty for an element of a list
+  std::size_t index = 0;          ///< of a list
+  const Where* around = nullptr;  ///< what it is part of
+
+  std::string text() const {
+    const std::string outside = around == nullptr ? "" : around->text();
+    if (key.empty()) return fmt::format("{}[{}]", outside, index);
+    return outside.empty() ? std::string(key) : fmt::format("{}.{}", outside, key);
+  }
+};
+
+[[noreturn]] void fail(const Where& where, std::string_view what) {
+  throw InputError(fmt::format("not a certificate: {}: {}", where.text(), what));
 }
 
-std::uint64_t number(const Json& json, const std::string& where) {
+std::uint64_t number(const Json& json, const Where& where) {
   if (!json.is_number_unsigned()) fail(where, "a whole number is needed");
   return json.get<std::uint64_t>();
 }
 
-std::int64_t signed_number(const Json& json, const std::string& where) {
+std::int64_t signed_number(const Json& json, const Where& where) {
   if (!json.is_number_integer() ||
       (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max()))
     fail(where, "a whole number is needed");
   return json.get<std::int64_t>();
 }
 
-std::string text(const Json& json, const std::string& where) {
+std::string text(const Json& json, const Where& where) {
   if (!json.is_string()) fail(where, "a text is needed");
   return json.get<std::string>();
 }
 
 template <class T, class Read>
-std::vector<T> list(const Json& json, const std::string& where, Read&& read) {
+std::vector<T> list(const Json& json, const Where& where, Read&& read) {
   if (!json.is_array()) fail(where, "a list is needed");
   std::vector<T> result;
-  for (const Json& element : json) result.push_back(read(element, fmt::format("{}[{}]", where, result.size())));
+  result.reserve(json.size());
+  for (const Json& element : json) result.push_back(read(element, Where{"", result.size(), &where}));
   return result;
 }
 
 /// An object that has exactly these fields.
-const Json& object(const Json& json, const std::string& where, std::initializer_list<std::string_view> fields) {
+const Json& object(const Json& json, const Where& where, std::initializer_list<std::string_view> fields) {
   if (!json.is_object()) fail(where, "an object is needed");
   for (const std::string_view field : fields)
     if (!json.contains(field)) fail(where, fmt::format("'{}' is missing", field));
@@ -103,44 +117,45 @@ const Json& object(const Json& json, const std::string& where, std::initializer_
 }
 
 /// A list of exactly so many.
-const Json& tuple(const Json& json, const std::string& where, std::size_t size) {
+const Json& tuple(const Json& json, const Where& where, std::size_t size) {
   if (!json.is_array() || json.size() != size) fail(where, fmt::format("a list of {} is needed", size));
   return json;
 }
 
 template <class T, class Read>
-std::vector<std::pair<std::string, T>> dictionary(const Json& json, const std::string& where, Read&& read) {
+std::vector<std::pair<std::string, T>> dictionary(const Json& json, const Where& where, Read&& read) {
   if (!json.is_object()) fail(where, "an object is needed");
   std::vector<std::pair<std::string, T>> result;
-  for (const auto& [key, value] : json.items()) result.emplace_back(key, read(value, where + "." + key));
+  for (const auto& [key, value] : json.items()) result.emplace_back(key, read(value, Where{key, 0, &where}));
   return result;
 }
 
-RewriteStep step_of(const Json& json, const std::string& where) {
+RewriteStep step_of(const Json& json, const Where& where) {
   object(json, where, {"rule", "inputs", "variables", "exchanged", "replaced", "made", "merged", "conditions", "cost"});
+  const auto at = [&](std::string_view key) { return Where{key, 0, &where}; };
   RewriteStep step;
-  step.rule = text(json["rule"], where + ".rule");
-  step.inputs = dictionary<ValueNumber>(json["inputs"], where + ".inputs", number);
-  step.variables = dictionary<std::string>(json["variables"], where + ".variables", text);
-  step.exchanged = list<std::uint64_t>(json["exchanged"], where + ".exchanged", number);
-  step.replaced = list<ValueNumber>(json["replaced"], where + ".replaced", number);
-  step.made = list<RewriteStep::Made>(json["made"], where + ".made", [](const Json& made, const std::string& here) {
+  step.rule = text(json["rule"], at("rule"));
+  step.inputs = dictionary<ValueNumber>(json["inputs"], at("inputs"), number);
+  step.variables = dictionary<std::string>(json["variables"], at("variables"), text);
+  step.exchanged = list<std::uint64_t>(json["exchanged"], at("exchanged"), number);
+  step.replaced = list<ValueNumber>(json["replaced"], at("replaced"), number);
+  step.made = list<RewriteStep::Made>(json["made"], at("made"), [](const Json& made, const Where& here) {
     tuple(made, here, 2);
     return RewriteStep::Made{text(made[0], here), list<ValueNumber>(made[1], here, number)};
   });
-  step.merged = list<std::pair<ValueNumber, ValueNumber>>(
-      json["merged"], where + ".merged", [](const Json& pair, const std::string& here) {
+  step.merged =
+      list<std::pair<ValueNumber, ValueNumber>>(json["merged"], at("merged"), [](const Json& pair, const Where& here) {
         tuple(pair, here, 2);
         return std::pair(number(pair[0], here), number(pair[1], here));
       });
-  step.conditions = list<std::string>(json["conditions"], where + ".conditions", text);
-  tuple(json["cost"], where + ".cost", 2);
-  step.cost_before = signed_number(json["cost"][0], where + ".cost");
-  step.cost_after = signed_number(json["cost"][1], where + ".cost");
+  step.conditions = list<std::string>(json["conditions"], at("conditions"), text);
+  tuple(json["cost"], at("cost"), 2);
+  step.cost_before = signed_number(json["cost"][0], at("cost"));
+  step.cost_after = signed_number(json["cost"][1], at("cost"));
   return step;
 }
 
-CleanupStep cleanup_of(const Json& json, const std::string& where) {
+CleanupStep cleanup_of(const Json& json, const Where& where) {
   tuple(json, where, 2);
   return {text(json[0], where), text(json[1], where)};
 }
@@ -165,7 +180,22 @@ Json parse(const std::string& bytes) {
   }
 }
 
+/// What print() begins with, up to where texts differ.
+constexpr std::string_view heads[] = {"{\n  \"schema_version\": ", ",\n  \"version\": \"",
+                                      "\",\n  \"input\": \"",      "\",\n  \"output\": \"",
+                                      "\",\n  \"rules\": \"",      "\",\n  \"disabled_passes\": ["};
+
 }  // namespace
+
+bool starts_as_certificate(std::string_view bytes) {
+  std::size_t from = 0;
+  for (const std::string_view head : heads) {
+    const std::size_t found = bytes.find(head, from);
+    if (found == std::string_view::npos || (from == 0 && found != 0)) return false;
+    from = found + head.size();
+  }
+  return true;
+}
 
 std::string print(const RewriteCertificate& certificate) {
   std::string disabled = text_of(Json(certificate.disabled));
@@ -190,36 +220,65 @@ std::string print(const RewriteCertificate& certificate) {
 
 RewriteCertificate parse_certificate(const std::string& bytes) {
   const Json json = parse(bytes);
-  if (!json.is_object() || !json.contains("schema_version")) fail("the file", "it has no schema_version");
-  if (const std::uint64_t version = number(json["schema_version"], "schema_version"); version != schema_version)
+  if (!json.is_object() || !json.contains("schema_version")) fail(Where{"the file"}, "it has no schema_version");
+  if (const std::uint64_t version = number(json["schema_version"], Where{"schema_version"}); version != schema_version)
     throw InputError(
         fmt::format("a certificate of schema version {}; this program reads version {}", version, schema_version));
-  object(json, "the file",
+  object(json, Where{"the file"},
          {"schema_version", "version", "input", "output", "rules", "disabled_passes", "fold_limit", "input_shapes",
           "clean_ups", "steps", "clean_ups_after", "names"});
   RewriteCertificate result;
-  result.version = text(json["version"], "version");
-  result.input = text(json["input"], "input");
-  result.output = text(json["output"], "output");
-  result.rules = text(json["rules"], "rules");
-  result.disabled = list<std::string>(json["disabled_passes"], "disabled_passes", text);
-  result.fold_limit = number(json["fold_limit"], "fold_limit");
+  result.version = text(json["version"], Where{"version"});
+  result.input = text(json["input"], Where{"input"});
+  result.output = text(json["output"], Where{"output"});
+  result.rules = text(json["rules"], Where{"rules"});
+  result.disabled = list<std::string>(json["disabled_passes"], Where{"disabled_passes"}, text);
+  result.fold_limit = number(json["fold_limit"], Where{"fold_limit"});
   result.input_shapes = list<RewriteCertificate::InputShape>(
-      json["input_shapes"], "input_shapes", [](const Json& shape, const std::string& here) {
+      json["input_shapes"], Where{"input_shapes"}, [](const Json& shape, const Where& here) {
         tuple(shape, here, 2);
         return RewriteCertificate::InputShape{text(shape[0], here), list<std::int64_t>(shape[1], here, signed_number)};
       });
-  result.before = list<CleanupStep>(json["clean_ups"], "clean_ups", cleanup_of);
-  result.steps = list<RewriteStep>(json["steps"], "steps", step_of);
-  result.after = list<CleanupStep>(json["clean_ups_after"], "clean_ups_after", cleanup_of);
+  result.before = list<CleanupStep>(json["clean_ups"], Where{"clean_ups"}, cleanup_of);
+  result.steps = list<RewriteStep>(json["steps"], Where{"steps"}, step_of);
+  result.after = list<CleanupStep>(json["clean_ups_after"], Where{"clean_ups_after"}, cleanup_of);
   result.names =
-      list<std::pair<ValueNumber, std::string>>(json["names"], "names", [](const Json& name, const std::string& here) {
+      list<std::pair<ValueNumber, std::string>>(json["names"], Where{"names"}, [](const Json& name, const Where& here) {
         tuple(name, here, 2);
         return std::pair(number(name[0], here), text(name[1], here));
       });
   return result;
 }
 
-std::string text_in_json(const std::string& text) { return Json::parse(text_of(Json(text))).get<std::string>(); }
+std::string text_in_json(const std::string& text) {
+  const bool is_plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return is_plain ? text : Json::parse(text_of(Json(text))).get<std::string>();
+}
+
+RewriteCertificate as_read(RewriteCertificate certificate) {
+  const auto read = [](std::string& text) { text = text_in_json(text); };
+  for (std::string* text : {&certificate.version, &certificate.input, &certificate.output, &certificate.rules})
+    read(*text);
+  for (std::string& pass : certificate.disabled) read(pass);
+  for (RewriteCertificate::InputShape& shape : certificate.input_shapes) read(shape.input);
+  for (auto* const steps : {&certificate.before, &certificate.after})
+    for (CleanupStep& step : *steps) {
+      read(step.pass);
+      read(step.at);
+    }
+  for (RewriteStep& step : certificate.steps) {
+    read(step.rule);
+    for (auto& [name, value] : step.inputs) read(name);
+    for (auto& [name, value] : step.variables) {
+      read(name);
+      read(value);
+    }
+    for (RewriteStep::Made& made : step.made) read(made.op);
+    for (std::string& condition : step.conditions) read(condition);
+  }
+  for (auto& [number, name] : certificate.names) read(name);
+  return certificate;
+}
 
 }  // namespace taso::rules

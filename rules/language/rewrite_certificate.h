@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -72,5 +73,9 @@ std::string print(const RewriteCertificate& certificate);
 RewriteCertificate parse_certificate(const std::string& text);
 /// What text becomes that is written and read again: the same, unless it is not UTF-8.
 std::string text_in_json(const std::string& text);
+/// What parse_certificate() gives for what print() writes of it.
+RewriteCertificate as_read(RewriteCertificate certificate);
+/// Whether the first bytes of a file, a few thousand, are those of a certificate as print() writes it.
+bool starts_as_certificate(std::string_view bytes);
 
 }  // namespace taso::rules

@@ -38,8 +38,10 @@ class CertificateReplay {
       return refuse(std::move(trouble));
     if (std::string trouble = trouble_with_weights(before_, after_); !trouble.empty())
       return refuse(std::move(trouble));
+    original_ = edit_.imported();
     if (const std::string reason = clean(); !reason.empty()) return refuse(reason);
-    const onnx::Imported imported = onnx::import_model(edit_.view());
+    const auto cleaned = edit_.imported();
+    const onnx::Imported& imported = *cleaned;
     Replay replay(imported.graph);
     if (const std::string reason = check_names(imported, replay); !reason.empty()) return refuse(reason);
     for (std::size_t i = 0; i < certificate_.steps.size(); ++i) {
@@ -81,9 +83,8 @@ class CertificateReplay {
         return fmt::format("'{}' at '{}' is not the clean-up that is done there", step.pass, step.at);
     }
     if (actions.empty()) return "";
-    const onnx::Imported original = onnx::import_model(onnx::view_of(before_)),
-                         cleaned = onnx::import_model(edit_.view());
-    const auto reason = difference(original.graph, cleaned.graph, by_name(cleaned), computed_ahead());
+    const auto cleaned = edit_.imported();
+    const auto reason = difference(original_->graph, cleaned->graph, by_name(*cleaned), computed_ahead());
     return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
   }
 
@@ -115,9 +116,7 @@ class CertificateReplay {
 
   CertificateVerdict compare(const onnx::Imported& imported, const Replay& replay) const {
     onnx::Imported written = onnx::import_model(onnx::view_of(after_));
-    if (std::string trouble =
-            trouble_with_declarations(before_, onnx::import_model(onnx::view_of(before_)), after_, written);
-        !trouble.empty())
+    if (std::string trouble = trouble_with_declarations(before_, *original_, after_, written); !trouble.empty())
       return refuse(std::move(trouble));
     const UnusedNodes unused = compare_unused_nodes(edit_.view(), onnx::view_of(after_));
     if (!unused.trouble.empty()) return refuse(unused.trouble);
@@ -146,6 +145,7 @@ class CertificateReplay {
   const rules::RewriteCertificate& certificate_;
   const onnx::Model &before_, &after_;
   onnx::GraphEdit edit_;
+  std::shared_ptr<const onnx::Imported> original_;  // of the model before the clean-ups
   ReplayRules rules_;
 };
 
