@@ -41,8 +41,8 @@ if(TARGET taso_gpu)
   set_source_files_properties(runtime/gpu/device.cpp PROPERTIES COMPILE_DEFINITIONS
     "TASO_LIBRARY_FOLDER=\"${CMAKE_INSTALL_FULL_LIBDIR}\";TASO_LIBRARY_SUBFOLDER=\"${CMAKE_INSTALL_LIBDIR}\"")
 endif()
-if(TARGET taso_cli)
-  set_source_files_properties(cli/files/data_files.cpp PROPERTIES COMPILE_DEFINITIONS
+if(TARGET taso_ops)
+  set_source_files_properties(ops/support/data_files.cpp PROPERTIES COMPILE_DEFINITIONS
     "TASO_DATA_FOLDER=\"${CMAKE_INSTALL_FULL_DATADIR}/taso\"")
 endif()
 

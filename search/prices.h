@@ -2,16 +2,14 @@
 // of which only those near the rewrite are worked out again.
 #pragma once
 
-#include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <unordered_set>
 #include <vector>
 
 #include "cost/plan/fusion.h"
+#include "search/preference.h"
 #include "search/program/program.h"
 
 namespace taso::search {
@@ -69,44 +67,6 @@ struct WeightGrowth {
 /// or less where weights stay in its cache; the model may run elsewhere.
 inline constexpr cost::Cost price_of_weight_byte = 2;
 
-/// What the search compares graphs by: the price and what larger weights cost, and of two that cost the same, which has
-/// fewer operators.
-struct GraphCost {
-  cost::Cost price = 0;
-  std::int64_t operators = 0;
-  std::int64_t kernels = 0;  ///< that cost something
-  std::int64_t growth = 0;   ///< bytes of weights more than in the graph that was given, where they are counted
-  cost::Cost charge = 0;     ///< what these cost
-
-  /// What is compared by.
-  cost::Cost charged() const { return price + charge; }
-  bool operator==(const GraphCost&) const = default;
-  std::strong_ordering operator<=>(const GraphCost& other) const {
-    return std::tuple(charged(), operators, price, growth) <=>
-           std::tuple(other.charged(), other.operators, other.price, other.growth);
-  }
-  GraphCost& operator+=(const GraphCost& other) {
-    price += other.price;
-    operators += other.operators;
-    kernels += other.kernels;
-    growth += other.growth;
-    charge += other.charge;
-    return *this;
-  }
-  friend GraphCost operator+(GraphCost a, const GraphCost& b) { return a += b; }
-  friend GraphCost operator-(const GraphCost& a, const GraphCost& b) {
-    return {a.price - b.price, a.operators - b.operators, a.kernels - b.kernels, a.growth - b.growth,
-            a.charge - b.charge};
-  }
-};
-
-/// Whether it is worth to change a graph for: it saves more than noise, or operators at no cost. Smaller weights make
-/// up for no time.
-inline bool is_worth(const GraphCost& before, const GraphCost& after, const cost::KernelPrices& kernels) {
-  const cost::Cost saved = std::min(before.price - after.price, before.charged() - after.charged());
-  return saved > kernels.noise() || (saved >= 0 && after.operators < before.operators);
-}
-
 class Prices {
  public:
   Prices(const Program& program, const cost::KernelPrices& kernels, const cost::PlanOptions& options = {},
@@ -131,6 +91,7 @@ class Prices {
   /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
   void moved();
   const cost::KernelPrices& kernels() const { return kernels_; }
+  cost::Cost noise() const { return kernels_.noise(); }
   /// From now on weights count as the file has them: what several joined weights hold counts several times. Until then
   /// it counts once, since the first step that joins weights of several products does not make the others larger.
   void count_as_stored();

@@ -222,7 +222,7 @@ void transfer(Exploration& solved, const Graph& solved_graph, const Region& regi
   std::size_t best = 0;  // how many of them to keep
   GraphCost lowest = cost;
   for (std::size_t i = step_prices == StepPrices::each || made.empty() ? 0 : made.size() - 1; i < made.size(); ++i)
-    if (made[i].after < lowest && prices.allows(made[i].after) && is_worth(cost, made[i].after, prices.kernels())) {
+    if (made[i].after < lowest && prices.allows(made[i].after) && is_worth(cost, made[i].after, prices.noise())) {
       best = i + 1;
       lowest = made[i].after;
     }

@@ -14,10 +14,6 @@ namespace taso::search {
 namespace {
 
 constexpr RunTime too_dear{std::numeric_limits<cost::Cost>::max() / 4, std::numeric_limits<cost::Cost>::max() / 4};
-/// Steps more have to save at least one part of so many: schedules differ by as much without a reason.
-constexpr cost::Cost least_part = 1000;
-/// Operators more, one of so many: the same graph, loaded twice, is as far apart on a GPU, and more is not known of it.
-constexpr cost::Cost least_part_for_operators = 100;
 
 }  // namespace
 
@@ -38,30 +34,17 @@ RunChoice::RunChoice(const Graph& graph, Program& program, Prices& prices, Candi
 }
 
 void RunChoice::run() {
-  const auto least_gain = [&] { return std::max(noise(), weighed(time_) / least_part); };
+  const auto least_gain = [&] { return preference().least_gain(time_); };
   while (take_best_of(moves_that_leave_out(left() / 2), noise())) {
   }
   while (take_best_of(moves_that_add(left() / 2), least_gain())) {
   }
-  if (!pays()) {
+  if (!preference().pays(time_, cost().operators - before_.operators)) {
     take_nothing();
     while (take_best_of(moves_that_add(left() / 2), least_gain())) {
     }
   }
-  if (!pays()) take_nothing();
-}
-
-/// Whether it takes longer than the graph that was given goes first.
-bool RunChoice::is_better(const RunTime& one, const RunTime& other, cost::Cost least_gain) const {
-  const cost::Cost its = excess(one), others = excess(other);
-  if (its == 0 && others == 0) return weighed(one) < weighed(other) - least_gain;
-  return its == 0 || its < others - least_gain;
-}
-
-bool RunChoice::pays() const {
-  const cost::Cost before = weighed(time_before_);
-  return excess(time_) == 0 &&
-         (before - weighed(time_) >= before / least_part_for_operators || cost().operators <= before_.operators);
+  if (!preference().pays(time_, cost().operators - before_.operators)) take_nothing();
 }
 
 RunChoice::Way RunChoice::way_with(const Move& move) const {
@@ -72,12 +55,12 @@ RunChoice::Way RunChoice::way_with(const Move& move) const {
 
 RunTime RunChoice::with_charge(const RunTime& time, const GraphCost& cost) {
   const cost::Cost charge = std::max<cost::Cost>(cost.charge, 0);
-  return {time.in_lanes + charge, time.in_a_row + charge};
+  return {time.concurrent + charge, time.sequential + charge};
 }
 
 RunTime RunChoice::without_charge(const RunTime& time) const {
   const cost::Cost charge = std::max<cost::Cost>(cost().charge, 0);
-  return {time.in_lanes - charge, time.in_a_row - charge};
+  return {time.concurrent - charge, time.sequential - charge};
 }
 
 /// Finds out the times; of what costs more in sum than the graph that was given, nobody wants to know.
@@ -117,16 +100,16 @@ void RunChoice::judge(std::vector<Move>& moves) {
 /// Takes the moves that pay, the best first, as long as they do on top of one another; false if there is none.
 bool RunChoice::take_best_of(std::vector<Move> moves, cost::Cost least_gain) {
   judge(moves);
-  std::stable_sort(moves.begin(), moves.end(), [&](const Move& a, const Move& b) {
-    return std::pair(excess(a.time), weighed(a.time)) < std::pair(excess(b.time), weighed(b.time));
-  });
+  const RunPreference preferred = preference();
+  std::stable_sort(moves.begin(), moves.end(),
+                   [&](const Move& a, const Move& b) { return preferred.comes_before(a.time, b.time); });
   const RunTime before = time_;
   bool is_first = true;
   for (const Move& move : moves) {
-    if (options_.should_end() || !is_better(move.time, before, least_gain)) break;
+    if (options_.should_end() || !preferred.is_better(move.time, before, least_gain)) break;
     std::vector<Move> again{move};
     if (!is_first) judge(again);
-    if (!is_better(again[0].time, time_, least_gain)) continue;
+    if (!preferred.is_better(again[0].time, time_, least_gain)) continue;
     take(again[0]);
     is_first = false;
   }

@@ -9,11 +9,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "search/preference.h"
 #include "search/program/applied_steps.h"
 #include "search/program/extract.h"
 #include "search/region.h"
 #include "search/rewriting/candidates.h"
-#include "search/run_time.h"
 
 namespace taso::search {
 
@@ -58,11 +58,9 @@ class RunChoice {
   void take_nothing();
   std::vector<Move> moves_that_leave_out(std::size_t most) const;
   std::vector<Move> moves_that_add(std::size_t most);
-  cost::Cost excess(const RunTime& time) const { return search::excess(time, time_before_); }
-  bool is_better(const RunTime& one, const RunTime& other, cost::Cost least_gain) const;
-  bool pays() const;
+  RunPreference preference() const { return {time_before_, noise()}; }
   std::size_t left() const { return options_.most_graphs - std::min(tried_, options_.most_graphs); }
-  cost::Cost noise() const { return prices_.kernels().noise(); }
+  cost::Cost noise() const { return prices_.noise(); }
 
   Program& program_;
   Prices& prices_;

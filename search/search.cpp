@@ -151,7 +151,7 @@ class Search {
     /// What is worth to be done in the whole.
     cost::Cost gain(const cost::KernelPrices& kernels) const {
       const GraphCost &before = exploration->cost_before(), &now = exploration->cost();
-      return is_worth(before, now, kernels) ? before.price - now.price : 0;
+      return is_worth(before, now, kernels.noise()) ? before.price - now.price : 0;
     }
     bool found_something() const { return exploration && exploration->cost() < exploration->cost_before(); }
   };
@@ -176,7 +176,8 @@ class Search {
       const Candidate* best = nullptr;
       for (const auto& [root, list] : candidates_.all())
         for (const Candidate& candidate : list)
-          if (is_worth(GraphCost(), candidate.difference, kernels_) && prices_.allows(cost_ + candidate.difference) &&
+          if (is_worth(GraphCost(), candidate.difference, kernels_.noise()) &&
+              prices_.allows(cost_ + candidate.difference) &&
               (best == nullptr || candidate.difference < best->difference))
             best = &candidate;
       if (best == nullptr) return;
@@ -186,7 +187,7 @@ class Search {
       change.before = cost_;
       change.after = cost_ + prices_.difference(program_, change.log);
       // What was foreseen may have changed by rewrites far away that meet in an equal computation.
-      if (!is_worth(change.before, change.after, kernels_)) {
+      if (!is_worth(change.before, change.after, kernels_.noise())) {
         program_.undo(change.log);
         return;
       }

@@ -12,7 +12,7 @@
 #include "ops/graph/graph.h"
 #include "rules/language/rewrite_certificate.h"
 #include "rules/language/rule.h"
-#include "search/run_time.h"
+#include "search/preference.h"
 
 namespace taso::search {
 

@@ -25,6 +25,7 @@
 #include "cli/bench/figures.h"
 #include "cli/bench/gpu_model.h"
 #include "cli/console/console.h"
+#include "cli/console/measuring.h"
 #include "cost/plan/plan.h"
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
@@ -118,7 +119,7 @@ double seconds_since(Moment begin) {
 struct Variant {
   Graph graph;
   cost::Cost cost = 0;
-  cli::MissingCalls missing;
+  pricing::MissingCalls missing;
 };
 
 /// Some of the rules at random.
@@ -133,7 +134,7 @@ std::vector<rules::Rule> some_of(const std::vector<rules::Rule>& rules, Random& 
 /// Variants that differ in what they are predicted to take; the first is the model as it is.
 class VariantMaker {
  public:
-  VariantMaker(const taso::onnx::Imported& imported, cli::Pricing& pricing, const Settings& settings)
+  VariantMaker(const taso::onnx::Imported& imported, pricing::Pricing& pricing, const Settings& settings)
       : imported_(imported),
         pricing_(pricing),
         settings_(settings),
@@ -184,7 +185,7 @@ class VariantMaker {
   }
 
   const taso::onnx::Imported& imported_;
-  cli::Pricing& pricing_;
+  pricing::Pricing& pricing_;
   const Settings& settings_;
   std::size_t wanted_;
   std::unordered_set<Value, HashValue> named_;
@@ -223,7 +224,7 @@ void take_turn(const std::filesystem::path& file) {
 }
 
 /// Those that were ready in time, as they were predicted and ran. The variants stay where they are.
-void compare(const std::vector<Variant>& variants, cli::Pricing& pricing, const Settings& settings, Moment start) {
+void compare(const std::vector<Variant>& variants, pricing::Pricing& pricing, const Settings& settings, Moment start) {
   const Moment begin = std::chrono::steady_clock::now();
   const double seconds = std::min(settings.seconds, settings.within - seconds_since(start));
   const auto share_of_time = [&](double share) {
@@ -240,7 +241,7 @@ void compare(const std::vector<Variant>& variants, cli::Pricing& pricing, const 
   const auto load = [&](const Variant& variant) {
     pricing.suit(variant.graph, {});
     auto one = std::make_unique<cli::GpuModel>(variant.graph, pricing);
-    cli::MissingCalls left;  // those for which there was no time
+    pricing::MissingCalls left;  // those for which there was no time
     pricing.find_missing(variant.graph, {}, left);
     if (!left.empty()) return false;
     one->prepare();
@@ -283,8 +284,8 @@ void run(const Settings& settings) {
   cli::Console console({});
   std::string trouble;
   std::unique_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
-  const cli::PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
-  cli::Pricing before(options, std::move(gpu), console);
+  const pricing::PricingOptions options{gpu != nullptr, settings.prices, settings.precision};
+  pricing::Pricing before(options, std::move(gpu), cli::measuring_on(console));
   taso::onnx::Model model = taso::onnx::Model::load(settings.model);
   model.validate();
   taso::onnx::GraphEdit edit(model);
@@ -299,7 +300,7 @@ void run(const Settings& settings) {
   if (variants.empty()) throw EnvironmentError("error: no variant found in time");
   if (settings.turn) take_turn(*settings.turn);
   // Read again: what others have measured meanwhile is not to be measured once more, and not to be overwritten.
-  cli::Pricing pricing(options, before.release_gpu(), console);
+  pricing::Pricing pricing(options, before.release_gpu(), cli::measuring_on(console));
   pricing.suit(imported->graph, {});
   for (Variant& variant : variants) {
     if (variant.missing.empty()) continue;

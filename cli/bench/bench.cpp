@@ -12,10 +12,10 @@
 #include "cli/bench/loaded_model.h"
 #include "cli/bench/record.h"
 #include "cli/console/interrupt.h"
+#include "cli/console/measuring.h"
 #include "cli/console/table.h"
 #include "cli/files/places.h"
 #include "cli/files/rule_input.h"
-#include "cli/pricing/pricing.h"
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"
@@ -24,6 +24,7 @@
 #include "ops/support/atomic_file.h"
 #include "ops/text/source.h"
 #include "runtime/host/interpreter.h"
+#include "runtime/pricing/pricing.h"
 
 namespace taso::cli {
 namespace {
@@ -63,7 +64,7 @@ auto naming(const LoadedModel& loaded, Do&& work) {
   }
 }
 
-void run_on_gpu(Pricing& pricing, std::vector<LoadedModel>& models, const BenchSettings& settings,
+void run_on_gpu(pricing::Pricing& pricing, std::vector<LoadedModel>& models, const BenchSettings& settings,
                 BenchReport& report) {
   const gpu::Accelerator& gpu = *pricing.gpu();
   report.device = gpu.device();
@@ -139,10 +140,10 @@ Ending bench(const BenchSettings& settings, Console& console) {
   if (!settings.models.empty() && settings.device != BenchSettings::Device::cpu) gpu = gpu::open_accelerator(trouble);
   if (!gpu && (settings.record || settings.device == BenchSettings::Device::cuda))
     throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
-  if (settings.prices && !settings.imported && !(gpu && settings.measure)) require_prices(*settings.prices);
-  PricingOptions priced{gpu != nullptr, settings.prices, settings.precision, true, settings.measure};
+  if (settings.prices && !settings.imported && !(gpu && settings.measure)) pricing::require_prices(*settings.prices);
+  pricing::PricingOptions priced{gpu != nullptr, settings.prices, settings.precision, true, settings.measure};
   priced.with_own = true;  // to be exported, and added to
-  Pricing pricing(priced, std::move(gpu), console);
+  pricing::Pricing pricing(priced, std::move(gpu), measuring_on(console));
   if (settings.imported) {
     const Source source = read_source(*settings.imported);
     const cost::PriceDatabase taken = cost::PriceDatabase::parse(source.text(), source.name());
@@ -156,7 +157,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
   bool agree = true;
   if (settings.record) {
     if (const Ending ending = record(settings, pricing.release_gpu(), console); ending != Ending::done) return ending;
-    if (settings.exported) write_output(*settings.exported, PriceStore(settings.prices).all().text());
+    if (settings.exported) write_output(*settings.exported, pricing::PriceStore(settings.prices).all().text());
     return Ending::done;
   }
   if (!settings.models.empty()) {

@@ -21,7 +21,7 @@ std::string operators_of(const cost::Kernel& kernel, const cost::WholeGraph& vie
 
 }  // namespace
 
-GpuModel::GpuModel(const Graph& graph, Pricing& pricing, const cost::DimensionSizes& sizes)
+GpuModel::GpuModel(const Graph& graph, pricing::Pricing& pricing, const cost::DimensionSizes& sizes)
     : graph_(graph), pricing_(pricing) {
   pricing.measure_kernels(graph, sizes);
   for (const cost::Layout layout : {cost::Layout::channels_first, cost::Layout::channels_last}) {

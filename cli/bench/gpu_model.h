@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "cli/bench/figures.h"
-#include "cli/pricing/pricing.h"
 #include "cost/plan/plan.h"
 #include "ops/core/random.h"
 #include "runtime/gpu/execution.h"
+#include "runtime/pricing/pricing.h"
 
 namespace taso::cli {
 
@@ -18,7 +18,7 @@ class GpuModel {
  public:
   /// Chooses the plan, for which kernels are measured, by the prices as they are: who runs a network alone suits them to it
   /// first. `sizes` are of dimensions that the inputs leave open. All must outlive it; the pricing has a GPU.
-  GpuModel(const Graph& graph, Pricing& pricing, const cost::DimensionSizes& sizes = {});
+  GpuModel(const Graph& graph, pricing::Pricing& pricing, const cost::DimensionSizes& sizes = {});
   /// Puts it on the GPU; to be done before all that follows. Throws InputError where something cannot be run.
   /// Kernels run side by side in at most so many lanes, where that is faster.
   void prepare(std::uint32_t most_lanes = gpu::usual_lanes);
@@ -35,7 +35,7 @@ class GpuModel {
   void choose_unmeasured(gpu::DeviceSteps& steps) const;
 
   const Graph& graph_;
-  Pricing& pricing_;
+  pricing::Pricing& pricing_;
   std::unique_ptr<cost::WholeGraph> view_;
   cost::Plan plan_;
   std::unique_ptr<gpu::DeviceProgram> program_;

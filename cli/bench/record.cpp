@@ -8,12 +8,13 @@
 
 #include "cli/bench/loaded_model.h"
 #include "cli/console/interrupt.h"
+#include "cli/console/measuring.h"
 #include "cli/console/table.h"
 #include "cli/files/rule_set.h"
 #include "cli/opt/search.h"
-#include "cli/pricing/pricing.h"
 #include "onnx/cleanup/cleanup.h"
 #include "ops/core/error.h"
+#include "runtime/pricing/pricing.h"
 
 namespace taso::cli {
 namespace {
@@ -68,9 +69,10 @@ class Recording {
 
   void record_all(const std::vector<LoadedModel>& models, const std::optional<std::int64_t>& batch,
                   cost::Precision precision) {
-    Pricing pricing({true, settings_.prices, precision, !settings_.anew}, std::move(gpu_), console_);
+    pricing::Pricing pricing({true, settings_.prices, precision, !settings_.anew}, std::move(gpu_),
+                             measuring_on(console_));
     if (deadline_) pricing.set_deadline(*deadline_);
-    MissingCalls missing;
+    pricing::MissingCalls missing;
     for (const LoadedModel& model : models) pricing.find_missing(model.graph, {}, missing);
     pricing.measure(missing);
     for (const LoadedModel& model : models)
@@ -78,7 +80,7 @@ class Recording {
     if (settings_.search)
       for (const LoadedModel& model : models) search(model, pricing);
     // What a search would make of a model is not known before it was searched: what is left is what is left of the models.
-    MissingCalls left;
+    pricing::MissingCalls left;
     cost::Cost all = 0, predicted = 0;
     for (const LoadedModel& model : models) all += pricing.find_missing(model.graph, {}, left);
     for (const auto& [text, one] : left) predicted += one.predicted;
@@ -97,7 +99,7 @@ class Recording {
 
   /// Measures what a search comes to: one that measures on its way, and one by the prices that are known then, as on a machine
   /// without a GPU, which may be led elsewhere by what is only predicted.
-  void search(const LoadedModel& model, Pricing& pricing) {
+  void search(const LoadedModel& model, pricing::Pricing& pricing) {
     pricing.suit(model.graph, {});
     std::optional<std::size_t> measured = search_once(model, pricing, true);
     for (std::size_t round = 0; measured && round < most_rounds; ++round) {
@@ -108,7 +110,8 @@ class Recording {
   }
 
   /// How many kernels of what it found had to be measured then; nothing if there is no time for it.
-  std::optional<std::size_t> search_once(const LoadedModel& loaded, Pricing& pricing, bool measures_on_its_way) {
+  std::optional<std::size_t> search_once(const LoadedModel& loaded, pricing::Pricing& pricing,
+                                         bool measures_on_its_way) {
     if (interrupted() || is_late()) return std::nullopt;
     if (!rules_) rules_ = prove(read_rule_set({}, {}), settings_.jobs, console_);
     OptOptions options;
@@ -127,7 +130,7 @@ class Recording {
   const BenchSettings& settings_;
   std::unique_ptr<gpu::Accelerator> gpu_;
   Console& console_;
-  std::optional<Deadline> deadline_;
+  std::optional<pricing::Deadline> deadline_;
   std::optional<SearchRules> rules_;
   std::size_t left_ = 0, searches_left_ = 0;
 };

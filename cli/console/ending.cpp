@@ -37,30 +37,4 @@ Trouble trouble_of(std::exception_ptr exception) {
   }
 }
 
-std::string on_one_line(std::string_view text) {
-  std::string line;
-  while (!text.empty()) {
-    const std::size_t size = character_size(text);
-    if (text.front() == '\n' || text.front() == '\t')
-      line += ' ';
-    else if (size == 0 || text.front() == '\x7f')
-      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
-    else
-      line += text.substr(0, size);
-    text.remove_prefix(std::max<std::size_t>(size, 1));
-  }
-  return line;
-}
-
-std::string on_lines(std::string_view text) {
-  std::string lines;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    if (begin > 0) lines += '\n';
-    lines += on_one_line(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 }  // namespace taso::cli

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ops/core/error.h"
+#include "ops/text/characters.h"
 
 namespace taso::cli {
 
@@ -38,10 +39,5 @@ struct Trouble {
 
 /// What an exception that nobody caught means.
 Trouble trouble_of(std::exception_ptr exception);
-
-/// The text on one line, control characters and bytes that are not UTF-8 escaped: names in files may hold anything.
-std::string on_one_line(std::string_view text);
-/// The same, but lines stay lines.
-std::string on_lines(std::string_view text);
 
 }  // namespace taso::cli

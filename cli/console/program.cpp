@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/files/data_files.h"
 #include "ops/core/error.h"
+#include "ops/support/data_files.h"
 
 namespace taso::cli {
 namespace {

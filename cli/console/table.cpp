@@ -36,13 +36,6 @@ std::string Table::text() const {
   return text;
 }
 
-std::string with_commas(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (auto i = static_cast<std::ptrdiff_t>(text.size()) - 3; i > 0; i -= 3)
-    text.insert(static_cast<std::size_t>(i), ",");
-  return text;
-}
-
 std::string bytes_text(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
   double value = static_cast<double>(bytes);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/text/characters.h"
+
 namespace taso::cli {
 
 struct Table {
@@ -15,8 +17,6 @@ struct Table {
   std::string text() const;
 };
 
-/// 1,234,567
-std::string with_commas(std::uint64_t number);
 /// "512 MB", "1.5 GB": three digits at most
 std::string bytes_text(std::uint64_t bytes);
 

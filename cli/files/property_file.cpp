@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "cli/console/ending.h"
-#include "cli/files/data_files.h"
 #include "cli/files/rule_input.h"
+#include "ops/support/data_files.h"
 #include "rules/language/canonical.h"
 
 namespace taso::cli {

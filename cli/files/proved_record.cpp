@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/files/data_files.h"
 #include "cli/files/property_file.h"
 #include "cli/files/rule_input.h"
 #include "ops/core/error.h"
+#include "ops/support/data_files.h"
 #include "ops/text/source.h"
 #include "rules/language/canonical.h"
 #include "verifier/version.h"

@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "cli/console/ending.h"
-#include "cli/files/data_files.h"
 #include "cli/files/proved_record.h"
+#include "ops/support/data_files.h"
 #include "ops/text/spelling.h"
 #include "rules/instance/float_class.h"
 #include "rules/language/canonical.h"

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "cli/console/ending.h"
-#include "cli/files/data_files.h"
 #include "cli/files/rule_input.h"
 #include "generator/enumeration/family.h"
+#include "ops/support/data_files.h"
 #include "ops/text/spelling.h"
 #include "rules/language/term.h"
 

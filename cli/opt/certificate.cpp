@@ -69,17 +69,17 @@ onnx::CleanupOptions exact(onnx::CleanupOptions options) {
   return options;
 }
 
-void take_back(rules::RewriteCertificate& certificate) {
-  certificate.disabled.clear();
-  for (const onnx::CleanupPass& pass : onnx::cleanup_passes()) certificate.disabled.emplace_back(pass.name);
-  certificate.before.clear();
-  certificate.after.clear();
-}
-
-void complete(rules::RewriteCertificate& certificate, const SearchSummary* search) {
-  certificate.rules = search != nullptr ? search->rules_hash : "";
-  certificate.steps = search != nullptr ? search->steps : std::vector<rules::RewriteStep>();
-  certificate.names = search != nullptr ? search->names : decltype(certificate.names)();
+void complete(rules::RewriteCertificate& certificate, const Candidate& candidate) {
+  certificate.before = candidate.clean_ups;
+  certificate.after = candidate.clean_ups_after;
+  if (candidate.is_untouched) {
+    certificate.disabled.clear();
+    for (const onnx::CleanupPass& pass : onnx::cleanup_passes()) certificate.disabled.emplace_back(pass.name);
+  }
+  const SearchSummary none, &search = candidate.search ? *candidate.search : none;
+  certificate.rules = search.rules_hash;
+  certificate.steps = search.steps;
+  certificate.names = search.names;
 }
 
 std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptOptions& options) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/opt/options.h"
-#include "cli/opt/search.h"
+#include "cli/opt/steps/steps.h"
 #include "onnx/cleanup/cleanup.h"
 #include "rules/language/rewrite_certificate.h"
 
@@ -20,11 +20,8 @@ std::vector<rules::CleanupStep> steps_of(const std::vector<onnx::CleanupAction>&
 /// After the search, clean-ups do only what changes no number, so that the result is what the steps lead to.
 onnx::CleanupOptions exact(onnx::CleanupOptions options);
 
-/// That nothing was done, whatever was tried.
-void take_back(rules::RewriteCertificate& certificate);
-
-/// Says what the search did; `search` may be null.
-void complete(rules::RewriteCertificate& certificate, const SearchSummary* search);
+/// Says what was done to the model.
+void complete(rules::RewriteCertificate& certificate, const Candidate& candidate);
 /// Once the output is there. Says where it is. Throws EnvironmentError.
 std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptOptions& options);
 

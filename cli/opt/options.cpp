@@ -166,7 +166,13 @@ void resolve_files(const Raw& raw, OptOptions& options) {
 
 void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.budget.empty()) options.budget = whole_number("--budget", raw.budget, 1'000'000'000);
-  if (!raw.objective.empty()) options.objective = objective_named(raw.objective);
+  if (!raw.objective.empty()) {
+    const auto objective = cost::objective_named(raw.objective);
+    if (!objective)
+      throw UsageError(
+          fmt::format("--objective: time, memory or launches is needed, not '{}'", on_one_line(raw.objective)));
+    options.objective = *objective;
+  }
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
   if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
   if (!raw.min_gain.empty()) options.min_gain = number_from_zero("--min-gain", raw.min_gain);

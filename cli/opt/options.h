@@ -10,10 +10,10 @@
 
 #include "cli/console/console.h"
 #include "cli/opt/input_shape.h"
-#include "cli/pricing/objective.h"
-#include "cli/pricing/pricing.h"
+#include "cost/plan/objective.h"
 #include "onnx/model/model.h"
 #include "rules/instance/float_class.h"
+#include "runtime/pricing/pricing.h"
 
 namespace taso::cli {
 
@@ -36,8 +36,8 @@ struct OptOptions {
   onnx::SaveOptions::Weights weights = onnx::SaveOptions::Weights::automatic;
 
   std::uint64_t budget = 1000;  ///< graphs that the search expands; 0: no search
-  Objective objective = Objective::time;
-  PricingOptions pricing;
+  cost::Objective objective = cost::Objective::time;
+  pricing::PricingOptions pricing;
   double alpha = 1.05;
   std::optional<double> min_gain;                  ///< percent; if it is not given, what the noise of prices hides
   double max_growth = 50;                          ///< of weights, percent

@@ -15,12 +15,12 @@ void Phases::begin(std::string name, std::string_view text) {
 void Phases::end() {
   if (name_.empty()) return;
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start_;
-  const auto known = std::find_if(summary_.seconds.begin(), summary_.seconds.end(),
-                                  [&](const auto& phase) { return phase.first == name_; });
-  if (known != summary_.seconds.end())
+  const auto known =
+      std::find_if(seconds_.begin(), seconds_.end(), [&](const auto& phase) { return phase.first == name_; });
+  if (known != seconds_.end())
     known->second += time.count();
   else
-    summary_.seconds.emplace_back(std::move(name_), time.count());
+    seconds_.emplace_back(std::move(name_), time.count());
   name_.clear();
 }
 

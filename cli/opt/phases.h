@@ -4,25 +4,27 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/console/console.h"
-#include "cli/opt/summary.h"
 
 namespace taso::cli {
 
-/// Says which phase begins, and adds its time to the summary when it ends. A phase may come back.
+/// Says which phase begins, and adds up the time of each. A phase may come back.
 class Phases {
  public:
-  Phases(Console& console, Summary& summary) : console_(console), summary_(summary) {}
-  ~Phases() { end(); }
+  explicit Phases(Console& console) : console_(console) {}
   void begin(std::string name, std::string_view text);
   void end();
+  /// By phase, in the order of their beginnings.
+  const std::vector<std::pair<std::string, double>>& seconds() const { return seconds_; }
 
  private:
   Console& console_;
-  Summary& summary_;
   std::string name_;
   std::chrono::steady_clock::time_point start_;
+  std::vector<std::pair<std::string, double>> seconds_;
 };
 
 }  // namespace taso::cli

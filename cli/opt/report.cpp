@@ -59,7 +59,7 @@ Json json_of_check(const Summary& summary) {
           {"reason", check.reason}};
 }
 
-Json json_of(const AssumedSizes& assumed) {
+Json json_of(const pricing::AssumedSizes& assumed) {
   Json inputs = Json::object();
   for (const auto& [name, extents] : assumed.inputs) inputs[name] = extents;
   return {{"inputs", inputs}, {"sizes_inside", assumed.inside}, {"values_without_rank", assumed.unranked}};

@@ -19,13 +19,13 @@
 #include "cli/console/table.h"
 #include "cli/opt/search_rounds.h"
 #include "cli/opt/selection.h"
-#include "cli/pricing/figures.h"
 #include "cost/plan/plan.h"
 #include "onnx/export/export.h"
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"
 #include "ops/support/threads.h"
 #include "runtime/gpu/execution.h"
+#include "runtime/pricing/figures.h"
 #include "search/prices.h"
 #include "search/search.h"
 
@@ -48,7 +48,7 @@ class Progress {
     const auto before = static_cast<double>(std::max<cost::Cost>(now.before, 1)), best = static_cast<double>(now.best);
     return text + fmt::format(", {} of {} graphs; best {}, {:.1f} % less", with_commas(now.expanded),
                               with_commas(options_.budget),
-                              text_of_cost(options_.objective, in_units(options_.objective, now.best)),
+                              cost::text_of_cost(options_.objective, cost::in_units(options_.objective, now.best)),
                               100 * (1 - best / before));
   }
 
@@ -63,7 +63,8 @@ void count_applied(const std::vector<rules::RewriteStep>& steps, SearchSummary& 
                               [&](const SearchSummary::Applied& one) { return one.rule == step.rule; });
     if (found == summary.applied.end()) found = summary.applied.insert(found, {step.rule, 0, 0});
     ++found->count;
-    found->saved += in_units(summary.objective, step.cost_before) - in_units(summary.objective, step.cost_after);
+    found->saved +=
+        cost::in_units(summary.objective, step.cost_before) - cost::in_units(summary.objective, step.cost_after);
   }
 }
 
@@ -153,8 +154,8 @@ AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const
 std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Graph& graph,
                                                                        const cost::DimensionSizes& sizes,
                                                                        const OptOptions& options,
-                                                                       const Pricing& pricing) {
-  if (options.objective != Objective::time) return {};
+                                                                       const pricing::Pricing& pricing) {
+  if (options.objective != cost::Objective::time) return {};
   // The graph that was given is asked for more than once; its time is another one when more was measured.
   struct Given {
     std::vector<Value> outputs;
@@ -197,8 +198,8 @@ void SearchSummary::give_up(const std::string& reason) {
 }
 
 SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
-                           const std::map<std::string, Extents>& shapes, const OptOptions& options, Pricing& pricing,
-                           Console& console) {
+                           const std::map<std::string, Extents>& shapes, const OptOptions& options,
+                           pricing::Pricing& pricing, Console& console) {
   SearchSummary summary;
   summary.objective = options.objective;
   summary.max_growth = options.max_growth;
@@ -220,10 +221,10 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   searching.alpha = options.alpha;
   searching.budget = options.budget;
   searching.jobs = thread_count(options.jobs);
-  searching.sizes = sizes_from(imported.graph, shapes);
+  searching.sizes = pricing::sizes_from(imported.graph, shapes);
   searching.time_of_run = time_of_run(imported.graph, searching.sizes, options, pricing);
   searching.keeps_way = pricing.gpu() != nullptr && pricing.measures();
-  if (options.objective == Objective::time) searching.price_of_weight_byte = search::price_of_weight_byte;
+  if (options.objective == cost::Objective::time) searching.price_of_weight_byte = search::price_of_weight_byte;
   searching.most_growth = options.max_growth / 100;
   if (options.max_growth > 0) searching.least_growth = static_cast<std::int64_t>(options.fold_limit);
   onnx::FoldedConstants folded;
@@ -256,12 +257,12 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   summary.expanded = found.counts.expanded;
   summary.matched = found.counts.matched;
   summary.kept = found.counts.kept;
-  summary.before = in_units(options.objective, found.cost_before);
-  summary.after = in_units(options.objective, found.cost_after);
+  summary.before = cost::in_units(options.objective, found.cost_before);
+  summary.after = cost::in_units(options.objective, found.cost_after);
   summary.tried = found.counts.tried;
-  if (found.run_before.in_lanes > 0 && pricing.lanes() > 1)
-    summary.in_lanes = {in_units(options.objective, found.run_before.in_lanes),
-                        in_units(options.objective, found.run_after.in_lanes)};
+  if (found.run_before.concurrent > 0 && pricing.lanes() > 1)
+    summary.in_lanes = {cost::in_units(options.objective, found.run_before.concurrent),
+                        cost::in_units(options.objective, found.run_after.concurrent)};
   count_applied(found.steps, summary);
   if (found.steps.empty()) return summary;
   summary.steps = found.steps;
@@ -278,8 +279,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
     onnx::export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
     // What counts is what was written: a Concat of many, say, may be read in another order than it was found in.
     const Graph& written = edit.imported()->graph;
-    const cost::Cost cost = cost::plan(written, prices, {sizes_from(written, shapes), found.layout}).cost;
-    summary.after = in_units(options.objective, std::max(cost, found.cost_after));
+    const cost::Cost cost = cost::plan(written, prices, {pricing::sizes_from(written, shapes), found.layout}).cost;
+    summary.after = cost::in_units(options.objective, std::max(cost, found.cost_after));
   } catch (const InputError& error) {
     summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
     return summary;

@@ -10,18 +10,18 @@
 #include "cli/console/console.h"
 #include "cli/files/rule_set.h"
 #include "cli/opt/options.h"
-#include "cli/pricing/objective.h"
-#include "cli/pricing/pricing.h"
+#include "cost/plan/objective.h"
 #include "onnx/export/edit.h"
 #include "ops/core/array.h"
 #include "rules/language/rewrite_certificate.h"
+#include "runtime/pricing/pricing.h"
 #include "search/selection/architecture.h"
 
 namespace taso::cli {
 
 /// What the search did, for the closing table and the report.
 struct SearchSummary {
-  Objective objective = Objective::time;
+  cost::Objective objective = cost::Objective::time;
   std::string end;                                ///< why it ended
   std::string rules_hash;                         ///< of the rule set
   search::Architecture architecture;              ///< what kind of network it was taken for
@@ -59,7 +59,7 @@ struct SearchSummary {
 /// Searches, and writes what was found into the edit. Where it cannot be written, the summary says so, and the edit is to be
 /// thrown away. `shapes` are those of inputs, for what the model leaves open.
 SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
-                           const std::map<std::string, Extents>& shapes, const OptOptions& options, Pricing& pricing,
-                           Console& console);
+                           const std::map<std::string, Extents>& shapes, const OptOptions& options,
+                           pricing::Pricing& pricing, Console& console);
 
 }  // namespace taso::cli

@@ -10,12 +10,12 @@ using End = search::SearchResult::End;
 /// By how much it takes longer than the graph that was given.
 cost::Cost excess(const search::SearchResult& found) {
   return std::max<cost::Cost>(found.cost_after - found.cost_before, 0) +
-         search::excess(found.run_after, found.run_before);
+         search::RunPreference(found.run_before, 0).excess(found.run_after);
 }
 
 /// As it runs, if that is known.
 cost::Cost cost_of(const search::SearchResult& found) {
-  return found.run_before == search::RunTime() ? found.cost_after : search::weighed(found.run_after);
+  return found.run_before == search::RunTime() ? found.cost_after : search::RunPreference::weighed(found.run_after);
 }
 
 bool pays(const search::SearchResult& found) { return !found.steps.empty() && excess(found) == 0; }

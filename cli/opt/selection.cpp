@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "cli/console/ending.h"
-#include "cli/files/data_files.h"
 #include "ops/core/error.h"
+#include "ops/support/data_files.h"
 
 namespace taso::cli {
 namespace {
@@ -32,7 +32,7 @@ RuleSelection select_rules(const Graph& graph, const std::vector<rules::Rule>& r
   choice.rules = rules;
   if (options.all_rules)
     choice.reason = "all are asked for";
-  else if (options.objective != Objective::time)
+  else if (options.objective != cost::Objective::time)
     choice.reason = "it is only known which of them save time";
   else if (selection.architecture.kind == search::NetworkKind::unknown)
     choice.reason = "the network is of no known kind";

@@ -66,20 +66,20 @@ std::vector<Row> operator_rows(const Summary& summary) {
   return rows;
 }
 
-std::vector<Row> figure_rows(const Figures& before, const Figures& after) {
+std::vector<Row> figure_rows(const pricing::Figures& before, const pricing::Figures& after) {
   const auto whole = [](double number) { return with_commas(static_cast<std::uint64_t>(number)); };
-  const auto share = [](const Figures& figures) {
+  const auto share = [](const pricing::Figures& figures) {
     return fmt::format("{:.0f} %", figures.seconds > 0 ? 100 * figures.measured / figures.seconds : 0);
   };
   std::vector<Row> rows{
       {"kernels", with_commas(before.launches), with_commas(after.launches)},
       {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
       {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
-      {"predicted in a row", text_of_seconds(before.seconds), text_of_seconds(after.seconds)},
+      {"predicted in a row", cost::text_of_seconds(before.seconds), cost::text_of_seconds(after.seconds)},
       {"of it measured", share(before), share(after)}};
   if (before.seconds_in_lanes > 0 && after.seconds_in_lanes > 0) {
-    rows.push_back(
-        {"predicted in lanes", text_of_seconds(before.seconds_in_lanes), text_of_seconds(after.seconds_in_lanes)});
+    rows.push_back({"predicted in lanes", cost::text_of_seconds(before.seconds_in_lanes),
+                    cost::text_of_seconds(after.seconds_in_lanes)});
     rows.push_back({"lanes", std::to_string(before.lanes), std::to_string(after.lanes)});
   }
   return rows;
@@ -87,19 +87,19 @@ std::vector<Row> figure_rows(const Figures& before, const Figures& after) {
 
 /// The time of kernels that nobody has measured, in the new model beyond the old, may be all that was gained.
 std::string warning_of(const Summary& summary) {
-  if (!summary.search || !summary.search->changed() || summary.search->objective != Objective::time) return "";
+  if (!summary.search || !summary.search->changed() || summary.search->objective != cost::Objective::time) return "";
   if (!summary.before.figures || !summary.after.figures || summary.confirmed) return "";
-  const Figures &before = *summary.before.figures, &after = *summary.after.figures;
+  const pricing::Figures &before = *summary.before.figures, &after = *summary.after.figures;
   const double gain = before.seconds - after.seconds;
   const double guessed = (after.seconds - after.measured) - (before.seconds - before.measured);
   if (gain <= 0 || guessed <= gain / 2) return "";
   return fmt::format(
       "the gain of {} rests on {} of kernels that nobody has measured: run it before you believe it, or measure by "
       "--device cuda\n",
-      text_of_seconds(gain), text_of_seconds(guessed));
+      cost::text_of_seconds(gain), cost::text_of_seconds(guessed));
 }
 
-std::string sizes_text(const AssumedSizes& assumed) {
+std::string sizes_text(const pricing::AssumedSizes& assumed) {
   if (assumed.empty()) return "";
   constexpr std::size_t most = 6;
   std::vector<std::string> parts;
@@ -121,7 +121,7 @@ std::string sizes_text(const AssumedSizes& assumed) {
 }
 
 std::string nothing_found(const SearchSummary& search) {
-  return search.objective == Objective::time ? "no faster graph found" : "no better graph found";
+  return search.objective == cost::Objective::time ? "no faster graph found" : "no better graph found";
 }
 
 std::string lines_of(const SearchSummary& search) {
@@ -138,7 +138,7 @@ std::string lines_of(const SearchSummary& search) {
   if (!search.changed()) return text + nothing_found(search) + "\n";
   Table table{{{"rule", "times", "saved"}}, 1, 3};
   for (const auto& one : search.applied)
-    table.rows.push_back({one.rule, with_commas(one.count), text_of_cost(search.objective, one.saved)});
+    table.rows.push_back({one.rule, with_commas(one.count), cost::text_of_cost(search.objective, one.saved)});
   return text + "\n" + table.text() + "\n";
 }
 

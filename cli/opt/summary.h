@@ -11,18 +11,18 @@
 #include "cli/bench/figures.h"
 #include "cli/opt/coverage.h"
 #include "cli/opt/search.h"
-#include "cli/pricing/figures.h"
 #include "onnx/check/compare.h"
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/model/model.h"
+#include "runtime/pricing/figures.h"
 
 namespace taso::cli {
 
 struct ModelCounts {
   std::map<std::string, std::size_t>
-      operators;                   ///< by type, with the domain if it is not ONNX's own; subgraphs included
-  std::uint64_t bytes = 0;         ///< the message and its external weights
-  std::optional<Figures> figures;  ///< nothing if they are not known
+      operators;                            ///< by type, with the domain if it is not ONNX's own; subgraphs included
+  std::uint64_t bytes = 0;                  ///< the message and its external weights
+  std::optional<pricing::Figures> figures;  ///< nothing if they are not known
   std::size_t total() const;
 };
 ModelCounts count_model(const onnx::Model& model);
@@ -40,7 +40,7 @@ struct Summary {
   std::optional<SearchSummary> search;  ///< nothing when there was none
   std::optional<Ratio> confirmed;       ///< how many times as fast it is on the GPU; nothing if that was not asked for
   std::optional<onnx::CheckResult> check;  ///< nothing when it was turned off
-  AssumedSizes assumed;                    ///< what prices rest on besides
+  pricing::AssumedSizes assumed;           ///< what prices rest on besides
   unsigned samples = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by phase

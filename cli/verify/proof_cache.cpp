@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/console/version.h"
-#include "cli/files/data_files.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
+#include "ops/support/data_files.h"
 #include "rules/language/canonical.h"
 #include "rules/language/rule_text.h"
 #include "verifier/version.h"

@@ -8,12 +8,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "onnx/import/import.h"
 #include "onnx/import/view.h"
 #include "onnx/model/model.h"
 
 namespace taso::onnx {
-
-struct Imported;
 
 class GraphEdit {
  public:

@@ -37,7 +37,7 @@ class NeededSteps {
   Some idle() const {
     Some some;
     for (const Applied& step : steps_.all())
-      if (!is_worth(step.before, step.after, prices_.kernels())) some.push_back(step.match.get());
+      if (!is_worth(step.before, step.after, prices_.noise())) some.push_back(step.match.get());
     return some;
   }
 
@@ -74,7 +74,7 @@ class NeededSteps {
     AppliedSteps::Back back = steps_.go(way, false);
     const GraphCost without = prices_.total();
     const bool is_needed = without.charged() > most_ || without.price > steps_.before().price ||
-                           !prices_.allows(without) || is_worth(without, with, prices_.kernels()) ||
+                           !prices_.allows(without) || is_worth(without, with, prices_.noise()) ||
                            !options_.is_as_good();
     steps_.go_back(std::move(back));
     if (!is_needed) steps_.go(way, true);

@@ -81,15 +81,16 @@ class PayingSteps {
     return some;
   }
 
+  RunPreference preference() const { return {options_.time_before, prices_.noise()}; }
   static std::int64_t growth_of(const Applied& step) { return step.after.growth - step.before.growth; }
 
   /// Leaves out all steps if what is left does not pay. What it takes as it runs.
   RunTime time_if_it_pays() {
     RunTime time = options_.time_before;
-    bool pays = is_worth(steps_.before(), steps_.cost(), prices_.kernels());
+    bool pays = is_worth(steps_.before(), steps_.cost(), prices_.noise());
     if (pays && options_.time_now) {
       time = options_.time_now();
-      pays = excess(time, options_.time_before) == 0;
+      pays = preference().excess(time) == 0;
     }
     if (!pays) steps_.go({}, true);
     return time;
@@ -100,18 +101,15 @@ class PayingSteps {
     const cost::Cost charge = steps_.cost().charge;
     if (charge <= 0) return false;
     if (!options_.time_now) return steps_.before().price - steps_.cost().price <= charge;
-    return weighed(options_.time_before) - weighed(options_.time_now()) <= weighed({charge, charge});
+    return RunPreference::weighed(options_.time_before) - RunPreference::weighed(options_.time_now()) <=
+           RunPreference::weighed({charge, charge});
   }
 
   void keep_needed(const RunTime& now) {
     NeededStepsOptions needed;
     needed.should_end = options_.should_end;
-    const cost::Cost most = weighed(now) + std::max(prices_.kernels().noise(), weighed(now) / 1000);
     if (options_.time_now)
-      needed.is_as_good = [this, most] {
-        const RunTime time = options_.time_now();
-        return excess(time, options_.time_before) == 0 && weighed(time) <= most;
-      };
+      needed.is_as_good = [this, now] { return preference().is_as_good(options_.time_now(), now); };
     keep_needed_steps(steps_, prices_, needed);
   }
 

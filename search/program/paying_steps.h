@@ -5,9 +5,9 @@
 #include <functional>
 #include <optional>
 
+#include "search/preference.h"
 #include "search/program/applied_steps.h"
 #include "search/program/extract.h"
-#include "search/run_time.h"
 
 namespace taso::search {
 

@@ -18,11 +18,12 @@ BELOW = {
     "cost": {"ops"},
     "runtime/host": {"ops"},
     "runtime/gpu": {"ops", "cost", "runtime/host"},
+    "runtime/pricing": {"ops", "cost", "runtime/gpu"},
     "onnx": {"ops", "runtime/host"},
     "generator": {"ops", "rules", "cost"},
     "verifier": {"ops", "rules", "runtime/host", "onnx"},
     "search": {"ops", "rules", "cost"},
-    "cli": {"ops", "rules", "cost", "runtime/host", "runtime/gpu", "onnx", "generator", "verifier", "search"},
+    "cli": {"ops", "rules", "cost", "runtime/host", "runtime/gpu", "runtime/pricing", "onnx", "generator", "verifier", "search"},
     "examples": {"ops", "onnx", "cli"},
 }
 # A header of these may be included below these folders only.

@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from layering import sources  # noqa: E402
 
-NAMES = {"runtime/host": "runtime", "runtime/gpu": "gpu"}  # of other rooms: the folder's
+NAMES = {"runtime/host": "runtime", "runtime/gpu": "gpu", "runtime/pricing": "pricing"}  # of other rooms: the folder's
 # The only sources that say something in taso itself.
 SHARED = {"ops/core/namespace.h", "onnx/model/messages.h"}
 BLOCK = re.compile(r"^namespace ([a-zA-Z_:0-9 ]*)\{")

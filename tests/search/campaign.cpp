@@ -211,9 +211,11 @@ std::string Campaign::search(const Graph& graph, std::uint64_t seed) {
   if (const auto& time = options_.search.time_of_run) {
     const bool is_told =
         result.run_before == time(graph, result.layout) && result.run_after == time(result.graph, result.layout);
-    const bool is_longer = result.run_after.in_lanes > result.run_before.in_lanes ||
-                           result.run_after.in_a_row > result.run_before.in_a_row;
-    const auto told = [](const RunTime& one) { return fmt::format("{} ({} in a row)", one.in_lanes, one.in_a_row); };
+    const bool is_longer = result.run_after.concurrent > result.run_before.concurrent ||
+                           result.run_after.sequential > result.run_before.sequential;
+    const auto told = [](const RunTime& one) {
+      return fmt::format("{} ({} sequential)", one.concurrent, one.sequential);
+    };
     if (!is_told || is_longer)
       return fmt::format("seed {}: {} became {} as it runs, which is {} and {}\n{}", seed, told(result.run_before),
                          told(result.run_after), told(time(graph, result.layout)),

@@ -95,7 +95,8 @@ TEST_CASE("the least sum is not chosen where it takes longer side by side") {
   const SearchResult merged = search::search(graph, merging(), prices, options);
   REQUIRE(convolutions_in(merged.graph) == 6);
   REQUIRE(merged.cost_after < merged.cost_before);
-  REQUIRE(as_it_runs(merged.graph, merged.layout, prices).in_lanes > as_it_runs(graph, merged.layout, prices).in_lanes);
+  REQUIRE(as_it_runs(merged.graph, merged.layout, prices).concurrent >
+          as_it_runs(graph, merged.layout, prices).concurrent);
   options.time_of_run = [&](const Graph& one, cost::Layout layout) { return as_it_runs(one, layout, prices); };
   const SearchResult chosen = search::search(graph, merging(), prices, options);
   CHECK(chosen.steps.empty());
@@ -121,7 +122,7 @@ TEST_CASE("steps are left out one by one") {
     CHECK(chosen.steps.size() == 2);
     CHECK(convolutions_in(chosen.graph) == 7);
     CHECK(chosen.run_after == time(chosen.graph, chosen.layout));
-    CHECK(chosen.run_after.in_lanes < chosen.run_before.in_lanes);
+    CHECK(chosen.run_after.concurrent < chosen.run_before.concurrent);
     CHECK(chosen.cost_after == chosen.cost_before - 2 * (20'000'000 - 18'000'000));
   }
 }
@@ -230,7 +231,7 @@ TEST_CASE("what is best in lanes is left alone where it takes longer in a row") 
   options.time_of_run = [&](const Graph& one, cost::Layout) {
     constexpr RunTime times[] = {{200, 400}, {190, 380}, {168, 280}, {170, 235}};
     const RunTime time = times[merged_in(one)];
-    return RunTime{time.in_lanes * 1'000'000, time.in_a_row * 1'000'000};
+    return RunTime{time.concurrent * 1'000'000, time.sequential * 1'000'000};
   };
   CHECK(merged_in(search::search(pairs(all), merging(), prices, options).graph) == all);
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "cli/console/measuring.h"
 #include "onnx/cleanup/cleanup.h"
 #include "tests/catch.h"
 #include "tests/source_folder.h"
@@ -67,7 +68,8 @@ Seen prepare(bool measures) {
   Console console({});
   const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
   std::filesystem::remove(file);
-  Pricing pricing({true, file, cost::Precision::tf32, false, measures}, std::make_unique<NoGpu>(seen), console);
+  pricing::Pricing pricing({true, file, cost::Precision::tf32, false, measures}, std::make_unique<NoGpu>(seen),
+                           measuring_on(console));
   GpuModel(graph, pricing).prepare();
   CHECK(pricing.measured() == seen.measured);
   CHECK((pricing.measuring() > 0) == measures);
@@ -97,7 +99,8 @@ TEST_CASE("a model that is made ready leaves prices as they are") {
   Seen seen;
   Console console({});
   const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
-  Pricing pricing({true, file, cost::Precision::tf32, false, false}, std::make_unique<NoGpu>(seen), console);
+  pricing::Pricing pricing({true, file, cost::Precision::tf32, false, false}, std::make_unique<NoGpu>(seen),
+                           measuring_on(console));
   REQUIRE_FALSE(pricing.times().is_warm());  // as nobody has suited them to anything yet
   const GpuModel ready(graph, pricing);
   CHECK_FALSE(pricing.times().is_warm());

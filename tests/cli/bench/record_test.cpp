@@ -9,11 +9,12 @@
 #include <fmt/format.h>
 
 #include "cli/bench/loaded_model.h"
+#include "cli/console/measuring.h"
 #include "cli/files/rule_set.h"
 #include "cli/opt/search.h"
-#include "cli/pricing/pricing.h"
 #include "onnx/cleanup/cleanup.h"
 #include "ops/core/error.h"
+#include "runtime/pricing/pricing.h"
 #include "tests/catch.h"
 #include "tests/cli/opt/no_gpu.h"
 #include "tests/onnx/build_model.h"
@@ -206,7 +207,8 @@ TEST_CASE("what a search makes of a model on a machine without a GPU is recorded
   quiet.program = "test";
   quiet.verbosity = -2;
   Console console(quiet);
-  Pricing pricing({true, settings.prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured), console);
+  pricing::Pricing pricing({true, settings.prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured),
+                           measuring_on(console));
   pricing.set_measuring(false);
   settings.batch = 1;
   const LoadedModel loaded = load(settings.models.front(), settings);
@@ -216,7 +218,7 @@ TEST_CASE("what a search makes of a model on a machine without a GPU is recorded
   OptOptions options;
   options.jobs = 1;
   search_model(edit, prove(read_rule_set({}, {}), 1, console), {}, options, pricing, console);
-  MissingCalls missing;
+  pricing::MissingCalls missing;
   pricing.find_missing(onnx::import_model(edit.view()).graph, {}, missing);
   CHECK(missing.empty());
 }

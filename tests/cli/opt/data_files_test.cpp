@@ -1,4 +1,4 @@
-#include "cli/files/data_files.h"
+#include "ops/support/data_files.h"
 
 #include <cstdlib>
 #include <fstream>

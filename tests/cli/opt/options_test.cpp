@@ -154,9 +154,9 @@ TEST_CASE("the search ends by its budget, and none is no search") {
                                  .options;
   CHECK(options.budget == 20);
   CHECK(options.alpha == 1.2);
-  CHECK(options.objective == Objective::time);
-  CHECK(parse({"a", "b", "--objective", "memory"}).options.objective == Objective::memory);
-  CHECK(parse({"a", "b", "--objective=launches"}).options.objective == Objective::launches);
+  CHECK(options.objective == cost::Objective::time);
+  CHECK(parse({"a", "b", "--objective", "memory"}).options.objective == cost::Objective::memory);
+  CHECK(parse({"a", "b", "--objective=launches"}).options.objective == cost::Objective::launches);
   CHECK(options.time_budget == 2.5);
   CHECK(options.rule_files == std::vector<std::filesystem::path>{"r", "s"});
   CHECK(options.disabled_rules == std::vector<std::string>{"x", "y"});

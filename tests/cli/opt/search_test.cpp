@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "cli/console/measuring.h"
 #include "onnx/cleanup/cleanup.h"
 #include "tests/catch.h"
 #include "tests/cli/opt/no_gpu.h"
@@ -42,7 +43,8 @@ Run run(const OptOptions& options) {
   onnx::clean_up(edit);
   Run result;
   {
-    Pricing pricing({true, prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured, slow), console);
+    pricing::Pricing pricing({true, prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured, slow),
+                             measuring_on(console));
     const Graph graph = onnx::import_model(edit.view()).graph;
     pricing.suit(graph, {});
     pricing.measure_kernels(graph, {});
@@ -55,7 +57,7 @@ Run run(const OptOptions& options) {
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     result.seconds -= pricing.measuring() - measuring;
     result.all = measured.size();
-    MissingCalls missing;
+    pricing::MissingCalls missing;
     pricing.find_missing(onnx::import_model(edit.view()).graph, {}, missing);
     result.missing = missing.size();
   }

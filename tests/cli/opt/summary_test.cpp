@@ -70,19 +70,19 @@ TEST_CASE("the closing table says what the search did") {
   CHECK(summary.verdict() == "no faster graph found");
   summary.search->note.clear();
   CHECK_THAT(table_of(summary), Catch::Contains("\nno faster graph found\n"));
-  summary.search->objective = Objective::launches;
+  summary.search->objective = cost::Objective::launches;
   CHECK(summary.verdict() == "no better graph found");
 }
 
 TEST_CASE("the closing table says what the models are expected to cost") {
   Summary summary = sample();
   CHECK_THAT(table_of(summary), !Catch::Contains("predicted") && !Catch::Contains("time:"));
-  summary.before.figures = Figures{.layout = cost::Layout::channels_first,
-                                   .seconds = 2.5e-3,
-                                   .launches = 1234,
-                                   .bytes_moved = 5e6,
-                                   .peak_bytes = 4096};
-  summary.after.figures = Figures{
+  summary.before.figures = pricing::Figures{.layout = cost::Layout::channels_first,
+                                            .seconds = 2.5e-3,
+                                            .launches = 1234,
+                                            .bytes_moved = 5e6,
+                                            .peak_bytes = 4096};
+  summary.after.figures = pricing::Figures{
       .layout = cost::Layout::channels_first, .seconds = 12e-6, .launches = 17, .bytes_moved = 1e6, .peak_bytes = 2048};
   summary.seconds = {{"load", 0.125}, {"check", 61}};
   const std::string table = table_of(summary);
@@ -103,8 +103,8 @@ TEST_CASE("a gain that rests on kernels that nobody has measured is told as such
   summary.search.emplace();
   summary.search->applied = {{"shared-input", 1, 1e-5}};
   const auto tells = [&](double before, double measured_before, double after, double measured_after) {
-    summary.before.figures = Figures{.seconds = before * 1e-6, .measured = measured_before * 1e-6};
-    summary.after.figures = Figures{.seconds = after * 1e-6, .measured = measured_after * 1e-6};
+    summary.before.figures = pricing::Figures{.seconds = before * 1e-6, .measured = measured_before * 1e-6};
+    summary.after.figures = pricing::Figures{.seconds = after * 1e-6, .measured = measured_after * 1e-6};
     return table_of(summary).find("that nobody has measured") != std::string::npos;
   };
   CHECK(tells(100, 100, 60, 20));
@@ -123,7 +123,7 @@ TEST_CASE("a gain that rests on kernels that nobody has measured is told as such
     CHECK_FALSE(tells(100, 100, 60, 20));
   }
   SECTION("nor if time is not what was looked for") {
-    summary.search->objective = Objective::launches;
+    summary.search->objective = cost::Objective::launches;
     CHECK_FALSE(tells(100, 100, 60, 20));
   }
 }

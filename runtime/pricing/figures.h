@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/pricing/objective.h"
-#include "cli/pricing/pricing.h"
 #include "cost/plan/graph_view.h"
-#include "onnx/import/import.h"
+#include "cost/plan/objective.h"
 #include "ops/core/array.h"
+#include "runtime/pricing/pricing.h"
 
-namespace taso::cli {
+namespace taso::pricing {
 
 struct Figures {
   cost::Layout layout = cost::Layout::channels_first;  ///< in which it is fastest
@@ -30,7 +29,7 @@ struct Figures {
   double bytes_moved = 0;       ///< read and written by all kernels, weights included
   std::int64_t peak_bytes = 0;  ///< of activations; inputs and weights are the caller's
 
-  double of(Objective objective) const;
+  double of(cost::Objective objective) const;
 };
 
 /// Of the plan that is run: the fastest, whatever is looked for, in the better of both layouts.
@@ -49,4 +48,4 @@ struct AssumedSizes {
 };
 AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Extents>& shapes);
 
-}  // namespace taso::cli
+}  // namespace taso::pricing

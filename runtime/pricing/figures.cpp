@@ -1,4 +1,4 @@
-#include "cli/pricing/figures.h"
+#include "runtime/pricing/figures.h"
 
 #include <algorithm>
 #include <set>
@@ -7,13 +7,13 @@
 #include "ops/core/error.h"
 #include "runtime/gpu/execution.h"
 
-namespace taso::cli {
+namespace taso::pricing {
 
-double Figures::of(Objective objective) const {
+double Figures::of(cost::Objective objective) const {
   switch (objective) {
-    case Objective::time: return seconds;
-    case Objective::memory: return static_cast<double>(peak_bytes);
-    case Objective::launches: return static_cast<double>(launches);
+    case cost::Objective::time: return seconds;
+    case cost::Objective::memory: return static_cast<double>(peak_bytes);
+    case cost::Objective::launches: return static_cast<double>(launches);
   }
   return 0;
 }
@@ -25,9 +25,9 @@ void add_lanes(Figures& figures, const cost::WholeGraph& view, const Graph& grap
   try {
     const gpu::Outlook outlook = gpu::look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
     figures.lanes = outlook.lanes;
-    figures.seconds_in_lanes = in_units(Objective::time, outlook.cost);
-    figures.seconds = in_units(Objective::time, outlook.in_a_row);
-    figures.copying = in_units(Objective::time, outlook.copies);
+    figures.seconds_in_lanes = cost::in_units(cost::Objective::time, outlook.cost);
+    figures.seconds = cost::in_units(cost::Objective::time, outlook.in_a_row);
+    figures.copying = cost::in_units(cost::Objective::time, outlook.copies);
     // Kernels that repeat one another take less than their prices.
     if (laid_out.cost > 0)
       figures.measured *= static_cast<double>(outlook.in_a_row - outlook.copies) / static_cast<double>(laid_out.cost);
@@ -48,12 +48,13 @@ Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const 
     for (std::uint32_t i = 0; i < view.nodes(); ++i)
       if (view.op(cost::PlanNode{i}) != nullptr && view.is_free(cost::PlanNode{i})) ++figures.work_on_weights;
     figures.layout = layout;
-    figures.seconds = in_units(Objective::time, laid_out.cost);
+    figures.seconds = cost::in_units(cost::Objective::time, laid_out.cost);
     figures.launches = laid_out.launches();
     figures.peak_bytes = laid_out.arena_bytes;
     for (const cost::Plan::Step& step : laid_out.steps) {
       figures.bytes_moved += step.kernel.bytes + step.kernel.weight_bytes;
-      if (pricing.times().measured(view, step.kernel)) figures.measured += in_units(Objective::time, step.price);
+      if (pricing.times().measured(view, step.kernel))
+        figures.measured += cost::in_units(cost::Objective::time, step.price);
     }
     if (best && laid_out.cost >= least) continue;
     least = laid_out.cost;
@@ -122,4 +123,4 @@ AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Exten
   return assumed;
 }
 
-}  // namespace taso::cli
+}  // namespace taso::pricing

@@ -1,4 +1,4 @@
-#include "cli/pricing/price_store.h"
+#include "runtime/pricing/price_store.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
-#include "cli/files/data_files.h"
 #include "ops/core/error.h"
 #include "ops/support/atomic_file.h"
+#include "ops/support/data_files.h"
+#include "ops/text/characters.h"
 #include "ops/text/source.h"
 
-namespace taso::cli {
+namespace taso::pricing {
 namespace {
 
 namespace fs = std::filesystem;
@@ -104,4 +104,4 @@ void PriceStore::save() {
   has_news_ = false;
 }
 
-}  // namespace taso::cli
+}  // namespace taso::pricing

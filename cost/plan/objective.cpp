@@ -1,13 +1,10 @@
-#include "cli/pricing/objective.h"
+#include "cost/plan/objective.h"
 
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
-#include "ops/core/error.h"
-
-namespace taso::cli {
+namespace taso::cost {
 namespace {
 
 std::string text_of_bytes(double bytes) {
@@ -18,10 +15,10 @@ std::string text_of_bytes(double bytes) {
 
 }  // namespace
 
-Objective objective_named(const std::string& name) {
+std::optional<Objective> objective_named(std::string_view name) {
   for (const Objective one : {Objective::time, Objective::memory, Objective::launches})
     if (name == name_of(one)) return one;
-  throw UsageError(fmt::format("--objective: time, memory or launches is needed, not '{}'", on_one_line(name)));
+  return std::nullopt;
 }
 
 std::string_view name_of(Objective objective) {
@@ -33,7 +30,7 @@ std::string_view name_of(Objective objective) {
   return "";
 }
 
-double in_units(Objective objective, cost::Cost cost) {
+double in_units(Objective objective, Cost cost) {
   const auto number = static_cast<double>(cost);
   return objective == Objective::time ? number * 1e-12 : number;
 }
@@ -54,4 +51,4 @@ std::string text_of_seconds(double seconds) {
   return seconds >= 1e-3 ? fmt::format("{:.3f} ms", seconds * 1e3) : fmt::format("{:.2f} µs", seconds * 1e6);
 }
 
-}  // namespace taso::cli
+}  // namespace taso::cost

@@ -1,13 +1,13 @@
-// What a model is to have less of.
+// What is minimised, and the units that people know it in.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cost/plan/kernel.h"
 
-namespace taso::cli {
+namespace taso::cost {
 
 enum class Objective {
   time,      ///< predicted seconds
@@ -15,14 +15,14 @@ enum class Objective {
   launches,  ///< kernels
 };
 
-/// "time", "memory" or "launches". Throws UsageError.
-Objective objective_named(const std::string& name);
+/// "time", "memory" or "launches"; nothing for any other name.
+std::optional<Objective> objective_named(std::string_view name);
 std::string_view name_of(Objective objective);
 
 /// A sum of such prices in the unit that people know: seconds, bytes, kernels.
-double in_units(Objective objective, cost::Cost cost);
+double in_units(Objective objective, Cost cost);
 /// "1.234 ms", "12.3 MB", "17 kernels"
 std::string text_of_cost(Objective objective, double cost);
 std::string text_of_seconds(double seconds);
 
-}  // namespace taso::cli
+}  // namespace taso::cost

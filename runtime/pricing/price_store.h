@@ -8,7 +8,7 @@
 
 #include "cost/pricing/price_database.h"
 
-namespace taso::cli {
+namespace taso::pricing {
 
 /// For who only reads prices, so that a name that was mistyped is not taken for an empty file. Throws InputError.
 void require_prices(const std::filesystem::path& file);
@@ -42,4 +42,4 @@ class PriceStore {
   bool has_news_ = false;
 };
 
-}  // namespace taso::cli
+}  // namespace taso::pricing

@@ -1,4 +1,4 @@
-#include "cli/pricing/pricing.h"
+#include "runtime/pricing/pricing.h"
 
 #include <algorithm>
 #include <array>
@@ -6,14 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/interrupt.h"
-#include "cli/console/progress_line.h"
-#include "cli/console/table.h"
-#include "cli/pricing/figures.h"
 #include "cost/pricing/residence.h"
 #include "ops/core/error.h"
+#include "ops/text/characters.h"
+#include "runtime/pricing/figures.h"
 
-namespace taso::cli {
+namespace taso::pricing {
 namespace {
 
 /// What the GPU cannot do at all costs more than anything that it can.
@@ -37,9 +35,9 @@ std::vector<cost::Call> in_order(const MissingCalls& missing) {
 
 }  // namespace
 
-Pricing::Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, Console& console)
+Pricing::Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher)
     : measures_(options.measures),
-      console_(console),
+      watcher_(std::move(watcher)),
       store_(options.file, options.with_shipped, options.on_gpu || options.with_own),
       gpu_(std::move(gpu)),
       machine_(gpu_ ? fmt::format("{}, {}", gpu_->device(), gpu_->versions()) : store_.shipped_machine()),
@@ -55,7 +53,7 @@ std::optional<gpu::Measurement> Pricing::measured_as_before(const cost::Call& ca
   try {
     return gpu_->measure_choice(call, known->choice);
   } catch (const EnvironmentError& error) {
-    console_.say(Console::Level::detail, fmt::format("not done as before, for {}: {}", error.what(), text));
+    watcher_->note(fmt::format("not done as before, for {}: {}", error.what(), text));
     return std::nullopt;
   }
 }
@@ -71,7 +69,7 @@ void Pricing::measure_call(const cost::Call& call) {
     throw EnvironmentError(fmt::format("{}: {}", error.what(), text));
   }
   if (!found.trouble.empty()) {
-    console_.say(Console::Level::detail, fmt::format("{}: {}", found.trouble, text));
+    watcher_->note(fmt::format("{}: {}", found.trouble, text));
     times_->learn(call, price_of_impossible);
     return;
   }
@@ -138,23 +136,22 @@ std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measur
 std::size_t Pricing::measure_all(std::span<const cost::Call> calls) {
   constexpr std::size_t ahead = 64, each = 32;  // prepared beside what is measured, without an end before the last
   const auto begin = std::chrono::steady_clock::now();
-  ProgressLine progress(console_);
+  watcher_->begin();
   std::size_t done = 0;
   for (; done < calls.size() && goes_on(); ++done) {
     if (done % each == 0) gpu_->expect(calls.subspan(done, std::min(ahead, calls.size() - done)));
-    progress.show(
-        [&] { return fmt::format("measuring: {} of {} kernels", with_commas(done), with_commas(calls.size())); });
+    watcher_->progress(done, calls.size());
     measure_call(calls[done]);
     save_at_times();
   }
   gpu_->expect({});  // no more
-  console_.draw({});
+  watcher_->end();
   store_.save();
   measuring_ += std::chrono::steady_clock::now() - begin;
   return done;
 }
 
-bool Pricing::goes_on() const { return !interrupted() && !is_late(); }
+bool Pricing::goes_on() const { return watcher_->goes_on() && !is_late(); }
 
 double Pricing::share_measured(const Graph& graph, const cost::DimensionSizes& sizes) const {
   try {
@@ -199,11 +196,11 @@ void Pricing::suit(const Graph& graph, const cost::DimensionSizes& sizes) {
   times_->set_warm(cost::stay_in_cache(cost::weight_bytes_of(graph, sizes, times_->precision())));
 }
 
-const cost::KernelPrices& Pricing::of(Objective objective) const {
+const cost::KernelPrices& Pricing::of(cost::Objective objective) const {
   switch (objective) {
-    case Objective::time: return *times_;
-    case Objective::memory: return *bytes_;
-    case Objective::launches: break;
+    case cost::Objective::time: return *times_;
+    case cost::Objective::memory: return *bytes_;
+    case cost::Objective::launches: break;
   }
   return *launches_;
 }
@@ -228,4 +225,4 @@ std::string Pricing::source() const {
 
 void Pricing::save() { store_.save(); }
 
-}  // namespace taso::cli
+}  // namespace taso::pricing

@@ -1,14 +1,14 @@
-#include "cli/files/data_files.h"
+#include "ops/support/data_files.h"
 
 #include <cstdlib>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
 #include "ops/support/program_folder.h"
+#include "ops/text/characters.h"
 
-namespace taso::cli {
+namespace taso::ops {
 
 std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& relative) {
   std::vector<std::filesystem::path> folders;
@@ -42,4 +42,4 @@ std::optional<std::string> trouble_with_data_folder() {
   return fmt::format("TASO_DATA is {}, which is no folder: the files that come with taso are used", on_one_line(named));
 }
 
-}  // namespace taso::cli
+}  // namespace taso::ops

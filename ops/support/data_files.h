@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace taso::cli {
+namespace taso::ops {
 
 /// The file or folder `relative` (such as "rules/shipped.rules") below $TASO_DATA, below share/taso of the installation or
 /// build folder that the program runs from, or below the folder it was configured to be installed to; the first that exists.
@@ -15,4 +15,4 @@ std::optional<std::filesystem::path> user_cache_folder();
 /// Why $TASO_DATA counts for nothing, if it is set and no folder; else nothing.
 std::optional<std::string> trouble_with_data_folder();
 
-}  // namespace taso::cli
+}  // namespace taso::ops

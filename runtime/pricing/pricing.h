@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "cli/console/console.h"
-#include "cli/pricing/objective.h"
-#include "cli/pricing/price_store.h"
 #include "cost/plan/kernel.h"
+#include "cost/plan/objective.h"
 #include "cost/plan/plan.h"
 #include "cost/pricing/recorded_prices.h"
-#include "onnx/import/import.h"
+#include "ops/graph/graph.h"
 #include "runtime/gpu/accelerator.h"
 #include "runtime/gpu/execution.h"
+#include "runtime/pricing/price_store.h"
+#include "runtime/pricing/watcher.h"
 
-namespace taso::cli {
+namespace taso::pricing {
 
 /// In floating point: what people give may be later than the clock can count.
 using Deadline = std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>>;
@@ -48,11 +48,11 @@ using MissingCalls = std::map<std::string, MissingCall>;
 class Pricing {
  public:
   /// With a GPU, what nobody has measured yet is measured there. Throws InputError for bad files of prices.
-  Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, Console& console);
+  Pricing(const PricingOptions& options, std::unique_ptr<gpu::Accelerator> gpu, std::unique_ptr<Watcher> watcher);
   Pricing(const Pricing&) = delete;
   Pricing& operator=(const Pricing&) = delete;
 
-  const cost::KernelPrices& of(Objective objective) const;
+  const cost::KernelPrices& of(cost::Objective objective) const;
   /// Of time.
   const cost::RecordedPrices& times() const { return *times_; }
   /// Says how cautious prices are about kernels that nobody has measured: the more of the model was measured, the more. To be
@@ -105,7 +105,7 @@ class Pricing {
   bool goes_on() const;
 
   bool measures_;
-  Console& console_;
+  std::unique_ptr<Watcher> watcher_;
   PriceStore store_;
   std::unique_ptr<gpu::Accelerator> gpu_;
   std::string machine_;
@@ -119,4 +119,4 @@ class Pricing {
   std::optional<double> known_;  // the share of the model's time that records tell, if that is not nearly all
 };
 
-}  // namespace taso::cli
+}  // namespace taso::pricing

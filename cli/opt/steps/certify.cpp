@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include "cli/console/ending.h"
+#include "cli/opt/certificate.h"
+#include "cli/opt/replay.h"
+#include "cli/opt/steps/steps.h"
+#include "ops/core/error.h"
+
+namespace taso::cli {
+namespace {
+
+/// What is left of a candidate once its certificate was rejected: clean-ups only, or the model as it came.
+Candidate fall_back(const Task& task, const Candidate& rejected, const std::string& rejection) {
+  const std::string reason = fmt::format("its certificate is rejected: {}", rejection);
+  if (rejected.is_improved()) return check(task, give_up(task, rejected, reason));
+  if (!rejected.is_untouched) return leave_as_it_is(task, rejected, reason);
+  throw InternalError(fmt::format("the certificate of a model as it came is rejected: {}", rejection));
+}
+
+}  // namespace
+
+Certified certify(const Task& task, rules::RewriteCertificate certificate, Candidate found, const Spoil& spoil) {
+  Certified done{std::move(found), std::move(certificate), std::nullopt, std::nullopt, {}};
+  for (;;) {
+    task.phases.begin("replay", "replaying the certificate");
+    Candidate& candidate = done.candidate;
+    // As long as the edit is there, to whose nodes the graphs refer.
+    done.before = figures_before(task, candidate);
+    done.after = figures_after(task, candidate);
+    done.assumed =
+        candidate.cleaned ? pricing::assumed_sizes(candidate.cleaned->graph, task.shapes) : pricing::AssumedSizes();
+    candidate.cleaned.reset();
+    complete(done.certificate, candidate);
+    if (spoil) spoil(done.certificate);
+    const bool says_something =
+        !done.certificate.steps.empty() || !done.certificate.before.empty() || !done.certificate.after.empty();
+    if (says_something && !can_replay())
+      task.console.warning(
+          "the certificate is not replayed, because this build has no prover: taso-verify --certificate of another "
+          "one does so");
+    if (!says_something || !can_replay()) {
+      task.model = onnx::GraphEdit::commit(std::move(candidate.edit), std::move(task.model));
+      return done;
+    }
+    onnx::Model original = task.model.copy();
+    task.model = onnx::GraphEdit::commit(std::move(candidate.edit), std::move(task.model));
+    const bool has_failed = candidate.check && !candidate.check->passed;
+    const std::string rejection =
+        has_failed ? "" : rejection_of(done.certificate, original, task.model, task.rules.rules);
+    if (rejection.empty()) return done;
+    task.console.warning(
+        fmt::format("what was done to {} is taken back, because its certificate is rejected ({}); this is a bug of "
+                    "taso, please report it",
+                    on_one_line(task.options.input.string()), on_one_line(rejection)));
+    task.model = std::move(original);
+    candidate = naming(task.options.input, [&] { return fall_back(task, candidate, rejection); });
+  }
+}
+
+}  // namespace taso::cli

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <set>
+
+#include "cli/console/interrupt.h"
+#include "cli/opt/steps/steps.h"
+
+namespace taso::cli {
+namespace {
+
+/// What the check has against a candidate.
+struct Objection {
+  std::string text;
+  bool is_uncheckable = false;  ///< nothing is known against it, and nothing for it
+};
+
+/// A candidate that was compared with the original.
+struct Compared {
+  Candidate candidate;
+  std::optional<Objection> objection;
+};
+
+Compared compare(const Task& task, Candidate candidate) {
+  try {
+    candidate.check = onnx::compare(onnx::view_of(task.model), candidate.edit->view(), task.checking);
+    if (candidate.check->passed) return {std::move(candidate), std::nullopt};
+    Objection objection{candidate.check->reason, false};
+    return {std::move(candidate), std::move(objection)};
+  } catch (const onnx::Uncheckable& error) {
+    task.console.say(Console::Level::detail, error.what());
+    return {std::move(candidate), Objection{error.what(), true}};
+  }
+}
+
+/// Searches again without some rules.
+Compared improve_without(const Task& task, const std::set<std::string>& without, const Objection& objection) {
+  SearchRules fewer = task.rules;
+  std::erase_if(fewer.rules, [&](const rules::Rule& rule) { return without.contains(rule.name); });
+  Candidate found = improve(task, clean(task), fewer);
+  found.search->rules = task.rules.rules.size();
+  found.search->left_out.assign(without.begin(), without.end());
+  found.search->objection = objection.text;
+  if (!found.is_improved() && found.search->note.empty()) found.search->note = objection.text;
+  return compare(task, std::move(found));
+}
+
+/// Leaves out the rules that the check objects to: first all that were used, to have something that passes; then one of
+/// them after the other is tried again, those first that saved most. If the check objects to the clean-ups alone, no
+/// rule is to blame.
+Compared without_bad_rules(const Task& task, const Candidate& found, const Objection& objection) {
+  constexpr std::size_t most_tried = 6;
+  std::vector<SearchSummary::Applied> used = found.search->applied;
+  std::stable_sort(used.begin(), used.end(), [](const auto& a, const auto& b) { return a.saved > b.saved; });
+  Compared cleaned = compare(task, give_up(task, found, objection.text));
+  if (cleaned.objection || interrupted()) return cleaned;
+  std::set<std::string> without;
+  for (const SearchSummary::Applied& one : used) without.insert(one.rule);
+  Compared best = improve_without(task, without, objection);
+  if (best.objection) return compare(task, give_up(task, best.candidate, objection.text));  // others are no better
+  // With a limit on time there is none for more searches.
+  const std::size_t tried = task.options.time_budget || used.size() == 1 ? 0 : std::min(used.size(), most_tried);
+  for (std::size_t i = 0; i < tried && !interrupted(); ++i) {
+    std::set<std::string> fewer = without;
+    fewer.erase(used[i].rule);
+    Compared next = improve_without(task, fewer, objection);
+    if (next.objection) continue;
+    without = fewer;
+    best = std::move(next);
+  }
+  return best;
+}
+
+}  // namespace
+
+Candidate check(const Task& task, Candidate found) {
+  if (task.options.samples == 0) return found;
+  task.phases.begin("check", "comparing both models");
+  Compared compared = compare(task, std::move(found));
+  if (compared.objection && compared.candidate.is_improved()) {
+    compared = without_bad_rules(task, compared.candidate, *compared.objection);
+    if (!compared.objection && task.options.confirm && compared.candidate.is_improved()) {
+      compared.candidate = confirm(task, std::move(compared.candidate));
+      if (!compared.candidate.is_improved()) compared = compare(task, std::move(compared.candidate));
+    }
+  }
+  if (!compared.objection || !compared.objection->is_uncheckable) return std::move(compared.candidate);
+  return leave_as_it_is(task, compared.candidate, compared.objection->text);
+}
+
+}  // namespace taso::cli

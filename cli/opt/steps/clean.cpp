@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include "cli/opt/certificate.h"
+#include "cli/opt/steps/steps.h"
+#include "ops/core/error.h"
+
+namespace taso::cli {
+namespace {
+
+/// Null if the model cannot be imported: then there are no figures either.
+std::shared_ptr<const onnx::Imported> imported(const onnx::GraphEdit& edit) {
+  try {
+    return edit.imported();
+  } catch (const InputError&) {
+    return nullptr;
+  }
+}
+
+std::optional<pricing::Figures> figures_of(const Task& task, const onnx::Imported* imported) {
+  if (imported == nullptr) return std::nullopt;
+  return pricing::figures_of(imported->graph, pricing::sizes_from(imported->graph, task.shapes), task.pricing);
+}
+
+/// A graph of a hundred thousand operators takes a second each time.
+template <class Find>
+std::optional<pricing::Figures> known(const Task& task, KnownFigures& figures, const Find& find) {
+  if (figures.measured != task.pricing.measured()) figures = {find(), task.pricing.measured()};
+  return figures.figures;
+}
+
+}  // namespace
+
+onnx::CleanupOptions clean_ups_of(const OptOptions& options) {
+  onnx::CleanupOptions cleaning;
+  cleaning.disabled = options.disabled_passes;
+  cleaning.fold_limit = options.fold_limit;
+  return cleaning;
+}
+
+Candidate clean(const Task& task) {
+  Candidate cleaned;
+  cleaned.edit = std::make_unique<onnx::GraphEdit>(task.model);
+  std::vector<onnx::CleanupAction> actions;
+  cleaned.passes = onnx::clean_up(*cleaned.edit, clean_ups_of(task.options), &actions);
+  cleaned.clean_ups = steps_of(actions);
+  cleaned.cleaned = imported(*cleaned.edit);
+  return cleaned;
+}
+
+Candidate leave_as_it_is(const Task& task, const Candidate& given_up, const std::string& reason) {
+  Candidate plain;
+  plain.edit = std::make_unique<onnx::GraphEdit>(task.model);
+  plain.is_untouched = true;
+  plain.passes = given_up.passes;
+  for (onnx::CleanupCount& pass : plain.passes) pass.count = 0;
+  plain.cleaned = imported(*plain.edit);
+  plain.search = given_up.search;
+  plain.check = onnx::CheckResult{true, onnx::CheckResult::Scope::unchanged, 0, 0,
+                                  fmt::format("no clean-up was kept, for {}", reason)};
+  return plain;
+}
+
+Candidate give_up(const Task& task, const Candidate& found, const std::string& reason) {
+  Candidate cleaned = clean(task);
+  cleaned.search = found.search;
+  cleaned.search->give_up(reason);
+  cleaned.confirmed = found.confirmed;
+  return cleaned;
+}
+
+std::optional<pricing::Figures> figures_before(const Task& task, Candidate& candidate) {
+  return known(task, candidate.before, [&] { return figures_of(task, candidate.cleaned.get()); });
+}
+
+std::optional<pricing::Figures> figures_after(const Task& task, Candidate& candidate) {
+  if (candidate.cleaned && !candidate.is_improved()) return figures_before(task, candidate);
+  return known(task, candidate.after, [&] { return figures_of(task, imported(*candidate.edit).get()); });
+}
+
+}  // namespace taso::cli

@@ -1,0 +1,54 @@
+#include <cmath>
+
+#include "cli/opt/certificate.h"
+#include "cli/opt/steps/steps.h"
+#include "search/preference.h"
+
+namespace taso::cli {
+namespace {
+
+cost::Cost picoseconds(double seconds) { return static_cast<cost::Cost>(std::llround(seconds * 1e12)); }
+
+search::ModelCost cost_of(cost::Objective objective, const pricing::Figures& figures, std::size_t nodes) {
+  return {{picoseconds(figures.seconds_in_lanes), picoseconds(figures.seconds)},
+          figures.of(objective),
+          figures.work_on_weights,
+          nodes};
+}
+
+double least_gain(const Task& task) {
+  if (task.options.min_gain) return *task.options.min_gain / 100;
+  return search::usual_least_gain(task.options.objective, task.pricing.is_measured());
+}
+
+void measure(const Task& task, const Graph& graph) {
+  task.pricing.measure_kernels(graph, pricing::sizes_from(graph, task.shapes));
+}
+
+}  // namespace
+
+Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules) {
+  const std::size_t nodes = cleaned.edit->view().nodes.size();
+  Candidate found = std::move(cleaned);
+  found.search = search_model(*found.edit, rules, task.shapes, task.options, task.pricing, task.console);
+  found.search->min_gain = 100 * least_gain(task);
+  if (!found.is_improved())  // where there is a note, the edit holds what could not be written
+    return found.search->note.empty() ? std::move(found) : give_up(task, found, found.search->note);
+
+  std::vector<onnx::CleanupAction> actions;
+  const auto more = onnx::clean_up(*found.edit, exact(clean_ups_of(task.options)), &actions);
+  found.clean_ups_after = steps_of(actions);
+  for (std::size_t i = 0; i < more.size(); ++i) found.passes[i].count += more[i].count;
+
+  // Both are measured before they are compared: a measured graph beside a predicted one says nothing.
+  measure(task, found.edit->imported()->graph);
+  if (found.cleaned) measure(task, found.cleaned->graph);
+  const auto before = figures_before(task, found), after = figures_after(task, found);
+  if (!before || !after) return give_up(task, found, "the model would not be better in the end");
+  const search::Decision decision =
+      search::decide(task.options.objective, cost_of(task.options.objective, *before, nodes),
+                     cost_of(task.options.objective, *after, found.edit->view().nodes.size()), least_gain(task));
+  return decision.keeps ? std::move(found) : give_up(task, found, decision.why);
+}
+
+}  // namespace taso::cli
