@@ -1,4 +1,4 @@
-// The definition of evaluate(), for scalars beyond those that ops/graph/evaluate_*.cpp instantiate.
+// The definition of evaluate(), for scalar types that ops/graph/evaluate_*.cpp do not instantiate.
 #pragma once
 
 #include "ops/graph/operator.h"

@@ -36,7 +36,7 @@ const Shape& Value::shape() const {
 
 const Node& Pool::intern(Node node) {
   node.hash_ = hash_kind(node.kind_);
-  // By creation order, not by address: the same program hashes the same in every run.
+  // Hash operands by creation order, not by address, so that the same program hashes the same in every run.
   for (const Value& value : node.inputs_)
     node.hash_ = mix(node.hash_, value ? value.node->id() * 64 + value.output + 1 : 0);
   if (const auto found = table_.find(&node); found != table_.end()) return **found;
@@ -110,7 +110,7 @@ std::vector<const Node*> Graph::nodes() const {
     found.push_back(node);
     for (const Value& value : node->inputs()) visit(value);
   }
-  // Operands are created before what uses them, so the order of creation is topological.
+  // Operands are created before their users, so the order of creation is topological.
   std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
   return found;
 }

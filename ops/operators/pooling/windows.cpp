@@ -28,7 +28,7 @@ Shape Windows::infer(std::string_view name, std::span<const Dim> input, std::spa
     if (!room.is_static() || !input[axis].is_static())
       misfit(name, fmt::format("rounding up needs a known dimension, not {}", input[axis].text()));
     Dim windows = ceil_div(room, strides[axis]) + 1;
-    // A window that starts in the padding at the end sees nothing of the input.
+    // Drop a window that starts in the padding at the end: it sees nothing of the input.
     if (((windows - 1) * strides[axis]).value() >= (input[axis] + pads[axis]).value()) windows = windows - 1;
     result.push_back(windows);
   }
