@@ -54,7 +54,7 @@ std::vector<std::int64_t> Builder::windows_of(const Value& x, std::int64_t chann
   const std::vector<std::int64_t> pads = pads_of(x, window);
   const auto extent = [&](std::size_t axis, std::int64_t kernel, std::int64_t stride) {
     const std::int64_t room = x.shape[axis + 2] + pads[axis] + pads[axis + 2] - kernel;
-    check(room >= 0, "a window fits into what it slides over");
+    check(room >= 0, "a window fits into its input");
     return (room + (window.round_up ? stride - 1 : 0)) / stride + 1;
   };
   return {x.shape[0], channels, extent(0, window.kernel.height, window.stride.height),
@@ -169,7 +169,7 @@ Value Builder::pooled_features(const Value& x) {
 }
 
 Value Builder::add(const Value& x, const Value& y) {
-  check(x.shape.size() >= y.shape.size(), "the larger operand stands first");
+  check(x.shape.size() >= y.shape.size(), "the larger operand comes first");
   return node("Add", "", {x.name, y.name}, x.shape,
               {x.power.centred + y.power.centred, x.power.positive + y.power.positive});
 }
@@ -186,7 +186,7 @@ Value Builder::arithmetic(std::string_view type, const Value& x, double number, 
 }
 
 Value Builder::matmul(const Value& x, const Value& y) {
-  check(x.shape.back() == y.shape[y.shape.size() - 2], "columns meet rows");
+  check(x.shape.back() == y.shape[y.shape.size() - 2], "the inner dimensions agree");
   std::vector<std::int64_t> shape = x.shape;
   shape.back() = y.shape.back();
   const double power = static_cast<double>(x.shape.back()) * x.power.total() * y.power.total();

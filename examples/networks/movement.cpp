@@ -96,7 +96,7 @@ Value Builder::shifted(const Value& x) {
 }
 
 Value Builder::for_each_of_batch(const Value& x, const Value& like) {
-  check(x.shape[0] == 1, "what is repeated is one");
+  check(x.shape[0] == 1, "the repeated value has a batch of 1");
   std::vector<std::int64_t> shape = x.shape;
   shape[0] = batch_;
   if (batch_ != open_batch) {

@@ -62,7 +62,7 @@ void fill(std::string& bytes, const Spread& spread, Random random) {
 
 std::string seeded_bytes(ElementType type, std::size_t count, const Spread& spread, std::uint64_t seed,
                          std::string_view name) {
-  check(spread.run == 0 || count % spread.run == 0, "runs fill a parameter");
+  check(spread.run == 0 || count % spread.run == 0, "runs fill the parameter exactly");
   std::string bytes(count * size_of(type), '\0');
   const Random random(stream_of(seed, name));
   switch (type) {

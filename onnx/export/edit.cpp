@@ -204,7 +204,7 @@ void GraphEdit::remove(const proto::NodeProto& node) {
 
 void GraphEdit::remove_initializer(const std::string& name) {
   const auto found = weight_by_name_.find(name);
-  check(found != weight_by_name_.end(), "the initializer is there");
+  check(found != weight_by_name_.end(), "the initializer exists");
   weights_[found->second].tensor = nullptr;  // an owned tensor stays until the end: views may point to it
   weight_by_name_.erase(found);
   if (model().ir_version() < 4) graph_inputs_.erase(name);

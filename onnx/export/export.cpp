@@ -228,7 +228,7 @@ std::unique_ptr<proto::NodeProto> identity_node(const std::string& input, const 
 
 void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit) {
   check(graph.pool == imported.graph.pool && graph.outputs.size() == imported.graph.outputs.size(),
-        "a graph of the same model");
+        "the graph belongs to the same model");
   const auto& outputs = edit.model().graph().output();
   std::vector<int> changed;
   for (int i = 0; i < outputs.size(); ++i)

@@ -21,7 +21,8 @@ LowerFunction find_lowering(std::string_view op_type) {
     std::unordered_map<std::string_view, LowerFunction> all;
     for (const lowering::Family family : {lowering::elementwise(), lowering::linear(), lowering::pooling(),
                                           lowering::geometry(), lowering::normalisation(), lowering::resizing()})
-      for (const auto& [name, function] : family) check(all.emplace(name, function).second, "one lowering each");
+      for (const auto& [name, function] : family)
+        check(all.emplace(name, function).second, "each operator has one lowering");
     return all;
   }();
   const auto found = table.find(op_type);

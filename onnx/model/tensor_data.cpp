@@ -170,7 +170,7 @@ ElementType element_type_from_onnx(int data_type) {
 int onnx_data_type(ElementType element) {
   const auto found = std::find_if(data_types.begin() + 1, data_types.end(),
                                   [&](const DataType& type) { return type.element == element; });
-  check(element != ElementType::undefined && found != data_types.end(), "an element type that ONNX has");
+  check(element != ElementType::undefined && found != data_types.end(), "ONNX has the element type");
   return static_cast<int>(found - data_types.begin());
 }
 

@@ -21,7 +21,7 @@ class Array {
   template <class T>
   static Array of(Extents extents, const std::vector<T>& values) {
     Array array(element_type_of<T>, std::move(extents));
-    check(static_cast<std::int64_t>(values.size()) == array.size(), "as many values as the shape has elements");
+    check(static_cast<std::int64_t>(values.size()) == array.size(), "the number of values matches the shape");
     std::copy(values.begin(), values.end(), array.mutable_values<T>().begin());
     return array;
   }
@@ -44,12 +44,12 @@ class Array {
 
   template <class T>
   std::span<const T> values() const {
-    check(type_ == element_type_of<T>, "array is read as the type that it has");
+    check(type_ == element_type_of<T>, "an array is read as its own type");
     return {reinterpret_cast<const T*>(data_), static_cast<std::size_t>(size_)};
   }
   template <class T>
   std::span<T> mutable_values() {
-    check(type_ == element_type_of<T>, "array is written as the type that it has");
+    check(type_ == element_type_of<T>, "an array is written as its own type");
     return {reinterpret_cast<T*>(mutable_data()), static_cast<std::size_t>(size_)};
   }
 

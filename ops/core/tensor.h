@@ -21,7 +21,7 @@ struct Tensor {
   Tensor(Extents shape, const S& fill)
       : extents(std::move(shape)), data(static_cast<std::size_t>(count(extents)), fill) {}
   Tensor(Extents shape, std::vector<S> values) : extents(std::move(shape)), data(std::move(values)) {
-    check(static_cast<std::int64_t>(data.size()) == count(extents), "as many values as the shape has elements");
+    check(static_cast<std::int64_t>(data.size()) == count(extents), "the number of values matches the shape");
   }
 
   std::size_t rank() const { return extents.size(); }

@@ -24,7 +24,7 @@ std::size_t hash_kind(const NodeKind& kind) {
 std::optional<OpaqueBody::OperandPairs> OpaqueBody::agreement(const OpaqueBody&) const { return std::nullopt; }
 
 const Type& Value::type() const {
-  check(node != nullptr, "an operand that is left out has no type");
+  check(node != nullptr, "an omitted operand has no type");
   return node->outputs()[output];
 }
 
@@ -64,7 +64,7 @@ const Node& Pool::add(const Operator& op, std::span<const Value> inputs) {
   Shapes shapes;
   ElementType element = ElementType::undefined;
   for (const Value& value : inputs) {
-    check(static_cast<bool>(value), "operators take all of their operands");
+    check(static_cast<bool>(value), "operators omit no operands");
     const Type& type = value.type();
     if (!type.shape) throw ShapeError(fmt::format("{}: an operand has unknown rank", name_of(op)));
     if (element != ElementType::undefined && type.element != element)

@@ -73,7 +73,7 @@ class Printer {
 
  private:
   void declare(const Value& value, const std::string& name) {
-    check(taken_.insert(name).second, "inputs and constants have names of their own");
+    check(taken_.insert(name).second, "inputs and constants have distinct names");
     names_.emplace(value, name_text(name));
   }
 

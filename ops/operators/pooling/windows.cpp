@@ -8,7 +8,7 @@ namespace taso::ops::op {
 
 Shape Windows::infer(std::string_view name, std::span<const Dim> input, std::span<const Dim> kernel) const {
   const std::size_t rank = input.size();
-  check(kernel.size() == rank, "a window has as many dimensions as what it slides over");
+  check(kernel.size() == rank, "a window has the rank of its input");
   need_list(name, "strides", strides, rank, 1, greatest_attribute);
   need_list(name, "dilations", dilations, rank, 1, greatest_attribute);
   need_list(name, "pads", pads, 2 * rank, 0, greatest_attribute);
