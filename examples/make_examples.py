@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the example models beside this file: the same bytes on every run and machine.
+"""Writes the example models beside this file, with the same bytes on every run and machine.
 
     python3 examples/make_examples.py            write them
-    python3 examples/make_examples.py --check    fail if the files differ from what would be written
+    python3 examples/make_examples.py --check    fail if the files are out of date
 
-Both look the way exporters leave models: batch norms beside their convolutions, dropout and identity left in, the same
-branch computed twice, reshapes that ask for shapes known in advance.
+Both look like exported models: they contain separate batch norms, dropout and identity nodes, the same branch computed
+twice, and reshapes that compute shapes known in advance.
 """
 
 import argparse
@@ -20,7 +20,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 
 
 class Weights:
-    """Deterministic values without a library's random generator, which may change between versions."""
+    """Deterministic values. A library's random generator may change between versions."""
 
     def __init__(self, seed):
         self.state = seed
@@ -53,7 +53,8 @@ class Builder:
 
     def conv(self, x, channels_in, channels_out, kernel, stride=1, prefix="conv"):
         scale = 1.0 / np.sqrt(channels_in * kernel * kernel)
-        w = self.constant(f"{prefix}.weight", self.weights(channels_out, channels_in, kernel, kernel) * np.float32(scale))
+        weight = self.weights(channels_out, channels_in, kernel, kernel) * np.float32(scale)
+        w = self.constant(f"{prefix}.weight", weight)
         pad = kernel // 2
         return self.node("Conv", [x, w], kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[pad] * 4)
 
@@ -84,7 +85,7 @@ class Builder:
 
 
 def small_convnet():
-    """A residual network for 32x32 pictures with ten classes."""
+    """A residual network for 32x32 images and ten classes."""
     b = Builder(1)
     x = b.node("Relu", [b.batch_norm(b.conv("image", 3, 16, 3, prefix="stem"), 16, "stem.norm")])
     for block, (channels_in, channels, stride) in enumerate([(16, 16, 1), (16, 32, 2), (32, 32, 1)]):
@@ -94,10 +95,11 @@ def small_convnet():
         left = b.batch_norm(b.conv(left, channels, channels, 3, prefix=f"{prefix}.b"), channels, f"{prefix}.b.norm")
         right = x
         if channels_in != channels:
-            right = b.batch_norm(b.conv(x, channels_in, channels, 1, stride, f"{prefix}.skip"), channels, f"{prefix}.skip.norm")
+            right = b.batch_norm(b.conv(x, channels_in, channels, 1, stride, f"{prefix}.skip"), channels,
+                                 f"{prefix}.skip.norm")
         x = b.node("Relu", [b.node("Add", [left, right])])
 
-    # The same pooled branch, computed twice as a tracer does it for a function called twice.
+    # The same pooled branch twice, as a tracer exports a function that is called twice.
     halves = []
     w = b.constant("gate.weight", b.weights(32, 32, 1, 1) * np.float32(0.2))
     for _ in range(2):
@@ -148,7 +150,7 @@ def small_transformer():
     x = b.node("Add", ["tokens", b.node("Identity", [b.linear(mixed, features, features, "attention.out")])])
 
     hidden = b.linear(layer_norm(x, "mlp.norm"), features, 2 * features, "mlp.in")
-    # gelu, spelled out as exporters do
+    # GELU, decomposed as exporters do.
     erf = b.node("Erf", [b.node("Div", [hidden, b.constant("sqrt2", np.float32(np.sqrt(2.0)))])])
     gelu = b.node("Mul", [b.node("Mul", [hidden, b.node("Add", [erf, b.constant("one", np.float32(1))])]),
                           b.constant("half", np.float32(0.5))])
@@ -174,7 +176,7 @@ def main():
         elif not path.is_file() or path.read_bytes() != data:
             stale.append(path.name)
     if stale:
-        sys.exit(f"not what make_examples.py writes: {', '.join(stale)}")
+        sys.exit(f"out of date, run make_examples.py: {', '.join(stale)}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 // cost_fit [--write cost/pricing/h200.h] --prices FILE... [--test FILE]... [MODEL...]: fits the constants of the
-// roofline to prices that were recorded, all precisions together, and says how far predictions are off: of the calls
-// that it was fitted to, of those of the files behind --test, and of every model's when its own calls are left out of
-// the fit, and those that no model has. Each call counts once. With --write the constants are put into their places in
-// that file.
+// roofline to recorded prices, all precisions together, and prints how far predictions are off: for the calls of the
+// fit, for those of the files after --test, for each model with its own calls left out of the fit, and for the calls
+// that no model has. Each call counts once. --write puts the constants into that file.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -33,14 +32,14 @@ struct Sample {
   std::string call;
   cost::Kernel kernel;
   cost::Precision precision = cost::Precision::fp32;
-  double cold = 0, warm = 0;  ///< nanoseconds; `warm` is 0 if there are no weights, or nobody has measured that
+  double cold = 0, warm = 0;  ///< nanoseconds; `warm` is 0 without weights, or if it was not measured
 };
 using Samples = std::vector<Sample>;
 
 struct Constant {
   const char* name;
   double cost::RooflineConstants::*place;
-  double least, most;  ///< what hardware allows, or what is still believable
+  double least, most;  ///< what hardware allows, or what is still plausible
 };
 
 using C = cost::RooflineConstants;
@@ -75,7 +74,7 @@ double error_of(const Sample& sample, const cost::RooflineConstants& candidate, 
   return std::log(static_cast<double>(roofline.price(sample.kernel)) * 1e-3 / (is_warm ? sample.warm : sample.cold));
 }
 
-/// Like the sum of absolute errors, which a few calls that are unlike all others do not upset, but smooth near 0.
+/// Like the sum of absolute errors, which a few unusual calls do not upset, but smooth near 0.
 double loss(const Samples& samples, const cost::RooflineConstants& candidate) {
   constexpr double smooth = 0.03;
   double sum = 0;
@@ -87,8 +86,8 @@ double loss(const Samples& samples, const cost::RooflineConstants& candidate) {
   return sum;
 }
 
-/// One constant after the other, and pairs of them, up and down by a factor that shrinks when nothing helps any more.
-/// It begins in the middle of what is believable, so that nothing depends on the present numbers.
+/// Moves one constant after the other, and pairs of them, up and down by a factor that shrinks when nothing helps any
+/// more. It starts in the middle of the plausible range, so that the result does not depend on the present numbers.
 cost::RooflineConstants fitted(const Samples& samples) {
   cost::RooflineConstants now;
   for (const Constant& one : constants) now.*one.place = std::sqrt(one.least * one.most);
@@ -121,7 +120,7 @@ cost::RooflineConstants fitted(const Samples& samples) {
   return now;
 }
 
-// --- what is said ---
+// --- output ---
 
 double at(const std::vector<double>& sorted, double part) {
   return sorted[static_cast<std::size_t>(part * static_cast<double>(sorted.size() - 1) + 0.5)];
@@ -154,7 +153,7 @@ void show(const char* name, const Samples& samples, const cost::RooflineConstant
   show_line("all", std::move(all));
 }
 
-// --- what it is fitted to ---
+// --- samples ---
 
 Samples samples_of(const cost::PriceDatabase& database) {
   Samples samples;
@@ -176,8 +175,8 @@ Samples samples_of(const cost::PriceDatabase& database) {
 
 struct Network {
   std::string name;
-  std::set<std::string> calls;              ///< of its plans
-  std::map<std::string, std::size_t> best;  ///< of the best plan, and how often
+  std::set<std::string> calls;              ///< of all its plans
+  std::map<std::string, std::size_t> best;  ///< calls of the best plan, and how many times each
   bool is_warm = false, is_known = true;    ///< whether all calls of the best plan have a price
 };
 
@@ -229,7 +228,7 @@ void show_network(const Network& network, const Samples& samples, const cost::Ro
   }
   show_line(network.name, std::move(errors));
   fmt::print("  {:24}   plan{}: recorded {:.1f} us, predicted {:.1f} ({:+.1f} %), left out {:.1f} ({:+.1f} %)\n", "",
-             network.is_known ? "" : ", as far as it was measured", measured * 1e-3, fitted_sum * 1e-3,
+             network.is_known ? "" : " (measured part)", measured * 1e-3, fitted_sum * 1e-3,
              100 * (fitted_sum / measured - 1), unseen_sum * 1e-3, 100 * (unseen_sum / measured - 1));
 }
 
@@ -240,7 +239,7 @@ void leave_out(const std::vector<Network>& networks, const Samples& samples, con
                                       [&](const Network& network) { return network.calls.count(sample.call) > 0; });
     (is_known ? known : variants).push_back(sample);
   }
-  fmt::print("Each left out of the fit, with all that no plan of these has:\n");
+  fmt::print("Each model left out of the fit, and the calls in no plan of these models:\n");
   for (const Network& network : networks) {
     Samples others;
     std::copy_if(known.begin(), known.end(), std::back_inserter(others),
@@ -253,10 +252,10 @@ void leave_out(const std::vector<Network>& networks, const Samples& samples, con
     const cost::RooflineConstants without = fitted(known);
     for (const Sample& sample : variants) errors.push_back(error_of(sample, without));
   }
-  show_line("in no plan of these", std::move(errors));
+  show_line("in no plan of these models", std::move(errors));
 }
 
-// --- where it goes ---
+// --- writing ---
 
 std::string rounded(double value) {
   return value < 10    ? fmt::format("{:.2f}", value)
@@ -264,7 +263,7 @@ std::string rounded(double value) {
                        : fmt::format("{:.0f}", value);
 }
 
-/// Replaces the value behind each name, and the line that says where they come from.
+/// Replaces the value after each name, and the line that says where the values come from.
 void write(const std::string& path, const cost::RooflineConstants& values, const std::string& origin) {
   std::string text(Source::read(path).text());
   const auto replace = [&](const std::string& begin, char end, const std::string& by) {

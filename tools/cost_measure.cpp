@@ -1,5 +1,5 @@
-// cost_measure [--precision tf32] [--rows N] [--calls] [--network NAME]... [MODEL]...: what the GPU does with typical calls, in
-// every way that it has, and with models: predicted and measured time, step by step, and whether the result is right.
+// cost_measure [--precision tf32] [--rows N] [--calls] [--network NAME]... [MODEL]...: runs typical calls on the GPU in
+// every available way, and models: prints predicted and measured time, step by step, and whether results are correct.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -1,6 +1,6 @@
-// cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--prices FILE] MODEL...: what our plans of models are expected to
-// take on the H200, one line a model, or one line a kernel, and which operators run on the host for want of a kernel; with
-// lanes, what running side by side is expected to bring. Models are cleaned up first, as taso-opt does.
+// cost_plan [--kernels] [--fp32] [--as-it-is] [--lanes] [--prices FILE] MODEL...: prints the predicted time of our
+// plans of models on the H200, one line per model or per kernel, and the operators that run on the host for lack of a
+// kernel. With --lanes, also prints the predicted time on several streams. Models are cleaned up first, as in taso-opt.
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -39,15 +39,15 @@ std::unique_ptr<cost::KernelPrices> prices_of(const Settings& settings) {
 void print_lanes(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& laid, const Settings& settings) {
   const gpu::Execution execution = gpu::make_execution(view, graph, laid, settings.precision);
   const gpu::Execution alone = gpu::make_execution(view, graph, laid, settings.precision, 1);
-  fmt::print("  one after the other: {:.3f} ms\n",
+  fmt::print("  sequential: {:.3f} ms\n",
              static_cast<double>(gpu::one_after_the_other(execution.tasks).predicted) * 1e-9);
   for (const gpu::Schedule& schedule : execution.steps.schedules) {
     std::size_t waits = 0;
     for (const gpu::Schedule::Step& step : schedule.steps) waits += step.after.size();
-    fmt::print("  {} lanes: {:.3f} ms, {:.3f} ms at best, {} waits\n", schedule.lanes,
+    fmt::print("  {} streams: {:.3f} ms, {:.3f} ms at best, {} waits\n", schedule.lanes,
                static_cast<double>(schedule.expected) * 1e-9, static_cast<double>(schedule.predicted) * 1e-9, waits);
   }
-  fmt::print("  {:.1f} MB, {:.1f} MB one after the other\n", static_cast<double>(execution.steps.arena_bytes) * 1e-6,
+  fmt::print("  {:.1f} MB, {:.1f} MB sequential\n", static_cast<double>(execution.steps.arena_bytes) * 1e-6,
              static_cast<double>(alone.steps.arena_bytes) * 1e-6);
 }
 

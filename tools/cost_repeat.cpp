@@ -1,6 +1,6 @@
-// cost_repeat [--precision tf32] [--seconds 15] --out FILE MODEL...: measures calls of models, a fixed selection of them, as if
-// nobody had before, and writes their prices. cost_repeat --compare FILE FILE...: how far such runs are apart, each of them a
-// process of its own.
+// cost_repeat [--precision tf32] [--seconds 15] --out FILE MODEL...: measures a fixed selection of the models' calls
+// from scratch and writes their prices. cost_repeat --compare FILE FILE...: prints how far such runs, each a process of
+// its own, are apart.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -48,7 +48,7 @@ void measure(gpu::Accelerator& device, std::vector<cost::Call> calls, double sec
   cost::PriceDatabase prices;
   Random random(1);
   for (std::size_t i = calls.size(); i > 1; --i) std::swap(calls[i - 1], calls[random.below(i)]);
-  constexpr std::size_t ahead = 32, each = 16;  // prepared beside what is measured
+  constexpr std::size_t ahead = 32, each = 16;  // prepared while others are measured
   std::size_t done = 0;
   for (const cost::Call& call : calls) {
     if (done % each == 0) device.expect(std::span(calls).subspan(done, std::min(ahead, calls.size() - done)));
@@ -67,7 +67,7 @@ void measure(gpu::Accelerator& device, std::vector<cost::Call> calls, double sec
 }
 
 struct Apart {
-  double difference = 0;  ///< of the largest from the smallest, as a part of that
+  double difference = 0;  ///< largest / smallest - 1
   std::string call;
   std::vector<cost::RecordedPrice> prices;
 };
@@ -109,7 +109,7 @@ void compare(const std::vector<std::string>& files) {
       "{} calls in {} runs; largest from smallest: median {:.2f} %, 75 of 100 within {:.2f} %, 90 {:.2f} %, 95 "
       "{:.2f} %, 99 {:.2f} %, all {:.2f} %\n",
       all.size(), runs.size(), at(0.5), at(0.75), at(0.9), at(0.95), at(0.99), at(1));
-  fmt::print("{} of them done in the same way each time, {} not settled in some run; the farthest apart:\n",
+  fmt::print("{} of them with the same choice in all runs, {} not settled in some run; the farthest apart:\n",
              same_choice, unsettled);
   for (std::size_t i = 0; i < 8 && i < all.size(); ++i) {
     const Apart& one = all[all.size() - 1 - i];

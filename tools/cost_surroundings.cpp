@@ -1,6 +1,7 @@
-// cost_surroundings [--precision tf32] [--prices FILE]... [--rows N] MODEL...: the kernels of models, measured behind themselves,
-// behind what wrote their operands and behind what has much code, with weights from memory and from the cache, beside what they
-// take in their places in the network. Shows which surroundings predict what a network takes.
+// cost_surroundings [--precision tf32] [--prices FILE]... [--rows N] MODEL...: measures the kernels of models after
+// themselves, after the kernel that wrote their operands, and after a kernel with much code, with weights from memory
+// and from the cache, and compares that with their times inside the network. Shows which surroundings predict a
+// network's time.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -44,16 +45,16 @@ double median(std::vector<double> numbers) {
   return numbers.at(numbers.size() / 2);
 }
 
-/// A call of the model, and what it takes.
+/// A call of the model and its times.
 struct Kind {
   cost::Call call;
   std::string choice;
   std::size_t steps = 0;
-  double in_place = 0;  ///< microseconds, of all steps
+  double in_place = 0;  ///< microseconds, summed over all steps
   std::array<double, all_surroundings.size()> alone{};
 };
 
-/// What a program of one small step takes beyond that step: once a run, not once a kernel.
+/// The time of a program with one small step beyond that step: paid once per run, not per kernel.
 double once_a_run(gpu::Accelerator& device, gpu::DeviceSteps steps) {
   steps.steps.resize(1);
   const cost::Call call = steps.steps[0].call;

@@ -1,12 +1,16 @@
-// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--seed 0] [--budget 60] [--jobs 0] [--searching 20] [--turn FILE]
-// [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on the GPU, as the search
-// makes them, in turn, and tells what they were predicted to take and took, as taso-bench does. Each comes of a search with some
-// of the rules and with prices that are bent at random, so that good ones and bad ones are among them, or is on the way to what
-// such a search found; where the rules that ship lead to too few, properties are rules, too. Of three times as many those are
-// taken for which the fewest kernels have to be measured first. Each is loaded more than once: where a graph lies in
-// memory makes a difference, too. Whoever holds the lock on the file of turns has the GPU; others search in the meantime, with
-// few jobs, for whoever is measured should not wait for a core. What cannot be done within S seconds of the start is left out;
-// where no two variants can be compared for lack of time, that is an error. Without a GPU they are only listed.
+// cost_variants [--precision tf32] [--prices FILE] [--count 20] [--seed 0] [--budget 60] [--jobs 0] [--searching 20]
+// [--turn FILE] [--seconds 20] [--within S] [--loads 2] [--runs 100] [--json FILE] MODEL: runs variants of a model on
+// the GPU in turn, as the search produces them, and prints predicted and measured times, as taso-bench does.
+//
+// Each variant comes from a search with some of the rules and with randomly distorted prices, so that there are good
+// and bad ones, or is an intermediate graph of such a search. If the shipped rules give too few, properties are used as
+// rules too. Of three times as many variants it takes those that need the fewest new kernel measurements. Each is
+// loaded more than once, because the placement of a graph in memory also matters.
+//
+// The process that holds the lock on the file of --turn has the GPU; others search meanwhile, with few jobs, because
+// the measured process should not wait for a core. Variants that cannot be finished within S seconds of the start are
+// left out; if fewer than two can be compared for lack of time, that is an error. Without a GPU the variants are only
+// listed.
 #include <fcntl.h>
 #include <sys/file.h>
 
@@ -41,7 +45,7 @@ using namespace taso::test;
 
 namespace {
 
-/// Times that are right but for a factor, which is the same for all calls of a kind and size.
+/// Prices that are distorted by a random factor, the same for all calls of one kind and size.
 class BentPrices : public cost::KernelPrices {
  public:
   BentPrices(const cost::KernelPrices& prices, std::uint64_t seed, double most)
@@ -64,10 +68,10 @@ struct Settings {
   cost::Precision precision = cost::Precision::tf32;
   std::optional<std::filesystem::path> prices, json, turn;
   std::size_t count = 20, budget = 60, loads = 2, runs = 100;
-  std::uint64_t seed = 0;                                   ///< other seeds, other variants
-  unsigned jobs = 0;                                        ///< of searches; 0: as many as the machine has cores
-  double searching = 20, seconds = 20;                      ///< with the CPU alone, and on the GPU
-  double within = std::numeric_limits<double>::infinity();  ///< seconds, with the wait for the turn
+  std::uint64_t seed = 0;                                   ///< another seed gives other variants
+  unsigned jobs = 0;                                        ///< of searches; 0: one per core
+  double searching = 20, seconds = 20;                      ///< on the CPU alone, and on the GPU
+  double within = std::numeric_limits<double>::infinity();  ///< seconds in total, including the wait for the GPU
   std::string model;
 };
 
@@ -115,14 +119,14 @@ double seconds_since(Moment begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// A variant, what its kernels are predicted to take one after the other, and those of them that nobody has measured yet.
+/// A variant, the predicted sequential time of its kernels, and those kernels that are not measured yet.
 struct Variant {
   Graph graph;
   cost::Cost cost = 0;
   pricing::MissingCalls missing;
 };
 
-/// Some of the rules at random.
+/// A random selection of the rules.
 std::vector<rules::Rule> some_of(const std::vector<rules::Rule>& rules, Random& random) {
   const double share = random.pick(std::vector<double>{0.1, 0.3, 0.6, 1});
   std::vector<rules::Rule> some;
@@ -131,7 +135,7 @@ std::vector<rules::Rule> some_of(const std::vector<rules::Rule>& rules, Random& 
   return some;
 }
 
-/// Variants that differ in what they are predicted to take; the first is the model as it is.
+/// Makes variants with different predicted times; the first is the model itself.
 class VariantMaker {
  public:
   VariantMaker(const taso::onnx::Imported& imported, pricing::Pricing& pricing, const Settings& settings)
@@ -194,8 +198,8 @@ class VariantMaker {
   std::vector<Variant> variants_;
 };
 
-/// So many of them, the first always: again and again one that adds the fewest kernels to those that have to be measured, and of
-/// these the one that is predicted to differ the most from those that are there.
+/// Selects `count` variants, the first one always. Repeatedly takes a variant that adds the fewest kernels to be
+/// measured and, among these, the one whose predicted time differs most from the chosen ones.
 std::vector<const Variant*> choose(const std::vector<Variant>& variants, std::size_t count) {
   std::set<std::string> measured;
   std::vector<const Variant*> chosen, left;
@@ -217,13 +221,13 @@ std::vector<const Variant*> choose(const std::vector<Variant>& variants, std::si
   return chosen;
 }
 
-/// Waits until nobody else has the GPU; it is had until the program ends.
+/// Waits until no other process has the GPU, and keeps it until the program ends.
 void take_turn(const std::filesystem::path& file) {
   const int descriptor = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
   if (descriptor < 0 || flock(descriptor, LOCK_EX) != 0) throw EnvironmentError("no lock on " + file.string());
 }
 
-/// Those that were ready in time, as they were predicted and ran. The variants stay where they are.
+/// Runs the variants that are ready in time and reports predicted and measured times. The vector must not move.
 void compare(const std::vector<Variant>& variants, pricing::Pricing& pricing, const Settings& settings, Moment start) {
   const Moment begin = std::chrono::steady_clock::now();
   const double seconds = std::min(settings.seconds, settings.within - seconds_since(start));
@@ -237,7 +241,7 @@ void compare(const std::vector<Variant>& variants, pricing::Pricing& pricing, co
   report.precision = settings.precision;
   std::vector<std::unique_ptr<cli::GpuModel>> ready;
   std::vector<cli::GpuModel*> turns;
-  double running = 0;  // seconds that the runs of those are expected to take
+  double running = 0;  // seconds that these runs are expected to take
   const auto load = [&](const Variant& variant) {
     pricing.suit(variant.graph, {});
     auto one = std::make_unique<cli::GpuModel>(variant.graph, pricing);
@@ -259,14 +263,14 @@ void compare(const std::vector<Variant>& variants, pricing::Pricing& pricing, co
   std::size_t compared = 0;
   for (std::size_t time = 0; time < settings.loads; ++time) {
     std::erase_if(loaded, [&](const Variant* variant) {
-      // The first time decides which variants are compared.
+      // The first round decides which variants are compared.
       const bool is_late = std::chrono::steady_clock::now() > share_of_time(time == 0 ? 0.7 : 1) ||
                            seconds_since(start) + running > settings.within;
       return is_late || !load(*variant);
     });
     compared = std::max(compared, loaded.size());
   }
-  // A single one where there are more has nothing to be compared with: another time what was measured now is known.
+  // A single variant has nothing to be compared with. What was measured now is known the next time.
   if (compared < std::min<std::size_t>(2, chosen.size()))
     throw EnvironmentError(fmt::format("error: {} of {} variants ready in time, after {:.1f} s on the GPU", compared,
                                        chosen.size(), seconds_since(begin)));
@@ -299,7 +303,7 @@ void run(const Settings& settings) {
   }
   if (variants.empty()) throw EnvironmentError("error: no variant found in time");
   if (settings.turn) take_turn(*settings.turn);
-  // Read again: what others have measured meanwhile is not to be measured once more, and not to be overwritten.
+  // Read the prices again: do not measure again, or overwrite, what others have measured meanwhile.
   pricing::Pricing pricing(options, before.release_gpu(), cli::measuring_on(console));
   pricing.suit(imported->graph, {});
   for (Variant& variant : variants) {

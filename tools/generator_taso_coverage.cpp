@@ -1,8 +1,8 @@
 // How much of TASO's rules a rule file of ours covers, rule by rule:
 //   generator_taso_coverage OURS.rules TASO.pb [--properties FILE] [--terms N] [--rounds N] [--matches N]
-// A rule of TASO is true, true under a condition that it does not state, or false; if it is true it is among ours (one rule
-// says it, perhaps of more sizes and attributes), derived from ours by rewriting (with the condition, if there is one), or
-// missing. Exit 1 if anything is missing.
+// A rule of TASO is true, true under a condition that it does not state, or false. A true rule is among ours (one of
+// our rules states it, perhaps for more sizes and attributes), derived from ours by rewriting (with its condition, if
+// any), or missing. Exits with 1 if a rule is missing.
 #include <cstdlib>
 #include <optional>
 

@@ -1,9 +1,9 @@
-// Records which rules pay for which kind of network: searches the example networks with all rules, and writes
+// Records which rules pay off for which kind of network: searches the example networks with all rules and writes
 // rules/search.experience. scripts/record-experience runs it.
 //
 //   search_experience [--budget N] [--jobs N] -o FILE
 //
-// The networks have fewer blocks than in their papers: blocks that are alike are solved once anyway.
+// The networks have fewer blocks than in their papers, because equal blocks are solved only once anyway.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -22,13 +22,11 @@ using namespace taso::test;
 namespace {
 
 constexpr std::string_view header =
-    "# What rules did in searches of the example networks, by the kind of network that taso-opt takes them for, and of "
-    "the\n"
-    "# small graphs in tests/search/golden, which are of unknown kind. A rule is here if a search ended worse without "
-    "it;\n"
-    "# \"saved\" is by how much, in all searches. Of the rules that taso-gen found, taso-opt searches a network of a "
-    "known\n"
-    "# kind with these alone, but for steps that pay at once. scripts/record-experience writes this file.\n";
+    "# How rules did in searches of the example networks, by the kind of network that taso-opt detects, and of\n"
+    "# the small graphs in tests/search/golden, whose kind is unknown. A rule is listed if a search ended worse\n"
+    "# without it; \"saved\" is the difference, summed over all searches. For a network of a known kind, taso-opt\n"
+    "# searches with only these of the rules that taso-gen found, except for single steps that pay off at once.\n"
+    "# scripts/record-experience writes this file.\n";
 
 std::vector<ExampleNetwork> recorded_networks() {
   std::vector<ExampleNetwork> all;
@@ -83,7 +81,7 @@ int main(int argc, char** argv) {
     if (kind != search::NetworkKind::unknown) experience.add(kind, lesson.rules);
   }
   for (const auto& file : golden_files("golden")) {
-    // In a small graph a step back is a large one: what a larger graph would let through needs its own threshold.
+    // In a small graph one worse step is a large share, so it needs its own threshold.
     const GoldenCase golden = read_golden(file);
     options.alpha = golden.options.alpha;
     const search::Lesson lesson = search::learn(golden.graph, rules, cost::Roofline(), options);

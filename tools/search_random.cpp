@@ -1,7 +1,7 @@
-// Random testing at any length: search_random [--rules FILE] [--count N] [--seed N] [--budget N] [--missing]
+// Random testing of any length: search_random [--rules FILE] [--count N] [--seed N] [--budget N] [--missing]
 //
-// Plants each rule's source and applies the rule wherever it matches, then walks and searches N graphs each. Exits with 1 at
-// the first thing that is wrong, which is told with the smallest graph that shows it.
+// Plants each rule's source and applies the rule wherever it matches, then runs N random walks and N searches. Reports
+// every failure with the smallest graph that shows it, and exits with 1 if there was one.
 #include <chrono>
 #include <cstdio>
 #include <cstring>

@@ -1,6 +1,6 @@
 // BERT base and large, uncased: Devlin and others, BERT: Pre-training of Deep Bidirectional Transformers for Language
-// Understanding, 2018, as Hugging Face's BertModel is exported: token ids, their mask and their types go in, the last layer's
-// states and the pooled first token come out. Layer norms are one node each, as they are from opset 17 on.
+// Understanding, 2018, as Hugging Face's BertModel is exported. Inputs are token ids, their mask and their types;
+// outputs are the last layer's states and the pooled first token. Each layer norm is one node, as from opset 17 on.
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -15,7 +15,7 @@ namespace {
 constexpr double epsilon = 1e-12;
 constexpr std::int64_t head_width = 64;
 
-/// From [batch, tokens, width] to [batch, heads, tokens, 64], or with the last two exchanged.
+/// From [batch, tokens, width] to [batch, heads, tokens, 64], or with the last two axes swapped.
 Value heads_of(Builder& net, const Value& x, bool turned) {
   const Value split = net.reshape(x, {x.shape[1], x.shape[2] / head_width, head_width});
   return net.transpose(split, turned ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3});
@@ -57,7 +57,7 @@ Value embeddings(Builder& net, const Value& tokens, const Value& types, std::int
   return net.layer_norm(net.add(net.add(words, kinds), positions), "LayerNorm", epsilon);
 }
 
-/// 0 where a token counts and -10000 where it is padding, to be added to the scores.
+/// 0 for tokens and -10000 for padding, to be added to the scores.
 Value score_mask(Builder& net, const Value& mask) {
   const Value wide = net.cast(net.unsqueeze(net.unsqueeze(mask, 1), 2));
   return net.arithmetic("Mul", net.arithmetic("Sub", wide, 1, true), -10000);

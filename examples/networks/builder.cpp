@@ -1,5 +1,4 @@
-// What makes the builder's message: names, nodes, parameters, inputs and outputs. The layers are in layers.cpp and
-// movement.cpp.
+// The builder's core: names, nodes, parameters, inputs and outputs. The layers are in layers.cpp and movement.cpp.
 #include "examples/networks/builder.h"
 
 #include <algorithm>
@@ -53,7 +52,7 @@ void set_attribute(proto::AttributeProto& target, const Attribute& attribute) {
 
 Builder::Builder(std::string_view network, const BuilderOptions& options)
     : options_(options), batch_(batch_number(options.batch)), model_(std::make_unique<proto::ModelProto>()) {
-  // Convolutions and poolings of bfloat16 came with opset 22.
+  // Convolutions and poolings of bfloat16 exist from opset 22 on.
   const bool late = options.type == ElementType::bfloat16;
   model_->set_ir_version(late ? 10 : 8);
   model_->add_opset_import()->set_version(late ? 22 : 17);
@@ -162,7 +161,7 @@ std::string Builder::constant(proto::TensorProto tensor) {
 std::string Builder::scalar(double number) {
   proto::TensorProto tensor;
   tensor.set_data_type(onnx::onnx_data_type(options_.type));
-  // Without deviation the mean is all there is.
+  // With a deviation of 0 the value is the mean.
   tensor.set_raw_data(seeded_bytes(options_.type, 1, {number, 0}, 0, ""));
   return constant(std::move(tensor));
 }

@@ -1,9 +1,9 @@
-// Writes a network down layer by layer, as its paper does, and gives it back as an ONNX model: with shapes, names and
-// seeded parameters in place.
+// Builds a network layer by layer, as its paper describes it, and returns an ONNX model with shapes, names and seeded
+// parameters.
 //
-// Parameters are scaled so that values keep to the size of 1 however deep the network is, and a comparison of outputs means
-// something. That is He's initialisation with one thing more: each value carries its expected power (the mean square), which
-// layers follow, so that sums and concatenations are scaled right as well.
+// Parameters are scaled so that values keep a size of about 1 at any depth, and comparisons of outputs are meaningful.
+// This is He's initialisation with one addition: each value carries its expected power (the mean square), which layers
+// propagate, so that sums and concatenations are scaled correctly too.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace taso::examples {
 
-/// The mean square of a value's elements, in two parts: what is centred on zero and what is never negative. A ReLU halves
-/// the first and leaves the second.
+/// The mean square of a value's elements in two parts: the zero-centred one and the non-negative one. A ReLU halves the
+/// first and keeps the second.
 struct Power {
   double centred = 1;
   double positive = 0;
@@ -31,14 +31,14 @@ struct Power {
 
 struct Value {
   std::string name;
-  std::vector<std::int64_t> shape;  ///< Builder::open_batch where the batch has a name instead of a number
+  std::vector<std::int64_t> shape;  ///< Builder::open_batch if the batch has a name instead of a number
   Power power;
 
   std::int64_t channels() const { return shape[1]; }
   std::int64_t height() const { return shape[2]; }
 };
 
-/// Height and width; one number means both.
+/// Height and width; one number sets both.
 struct Extent {
   std::int64_t height = 1;
   std::int64_t width = 1;
@@ -51,9 +51,9 @@ struct Window {
   Extent kernel = 1;
   Extent stride = 1;
   Extent pad = 0;           ///< on each side
-  bool same = false;        ///< padded as TensorFlow's SAME does, instead of `pad`
-  bool round_up = false;    ///< ceil_mode, of poolings
-  bool count_pads = false;  ///< the padding counts in averages
+  bool same = false;        ///< padded like TensorFlow's SAME, instead of by `pad`
+  bool round_up = false;    ///< ceil_mode, for poolings
+  bool count_pads = false;  ///< averages include the padding
 };
 
 struct ConvStyle {
@@ -61,7 +61,7 @@ struct ConvStyle {
   bool bias = false;
 };
 
-/// Of a node.
+/// An attribute of a node.
 struct Attribute {
   std::string_view name;
   std::variant<std::int64_t, double, std::vector<std::int64_t>> value;
@@ -69,9 +69,9 @@ struct Attribute {
 
 struct BuilderOptions {
   ElementType type = ElementType::float32;
-  std::string batch = "1";  ///< a number, or the name of a dimension that is left open
+  std::string batch = "1";  ///< a number, or the name of an open dimension
   std::uint64_t seed = 1;
-  bool with_weights = true;  ///< off: the parameters have shapes and no data, for counting
+  bool with_weights = true;  ///< false: parameters have shapes but no data, for counting
 };
 
 class Builder {
@@ -83,23 +83,23 @@ class Builder {
   Builder& operator=(const Builder&) = delete;
   ~Builder();
 
-  /// Names of layers and parameters start with `name` for as long as the result lives.
+  /// Prefixes the names of layers and parameters with `name` for the lifetime of the result.
   class Scope;
   [[nodiscard]] Scope scope(std::string_view name);
 
-  // Inputs and outputs; the batch is their first dimension.
+  // Inputs and outputs. The batch is their first dimension.
   Value input(std::string_view name, const std::vector<std::int64_t>& rest);
   Value integer_input(std::string_view name, const std::vector<std::int64_t>& rest);
   void output(const Value& value, std::string_view name);
 
-  // Layers with parameters, under the names that the reference implementations give them.
+  // Layers with parameters, named as in the reference implementations.
   Value conv(const Value& x, std::string_view name, std::int64_t channels, const Window& window = {},
              const ConvStyle& style = {});
   Value batch_norm(const Value& x, std::string_view name, double epsilon = 1e-5);
   Value layer_norm(const Value& x, std::string_view name, double epsilon);
-  /// Gemm for matrices with a bias, as exporters write it; else MatMul, and Add where there is a bias.
+  /// Gemm for matrices with a bias, as exporters write it; otherwise MatMul, and Add for a bias.
   Value linear(const Value& x, std::string_view name, std::int64_t features, bool with_bias = true);
-  /// Rows of a table, chosen by `indices`.
+  /// The rows of a table that `indices` select.
   Value embedding(const Value& indices, std::string_view name, std::int64_t rows, std::int64_t width);
   Value parameter(std::string_view name, const std::vector<std::int64_t>& shape, const Spread& spread);
 
@@ -108,20 +108,20 @@ class Builder {
   Value relu6(const Value& x);
   Value sigmoid(const Value& x);
   Value tanh(const Value& x);
-  /// The exact one, of Erf, as it is exported before opset 20.
+  /// The exact form with Erf, as exported before opset 20.
   Value gelu(const Value& x);
   Value softmax(const Value& x);
 
   // Poolings.
   Value max_pool(const Value& x, const Window& window);
   Value average_pool(const Value& x, const Window& window);
-  /// All the way down to one number for each channel, as a matrix.
+  /// One number per channel, as a matrix.
   Value pooled_features(const Value& x);
 
   // Arithmetic.
   Value add(const Value& x, const Value& y);
   Value multiply(const Value& x, const Value& y);
-  /// With a scalar: Add, Sub, Mul or Div; `scalar_first` puts it on the left.
+  /// Add, Sub, Mul or Div with a scalar; `scalar_first` puts it on the left.
   Value arithmetic(std::string_view type, const Value& x, double scalar, bool scalar_first = false);
   Value matmul(const Value& x, const Value& y);
   Value cast(const Value& x);
@@ -129,22 +129,22 @@ class Builder {
   // Data movement.
   Value concat(const std::vector<Value>& parts, std::size_t axis = 1);
   Value flatten(const Value& x);
-  Value reshape(const Value& x, const std::vector<std::int64_t>& shape);  ///< the batch stays, -1 is what is left
+  Value reshape(const Value& x, const std::vector<std::int64_t>& shape);  ///< the batch stays; -1 is the remaining size
   Value transpose(const Value& x, const std::vector<std::int64_t>& permutation);
   Value unsqueeze(const Value& x, std::size_t axis);
-  std::vector<Value> unstack(const Value& x);  ///< along the first axis, which goes
-  /// The part at `index` of the second axis, which goes.
+  std::vector<Value> unstack(const Value& x);  ///< along the first axis, which is removed
+  /// The slice at `index` of the second axis, which is removed.
   Value pick(const Value& x, std::int64_t index);
-  /// Moved up and to the left by one, with zeros coming in from below and from the right.
+  /// x shifted up and left by one, with zeros entering from below and from the right.
   Value shifted(const Value& x);
-  /// Once for each of the batch of `like`; x has a first dimension of 1.
+  /// Repeats x, whose first dimension is 1, for the batch of `like`.
   Value for_each_of_batch(const Value& x, const Value& like);
   Value integers(const std::vector<std::int64_t>& numbers, const std::vector<std::int64_t>& shape);
 
-  /// Numbers that training would set; statistics of batch norms are not among them.
+  /// The number of parameters that training would set, without statistics of batch norms.
   std::uint64_t parameters() const { return parameters_; }
   std::size_t nodes() const;
-  /// The finished model; the builder is used up.
+  /// The finished model; the builder cannot be used afterwards.
   onnx::Model finish();
 
  private:
@@ -166,7 +166,7 @@ class Builder {
   std::int64_t batch_;
   std::unique_ptr<proto::ModelProto> model_;
   std::string prefix_;
-  std::map<std::string, std::size_t, std::less<>> names_;  // how often a node's name was asked for
+  std::map<std::string, std::size_t, std::less<>> names_;  // how many nodes asked for a name
   std::uint64_t parameters_ = 0;
 };
 

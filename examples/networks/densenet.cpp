@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t growth = 32;
 
-/// Sees the features of all layers before it.
+/// A layer that reads the features of all layers before it.
 Value dense_layer(Builder& net, const std::vector<Value>& features) {
   const Value x = features.size() == 1 ? features.front() : net.concat(features);
   const Value y = net.conv(net.relu(net.batch_norm(x, "norm1")), "conv1", 4 * growth);
@@ -24,7 +24,7 @@ Value dense_block(Builder& net, const Value& x, std::int64_t layers) {
   return net.concat(features);
 }
 
-/// Half the channels, half the resolution.
+/// Halves the channels and the resolution.
 Value transition(Builder& net, const Value& x) {
   const Value y = net.conv(net.relu(net.batch_norm(x, "norm")), "conv", x.channels() / 2);
   return net.average_pool(y, {.kernel = 2, .stride = 2});

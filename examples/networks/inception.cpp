@@ -1,5 +1,5 @@
-// Inception-v3: Szegedy and others, Rethinking the Inception Architecture for Computer Vision, 2015, as in torchvision, without
-// the auxiliary classifier, which only training uses.
+// Inception-v3: Szegedy and others, Rethinking the Inception Architecture for Computer Vision, 2015, as in torchvision,
+// without the auxiliary classifier, which only training uses.
 #include <fmt/format.h>
 
 #include "examples/networks/networks.h"
@@ -17,7 +17,7 @@ constexpr Window square{.kernel = 3, .pad = 1};
 constexpr Window halving{.kernel = 3, .stride = 2};
 constexpr Window averaging{.kernel = 3, .pad = 1, .count_pads = true};
 
-/// As wide as it is flat: the two factors of a square.
+/// A row and a column: the two factors of a square window.
 constexpr Window row(std::int64_t width) { return {.kernel = {1, width}, .pad = {0, width / 2}}; }
 constexpr Window column(std::int64_t height) { return {.kernel = {height, 1}, .pad = {height / 2, 0}}; }
 
@@ -33,7 +33,7 @@ Value module_a(Builder& net, const Value& x, std::int64_t pool_features) {
   return net.concat({one, five, twice, pool});
 }
 
-/// From 35 to 17 pixels.
+/// Reduces from 35 to 17 pixels.
 Value module_b(Builder& net, const Value& x) {
   const Value three = unit(net, x, "branch3x3", 384, halving);
   Value twice = unit(net, x, "branch3x3dbl_1", 64);
@@ -57,7 +57,7 @@ Value module_c(Builder& net, const Value& x, std::int64_t width) {
   return net.concat({one, seven, twice, pool});
 }
 
-/// From 17 to 8 pixels.
+/// Reduces from 17 to 8 pixels.
 Value module_d(Builder& net, const Value& x) {
   Value three = unit(net, x, "branch3x3_1", 192);
   three = unit(net, three, "branch3x3_2", 320, halving);

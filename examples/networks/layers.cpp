@@ -1,4 +1,4 @@
-// The builder's layers: what has parameters, activations, poolings and arithmetic.
+// The builder's layers with parameters, activations, poolings and arithmetic.
 #include <algorithm>
 #include <cmath>
 
@@ -9,18 +9,19 @@
 namespace taso::examples {
 namespace {
 
-/// So that what comes out has a power of 1.
+/// Weights that give the result a power of 1.
 Spread weights_for(const Value& x, std::int64_t summands) {
   return {0, 1 / std::sqrt(static_cast<double>(summands) * x.power.total())};
 }
 
-/// The same for weights of which each result's lie together. What is never negative has a mean, which random weights turn
-/// into a constant for each result; layer by layer the constants win and the input is forgotten. Weights that sum to zero
-/// let the mean go, as batch norms do in training, but then differences grow with each layer, those of rounding too: after
-/// fifty they show. A part of the way, inputs still make a difference of a few per cent, and rounding makes none.
+/// The same for weights whose entries for one result are contiguous. Non-negative values have a mean, which random
+/// weights turn into a constant per result; layer by layer the constants dominate and the input is forgotten. Weights
+/// that sum to zero remove the mean, as batch norms do in training, but then all differences grow with each layer,
+/// rounding errors too: after fifty layers they show. With partial balance, inputs still change the outputs by a few
+/// per cent, and rounding does not.
 Spread filters_for(const Value& x, std::int64_t summands, double balance) {
   if (x.power.positive == 0 || summands < 4) return weights_for(x, summands);
-  constexpr double around_the_mean = 0.68;  // of a ReLU's power; the rest is its mean's
+  constexpr double around_the_mean = 0.68;  // the share of a ReLU's power around its mean
   Value rest = x;
   rest.power.positive *= around_the_mean + (1 - around_the_mean) * (1 - balance) * (1 - balance);
   Spread spread = weights_for(rest, summands);
@@ -48,12 +49,12 @@ std::vector<std::int64_t> Builder::pads_of(const Value& x, const Window& window)
   return {rows / 2, columns / 2, rows - rows / 2, columns - columns / 2};
 }
 
-/// The shape of what a window gives as it slides over x.
+/// The shape of the result of sliding a window over x.
 std::vector<std::int64_t> Builder::windows_of(const Value& x, std::int64_t channels, const Window& window) const {
   const std::vector<std::int64_t> pads = pads_of(x, window);
   const auto extent = [&](std::size_t axis, std::int64_t kernel, std::int64_t stride) {
     const std::int64_t room = x.shape[axis + 2] + pads[axis] + pads[axis + 2] - kernel;
-    check(room >= 0, "a window fits into what it slides over");
+    check(room >= 0, "a window fits into its input");
     return (room + (window.round_up ? stride - 1 : 0)) / stride + 1;
   };
   return {x.shape[0], channels, extent(0, window.kernel.height, window.stride.height),
@@ -151,7 +152,7 @@ Value Builder::max_pool(const Value& x, const Window& window) {
 }
 
 Value Builder::average_pool(const Value& x, const Window& window) {
-  // Neighbours differ, but not as if they had nothing to do with one another.
+  // Neighbours differ, but they are not independent.
   const auto count = static_cast<double>(window.kernel.height * window.kernel.width);
   const Power power{x.power.centred / std::sqrt(count), x.power.positive * (count > 1 ? 0.6 : 1)};
   return node("AveragePool", "", {x.name}, windows_of(x, x.channels(), window), power,
@@ -168,7 +169,7 @@ Value Builder::pooled_features(const Value& x) {
 }
 
 Value Builder::add(const Value& x, const Value& y) {
-  check(x.shape.size() >= y.shape.size(), "the larger operand stands first");
+  check(x.shape.size() >= y.shape.size(), "the larger operand comes first");
   return node("Add", "", {x.name, y.name}, x.shape,
               {x.power.centred + y.power.centred, x.power.positive + y.power.positive});
 }
@@ -185,7 +186,7 @@ Value Builder::arithmetic(std::string_view type, const Value& x, double number, 
 }
 
 Value Builder::matmul(const Value& x, const Value& y) {
-  check(x.shape.back() == y.shape[y.shape.size() - 2], "columns meet rows");
+  check(x.shape.back() == y.shape[y.shape.size() - 2], "the inner dimensions agree");
   std::vector<std::int64_t> shape = x.shape;
   shape.back() = y.shape.back();
   const double power = static_cast<double>(x.shape.back()) * x.power.total() * y.power.total();

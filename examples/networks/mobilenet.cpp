@@ -8,14 +8,14 @@
 namespace taso::examples {
 namespace {
 
-/// A convolution without bias, its batch norm and a ReLU that ends at 6.
+/// A convolution without bias, its batch norm and a ReLU6.
 Value unit(Builder& net, const Value& x, std::string_view name, std::int64_t channels, const Window& window = {},
            const ConvStyle& style = {}) {
   const auto scope = net.scope(name);
   return net.relu6(net.batch_norm(net.conv(x, "0", channels, window, style), "1"));
 }
 
-/// Wide in the middle; what comes out is linear.
+/// Wide in the middle, with a linear output.
 Value inverted_residual(Builder& net, const Value& x, std::int64_t expansion, std::int64_t channels,
                         std::int64_t stride) {
   const auto scope = net.scope("conv");

@@ -37,7 +37,7 @@ Value Builder::reshape(const Value& x, const std::vector<std::int64_t>& shape) {
   for (std::size_t i = 1; i < x.shape.size(); ++i) left *= x.shape[i];
   for (const std::int64_t extent : shape)
     if (extent != -1) left /= extent;
-  std::vector<std::int64_t> target{batch_ == open_batch ? 0 : batch_};  // 0: as it was
+  std::vector<std::int64_t> target{batch_ == open_batch ? 0 : batch_};  // 0: unchanged
   std::vector<std::int64_t> result{x.shape[0]};
   for (const std::int64_t extent : shape) {
     target.push_back(extent);
@@ -96,7 +96,7 @@ Value Builder::shifted(const Value& x) {
 }
 
 Value Builder::for_each_of_batch(const Value& x, const Value& like) {
-  check(x.shape[0] == 1, "what is repeated is one");
+  check(x.shape[0] == 1, "the repeated value has a batch of 1");
   std::vector<std::int64_t> shape = x.shape;
   shape[0] = batch_;
   if (batch_ != open_batch) {

@@ -1,6 +1,7 @@
-// NASNet-A, mobile (4 @ 1056) and large (6 @ 4032): Zoph and others, Learning Transferable Architectures for Scalable Image
-// Recognition, 2017; cells, stem and head as in TensorFlow's slim models and in timm, which counts the same parameters. Paddings
-// are TensorFlow's SAME, in the attributes of the operators; the padding does not count in averages.
+// NASNet-A, mobile (4 @ 1056) and large (6 @ 4032): Zoph and others, Learning Transferable Architectures for Scalable
+// Image Recognition, 2017. Cells, stem and head are those of TensorFlow's slim models and of timm, which has the same
+// number of parameters. Padding is TensorFlow's SAME, in the attributes of the operators, and does not count in
+// averages.
 #include <fmt/format.h>
 
 #include "examples/networks/networks.h"
@@ -12,13 +13,13 @@ constexpr double epsilon = 0.001;
 
 Window same(std::int64_t kernel, std::int64_t stride = 1) { return {.kernel = kernel, .stride = stride, .same = true}; }
 
-/// ReLU, 1x1 convolution, batch norm: to the number of channels that a cell works with.
+/// ReLU, 1x1 convolution, batch norm: reduces to the number of channels of a cell.
 Value squeeze(Builder& net, const Value& x, std::string_view name, std::int64_t channels) {
   const auto scope = net.scope(name);
   return net.batch_norm(net.conv(net.relu(x), "conv", channels), "bn", epsilon);
 }
 
-/// ReLU, separable convolution, batch norm: twice, as everywhere in the paper. The stride is the first one's.
+/// ReLU, separable convolution, batch norm: twice, as everywhere in the paper. Only the first has the stride.
 Value separable(Builder& net, Value x, std::string_view name, std::int64_t channels, std::int64_t kernel,
                 std::int64_t stride) {
   const auto scope = net.scope(name);
@@ -34,7 +35,7 @@ Value separable(Builder& net, Value x, std::string_view name, std::int64_t chann
   return x;
 }
 
-/// Half the resolution from two sets of pixels, one moved by one against the other, so that none is lost.
+/// Halves the resolution with two sets of pixels, one shifted by one against the other, so that none is lost.
 Value factorised_reduction(Builder& net, const Value& x, std::int64_t channels) {
   const Window every_second{.kernel = 1, .stride = 2};
   const Value y = net.relu(x);
@@ -43,7 +44,7 @@ Value factorised_reduction(Builder& net, const Value& x, std::int64_t channels) 
   return net.batch_norm(net.concat({here, there}), "final_path_bn", epsilon);
 }
 
-/// The previous cell's result in the form that this cell needs.
+/// The previous cell's result with the resolution and channels of this cell.
 Value fitted(Builder& net, const Value& previous, const Value& current, std::int64_t channels) {
   return previous.height() == current.height() ? squeeze(net, previous, "conv_prev_1x1", channels)
                                                : factorised_reduction(net, previous, channels);
@@ -65,7 +66,7 @@ Value normal_cell(Builder& net, const Value& current, const Value& previous, std
   return net.concat({left, first, second, third, fourth, fifth});
 }
 
-/// The body of a reduction cell, whose operands are prepared in three ways.
+/// The body of a reduction cell. There are three ways to prepare its operands.
 Value reduced(Builder& net, const Value& right, const Value& left, std::int64_t channels) {
   const auto convolved = [&](const Value& x, std::string_view name, std::int64_t kernel, std::int64_t stride = 2) {
     return separable(net, x, name, channels, kernel, stride);
@@ -85,11 +86,11 @@ Value reduction_cell(Builder& net, const Value& current, const Value& previous, 
 
 struct Form {
   std::int64_t stem, penultimate, cells;
-  /// Whether the cell after a reduction looks back past it, two cells instead of one.
+  /// Whether the cell after a reduction reads the result of two cells before, instead of one.
   bool skips_reduction_input;
 };
 
-/// The last two cells' results.
+/// The results of the last two cells.
 struct Trail {
   Value previous, current;
   void advance(Value next) {

@@ -1,10 +1,10 @@
-// The recurrent cell that Zoph and Le found: Neural Architecture Search with Reinforcement Learning, 2016, in two forms.
+// The recurrent cell of Zoph and Le, Neural Architecture Search with Reinforcement Learning, 2016, in two forms.
 //
-// `nasrnn` is the benchmark that TASO's paper made of it and that others took over: five steps, 512 wide, each step with
-// matrices of its own, no memory beside the state. The first state is an input here; a constant would let the first step's
-// products be computed ahead.
+// `nasrnn` is the benchmark that TASO's paper derived from it and that others adopted: five steps, 512 wide, each step
+// with its own matrices, no memory besides the state. The first state is an input here; with a constant, the first
+// step's products could be computed ahead of time.
 //
-// `nas_cell` is the cell itself, as TensorFlow's NASCell has it: with a memory, one product that multiplies, and the same
+// `nas_cell` is the cell itself, as TensorFlow's NASCell: with a memory, one multiplicative combination, and the same
 // eight pairs of matrices at every step.
 #include <array>
 
@@ -34,7 +34,7 @@ Value benchmark_step(Builder& net, const Value& x, const Value& state) {
   return net.tanh(net.multiply(net.tanh(e), net.tanh(f)));
 }
 
-/// The matrices of a cell, for all steps.
+/// The matrices of a cell, shared by all steps.
 struct Matrices {
   std::vector<Value> input, state;
 };
@@ -80,7 +80,7 @@ void build_nas_cell(Builder& net, const Variant& variant) {
   for (std::int64_t step = 0; step < steps_of(variant); ++step)
     inputs.push_back(net.input(fmt::format("x{}", step), {width}));
   Matrices matrices;
-  const Spread spread{0, 0.044};  // near one over the root of the width
+  const Spread spread{0, 0.044};  // about one over the root of the width
   for (std::size_t i = 0; i < gates; ++i) {
     matrices.input.push_back(net.parameter(fmt::format("input.{}.weight", i), {width, width}, spread));
     matrices.state.push_back(net.parameter(fmt::format("state.{}.weight", i), {width, width}, spread));

@@ -14,20 +14,20 @@ namespace taso::examples {
 namespace {
 
 constexpr std::array<Network, 14> networks{{
-    {"resnet50", "bottlenecks of a stage: 3, 4, 6, 3", build_resnet50, 224, 32},
-    {"resnext50", "bottlenecks of a stage: 3, 4, 6, 3", build_resnext50, 224, 32},
-    {"inception_v3", "modules of a kind: 3, 4, 2", build_inception_v3, 299, 75},
-    {"squeezenet1_1", "fire modules of a width: 2, 2, 2, 2", build_squeezenet, 224, 32},
-    {"mobilenet_v2", "inverted residuals of a stage: 1, 2, 3, 4, 3, 3, 1", build_mobilenet_v2, 224, 32},
-    {"densenet121", "layers of a dense block: 6, 12, 24, 16", build_densenet121, 224, 32},
-    {"nasnet_mobile", "normal cells of a stage: 4, 4, 4", build_nasnet_mobile, 224, 32},
-    {"nasnet_large", "normal cells of a stage: 6, 6, 6", build_nasnet_large, 331, 32},
+    {"resnet50", "bottlenecks per stage: 3, 4, 6, 3", build_resnet50, 224, 32},
+    {"resnext50", "bottlenecks per stage: 3, 4, 6, 3", build_resnext50, 224, 32},
+    {"inception_v3", "modules per kind: 3, 4, 2", build_inception_v3, 299, 75},
+    {"squeezenet1_1", "fire modules per width: 2, 2, 2, 2", build_squeezenet, 224, 32},
+    {"mobilenet_v2", "inverted residuals per stage: 1, 2, 3, 4, 3, 3, 1", build_mobilenet_v2, 224, 32},
+    {"densenet121", "layers per dense block: 6, 12, 24, 16", build_densenet121, 224, 32},
+    {"nasnet_mobile", "normal cells per stage: 4, 4, 4", build_nasnet_mobile, 224, 32},
+    {"nasnet_large", "normal cells per stage: 6, 6, 6", build_nasnet_large, 331, 32},
     {"nasrnn", "steps: 5", build_nasrnn},
     {"nas_cell", "steps: 5", build_nas_cell},
     {"bert_base", "layers: 12", build_bert_base, 0, 0, 1, 128, 512},
     {"bert_large", "layers: 24", build_bert_large, 0, 0, 1, 128, 512},
     {"vit_b_16", "layers: 12", build_vit, 224, 16, 16},
-    {"ssd300_resnet50", "bottlenecks of a stage: 3, 4, 6", build_ssd300, 300, 257},
+    {"ssd300_resnet50", "bottlenecks per stage: 3, 4, 6", build_ssd300, 300, 257},
 }};
 
 constexpr std::int64_t largest_image = 4096;
@@ -35,20 +35,20 @@ constexpr std::int64_t most_blocks = 1024;
 
 void settle_image(const Network& network, Variant& variant) {
   if (network.image_size == 0 && variant.image_size != 0)
-    throw InputError(fmt::format("{} looks at no images", network.name));
+    throw InputError(fmt::format("{} takes no images", network.name));
   if (network.image_size == 0) return;
   if (variant.image_size == 0) variant.image_size = network.image_size;
   if (variant.image_size < network.smallest_image || variant.image_size > largest_image)
-    throw InputError(fmt::format("images of {} are {} to {} pixels wide, not {}", network.name, network.smallest_image,
+    throw InputError(fmt::format("images of {} must be {} to {} pixels, not {}", network.name, network.smallest_image,
                                  largest_image, variant.image_size));
   if (variant.image_size % network.image_step != 0)
-    throw InputError(fmt::format("images of {} are multiples of {} pixels wide, and {} is none", network.name,
+    throw InputError(fmt::format("images of {} must be a multiple of {} pixels, not {}", network.name,
                                  network.image_step, variant.image_size));
 }
 
 void settle_sequence(const Network& network, Variant& variant) {
   if (network.sequence == 0 && variant.sequence != 0)
-    throw InputError(fmt::format("{} takes no length of a sequence", network.name));
+    throw InputError(fmt::format("{} takes no sequence length", network.name));
   if (network.sequence == 0) return;
   if (variant.sequence == 0) variant.sequence = network.sequence;
   if (variant.sequence > network.longest_sequence)
@@ -80,7 +80,7 @@ void build(Builder& net, const Network& network, Variant variant) {
   settle_image(network, variant);
   settle_sequence(network, variant);
   if (variant.blocks > most_blocks)
-    throw InputError(fmt::format("{} blocks are more than the {} that are built", variant.blocks, most_blocks));
+    throw InputError(fmt::format("{} blocks are too many; at most {} can be built", variant.blocks, most_blocks));
   network.build(net, variant);
 }
 

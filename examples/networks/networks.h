@@ -1,4 +1,4 @@
-// The benchmark networks: what there is, and how to build each.
+// The benchmark networks: the list, and how to build each.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace taso::examples {
 
 /// What may differ from the paper.
 struct Variant {
-  std::int64_t image_size = 0;  ///< height and width of the images; of networks that look at images
-  std::int64_t sequence = 0;    ///< tokens; of networks that read
-  std::int64_t blocks = 0;  ///< how often the repeated block is repeated, at each place; 0: as often as in the paper
+  std::int64_t image_size = 0;  ///< height and width of the images, for networks that take images
+  std::int64_t sequence = 0;    ///< the number of tokens, for networks that take text
+  std::int64_t blocks = 0;      ///< how many times the block is repeated at each place; 0: as in the paper
 };
 
-/// A network's numbers of blocks, stage by stage, unless another number was asked for.
+/// The number of blocks per stage, unless the variant asks for another number.
 std::vector<std::int64_t> blocks_by_stage(const Variant& variant, std::vector<std::int64_t> in_the_paper);
 
-// Each is told in its file, with where it comes from.
+// Each file says where its network comes from.
 void build_resnet50(Builder& net, const Variant& variant);
 void build_resnext50(Builder& net, const Variant& variant);
 void build_inception_v3(Builder& net, const Variant& variant);
@@ -38,21 +38,21 @@ void build_ssd300(Builder& net, const Variant& variant);
 
 struct Network {
   std::string_view name;
-  std::string_view blocks;  ///< what is repeated, and how often in the paper
+  std::string_view blocks;  ///< what is repeated, and how many times in the paper
   void (*build)(Builder&, const Variant&);
-  std::int64_t image_size = 0;  ///< 0: it looks at no images
+  std::int64_t image_size = 0;  ///< 0: it takes no images
   std::int64_t smallest_image = 0;
   std::int64_t image_step = 1;  ///< sizes are multiples of it
-  std::int64_t sequence = 0;    ///< 0: it has no sequence, or one of its own
+  std::int64_t sequence = 0;    ///< 0: it takes no sequence, or one of fixed length
   std::int64_t longest_sequence = 0;
 };
 
 std::span<const Network> all_networks();
-/// Throws InputError, with a guess at what was meant.
+/// Throws InputError, with a suggestion.
 const Network& network_named(std::string_view name);
 
-/// `variant` may leave out the sizes, which are the paper's then. Throws InputError for sizes that the network cannot have,
-/// and for those that it does not know.
+/// Builds a network. Sizes that `variant` omits are those of the paper. Throws InputError for sizes that the network
+/// does not support.
 void build(Builder& net, const Network& network, Variant variant);
 
 }  // namespace taso::examples

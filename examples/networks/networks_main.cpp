@@ -1,4 +1,4 @@
-// taso-networks: writes the benchmark networks of the field as ONNX models.
+// taso-networks: writes common benchmark networks as ONNX models.
 #include <cstdio>
 #include <optional>
 #include <system_error>
@@ -18,14 +18,14 @@
 namespace taso::examples {
 namespace {
 
-/// Data that was asked for, on stdout.
+/// Prints requested data on stdout.
 cli::Ending print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw EnvironmentError("cannot write to the standard output");
   return cli::Ending::done;
 }
 
-/// The user asks for the network on the command line: what it cannot be is a matter of usage.
+/// The network is chosen on the command line, so an unsupported variant is a usage error.
 void build_as_asked(Builder& net, const Settings& settings, const Network& network) {
   try {
     build(net, network, variant_for(settings, network));
@@ -53,7 +53,7 @@ void write(const Settings& settings, const Network& network, const std::filesyst
   const std::uint64_t parameters = net.parameters();
   const std::size_t nodes = net.nodes();
   onnx::SaveOptions saving;
-  saving.sync = false;  // what is lost with the machine's power can be written again
+  saving.sync = false;  // no need: the file can be written again after a crash
   net.finish().save(path, saving);
   console.say(cli::Console::Level::result,
               fmt::format("{}: {} parameters, {} nodes; written: {}", network.name, cli::with_commas(parameters),
@@ -64,7 +64,7 @@ cli::Ending write_all(const Settings& settings, cli::Console& console) {
   if (!settings.folder.empty()) {
     std::error_code error;
     std::filesystem::create_directories(settings.folder, error);
-    if (error) throw EnvironmentError(fmt::format("cannot make {}: {}", settings.folder.string(), error.message()));
+    if (error) throw EnvironmentError(fmt::format("cannot create {}: {}", settings.folder.string(), error.message()));
   }
   for (const Network* network : settings.networks) {
     const auto path =
@@ -114,7 +114,7 @@ int end(int argc, char** argv) {
 int main(int argc, char** argv) {
   const int code = taso::examples::end(argc, argv);
   std::fflush(nullptr);
-  // Without the farewells of libraries: where memory ran out, they may wait for what never comes.
+  // Skip static destructors: after an out-of-memory error, the shutdown of a library can deadlock.
   if (code == static_cast<int>(taso::cli::Ending::environment)) std::_Exit(code);
   return code;
 }

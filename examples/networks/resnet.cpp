@@ -1,6 +1,6 @@
-// ResNet-50: He and others, Deep Residual Learning for Image Recognition, 2015. ResNeXt-50 32x4d: Xie and others, Aggregated
-// Residual Transformations for Deep Neural Networks, 2016. Both as in torchvision, where the 3x3 convolution of a bottleneck
-// has the stride ("v1.5"), not the 1x1 before it.
+// ResNet-50: He and others, Deep Residual Learning for Image Recognition, 2015. ResNeXt-50 32x4d: Xie and others,
+// Aggregated Residual Transformations for Deep Neural Networks, 2016. Both as in torchvision, where the 3x3 convolution
+// of a bottleneck has the stride ("v1.5"), not the 1x1 before it.
 #include "examples/networks/resnet.h"
 
 #include <fmt/format.h>

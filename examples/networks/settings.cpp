@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t largest_batch = 65536;
 constexpr std::uint64_t largest_number = 65536;
 
-/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+/// The options as text: CLI11 only splits the command line.
 struct Raw {
   std::string network, output, folder, batch, type, seed, blocks, image_size, sequence, log_file, color;
   bool list = false, version = false;
@@ -28,25 +28,24 @@ void declare(CLI::App& app, Raw& raw) {
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
                        const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
   app.add_option("network", raw.network, "The network to write; --list names them")->type_name("NAME");
-  one("-o,--output", raw.output, "Where it goes", "FILE", "Options");
-  one("--all", raw.folder, "Write every network there is, to FOLDER/NAME.onnx", "FOLDER", "Options");
-  app.add_flag("--list", raw.list, "Print the networks, or the one that is named, with their sizes, and end");
+  one("-o,--output", raw.output, "The file to write", "FILE", "Options");
+  one("--all", raw.folder, "Write every network to FOLDER/NAME.onnx", "FOLDER", "Options");
+  app.add_flag("--list", raw.list, "Print all networks, or the named one, with their sizes, and exit");
 
   const std::string form = "The network";
-  one("--batch", raw.batch, "How many at once: a number, or a name for a dimension that is left open (1)", "N", form);
-  one("--type", raw.type, "Of all numbers: float32, float16, bfloat16 or double (float32)", "TYPE", form);
-  one("--seed", raw.seed, "Of the parameters (1)", "N", form);
-  one("--blocks,--layers", raw.blocks, "How often the repeated block is repeated, instead of as in the paper", "N",
-      form);
-  one("--image-size", raw.image_size, "Height and width of the images, instead of the paper's", "N", form);
-  one("--sequence", raw.sequence, "Tokens, of networks that read (128)", "N", form);
+  one("--batch", raw.batch, "Batch size: a number, or the name of an open dimension (default 1)", "N", form);
+  one("--type", raw.type, "Element type: float32, float16, bfloat16 or double (default float32)", "TYPE", form);
+  one("--seed", raw.seed, "Seed for the parameters (default 1)", "N", form);
+  one("--blocks,--layers", raw.blocks, "Number of repeated blocks (default: as in the paper)", "N", form);
+  one("--image-size", raw.image_size, "Height and width of the images (default: as in the paper)", "N", form);
+  one("--sequence", raw.sequence, "Number of tokens, for networks that take text (default 128)", "N", form);
 
-  const std::string saying = "What it says";
-  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
-  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
-  one("--log-file", raw.log_file, "Append everything that could be said to a file", "FILE", saying);
-  one("--color", raw.color, "auto, always or never", "WHEN", saying);
-  app.add_flag("--version", raw.version, "Print the versions of everything and end")->group(saying);
+  const std::string saying = "Output";
+  app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
+  one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
+  one("--color", raw.color, "Colour the messages: auto, always or never", "WHEN", saying);
+  app.add_flag("--version", raw.version, "Print the versions of all parts and exit")->group(saying);
 }
 
 ElementType type_named(const std::string& text) {
@@ -57,7 +56,7 @@ ElementType type_named(const std::string& text) {
   return *type;
 }
 
-/// A number from 1 on, or a name as programs have them.
+/// A number from 1 on, or an identifier.
 std::string batch_given(const std::string& text) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
@@ -93,7 +92,7 @@ void resolve_networks(const Raw& raw, Command& command) {
   if (every)
     for (const Network& network : all_networks()) settings.networks.push_back(&network);
   if (!raw.network.empty()) {
-    if (!raw.folder.empty()) throw cli::UsageError("--all writes every network; none can be named beside it");
+    if (!raw.folder.empty()) throw cli::UsageError("--all writes every network and cannot be combined with a name");
     try {
       settings.networks.push_back(&network_named(raw.network));
     } catch (const InputError& error) {
@@ -105,8 +104,8 @@ void resolve_networks(const Raw& raw, Command& command) {
     command.kind = Command::Kind::list;
     return;
   }
-  if (settings.networks.empty()) throw cli::UsageError("no network is named; --list shows them");
-  if (!raw.folder.empty() && !raw.output.empty()) throw cli::UsageError("-o and --all exclude one another");
+  if (settings.networks.empty()) throw cli::UsageError("no network is named; --list shows all");
+  if (!raw.folder.empty() && !raw.output.empty()) throw cli::UsageError("-o and --all cannot be combined");
   if (raw.folder.empty() && raw.output.empty())
     throw cli::UsageError("no output is given: -o names the model to write");
   settings.output = raw.output;
@@ -118,8 +117,8 @@ void resolve_networks(const Raw& raw, Command& command) {
 Command parse_command(int argc, const char* const* argv) {
   Command command;
   Raw raw;
-  CLI::App app("Writes the benchmark networks of the field as ONNX models, with seeded parameters.", "taso-networks");
-  app.set_help_flag("-h,--help", "Print this and end");
+  CLI::App app("Writes common benchmark networks as ONNX models, with seeded parameters.", "taso-networks");
+  app.set_help_flag("-h,--help", "Print this help and exit");
   declare(app, raw);
   if (auto help = cli::take_apart(app, argc, argv)) {
     command.kind = Command::Kind::help;

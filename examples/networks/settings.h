@@ -12,9 +12,9 @@
 namespace taso::examples {
 
 struct Settings {
-  std::vector<const Network*> networks;  ///< what to write, or to list
-  std::filesystem::path output;          ///< of the one network that was named
-  std::filesystem::path folder;          ///< of all of them, with --all
+  std::vector<const Network*> networks;  ///< the networks to write or list
+  std::filesystem::path output;          ///< the file for a single network
+  std::filesystem::path folder;          ///< the folder for all networks, with --all
   BuilderOptions building;
   Variant variant;
   cli::Console::Options console;
@@ -30,7 +30,7 @@ struct Command {
 /// Throws UsageError.
 Command parse_command(int argc, const char* const* argv);
 
-/// What of the variant concerns a network; with --all, sizes are for those that have them.
+/// The parts of the variant that apply to a network; with --all, sizes apply to the networks that have them.
 Variant variant_for(const Settings& settings, const Network& network);
 
 }  // namespace taso::examples

@@ -1,5 +1,5 @@
-// SqueezeNet 1.1: Iandola and others, SqueezeNet: AlexNet-level Accuracy with 50x Fewer Parameters, 2016, in the release of its
-// authors that needs 2.4 times less arithmetic, as in torchvision.
+// SqueezeNet 1.1: Iandola and others, SqueezeNet: AlexNet-level Accuracy with 50x Fewer Parameters, 2016, in its
+// authors' release that needs 2.4 times less arithmetic, as in torchvision.
 #include <fmt/format.h>
 
 #include "examples/networks/networks.h"

@@ -1,6 +1,6 @@
-// SSD300 with a ResNet-50 trunk: Liu and others, SSD: Single Shot MultiBox Detector, 2016, with the trunk up to its third
-// stage, which keeps its resolution, and the heads that NVIDIA's reference has (DeepLearningExamples, SSD300 v1.1). What
-// comes out are the raw offsets and scores of all boxes; decoding and suppression come after the network.
+// SSD300 with a ResNet-50 trunk: Liu and others, SSD: Single Shot MultiBox Detector, 2016. The trunk ends after its
+// third stage, which keeps its resolution; the heads are those of NVIDIA's reference (DeepLearningExamples, SSD300
+// v1.1). Outputs are the raw offsets and scores of all boxes, without decoding and suppression.
 #include <array>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t classes = 81;  // COCO's 80 and the background
 constexpr std::array<std::int64_t, 6> boxes{4, 6, 6, 6, 4, 4};
 
-/// A coarser feature map: a bottleneck, then half the resolution, or two pixels less at the end.
+/// A coarser feature map: a bottleneck, then half the resolution or, in the last two, two pixels less.
 Value additional_block(Builder& net, const Value& x, std::size_t index) {
   constexpr std::array<std::int64_t, 5> widths{256, 256, 128, 128, 128}, channels{512, 512, 256, 256, 256};
   const auto scope = net.scope(fmt::format("additional_blocks.{}", index));

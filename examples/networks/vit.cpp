@@ -1,5 +1,5 @@
-// ViT-B/16: Dosovitskiy and others, An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020; layers as
-// timm writes and exports them, with queries, keys and values in one product, as the paper's appendix has it.
+// ViT-B/16: Dosovitskiy and others, An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale, 2020,
+// with layers as timm writes and exports them: queries, keys and values in one product, as in the paper's appendix.
 #include <cmath>
 
 #include <fmt/format.h>

@@ -13,15 +13,15 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "ONNX stores raw data with the lowest byte first");
 
-/// Where a parameter's own sequence begins.
+/// The start of a parameter's own random sequence.
 std::uint64_t stream_of(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
   for (const char letter : name) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
   return hash ^ Random(seed).next();
 }
 
-/// One number from the sum of four: close to a normal distribution, and free of logarithms and cosines, whose last digits
-/// are another library's on another machine.
+/// A number from the sum of four uniform ones. It is close to a normal distribution without logarithms and cosines,
+/// whose last digits differ between libraries and machines.
 double bell(std::uint64_t bits) {
   constexpr double deviation = 37837.22723720648;  // of the sum: the root of (65536^2 - 1) / 3
   const std::uint64_t sum = (bits & 0xffff) + ((bits >> 16) & 0xffff) + ((bits >> 32) & 0xffff) + (bits >> 48);
@@ -62,7 +62,7 @@ void fill(std::string& bytes, const Spread& spread, Random random) {
 
 std::string seeded_bytes(ElementType type, std::size_t count, const Spread& spread, std::uint64_t seed,
                          std::string_view name) {
-  check(spread.run == 0 || count % spread.run == 0, "runs fill a parameter");
+  check(spread.run == 0 || count % spread.run == 0, "runs fill the parameter exactly");
   std::string bytes(count * size_of(type), '\0');
   const Random random(stream_of(seed, name));
   switch (type) {

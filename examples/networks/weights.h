@@ -1,5 +1,5 @@
-// Numbers for the parameters of a network: drawn from a seed and the parameter's name, the same on every machine, and as
-// fast as the memory that they go to.
+// Random numbers for the parameters of a network. They depend only on the seed and the parameter's name, are the same
+// on every machine, and are generated at the speed of memory.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace taso::examples {
 
-/// How the elements of a parameter are distributed: bell-shaped, and never further than 3.5 deviations from the mean.
+/// The distribution of a parameter's elements: bell-shaped, at most 3.5 deviations from the mean.
 struct Spread {
   double mean = 0;
   double deviation = 1;
-  /// The elements in runs of so many, each run moved towards having exactly that mean; 0: none is.
+  /// If not 0, the elements form runs of this length, and each run is shifted towards having exactly that mean.
   std::size_t run = 0;
-  double balance = 1;  ///< by how much of the way
+  double balance = 1;  ///< how far it is shifted: 0 not at all, 1 all the way
 };
 
-/// The bytes of `count` elements, in the order and form that ONNX wants. A parameter's numbers depend on nothing but the
-/// arguments, so that adding a layer to a network leaves the others as they were.
+/// The bytes of `count` elements in ONNX's order and form. They depend only on the arguments, so that adding a layer to
+/// a network keeps the parameters of the others.
 std::string seeded_bytes(ElementType type, std::size_t count, const Spread& spread, std::uint64_t seed,
                          std::string_view name);
 

@@ -15,18 +15,17 @@
 namespace taso::onnx {
 namespace {
 
-/// A tensor of which fewer elements are finite shows little: other operands may do better. With fewer than the least, whatever
-/// the operands, it counts as not compared.
+/// A tensor with fewer finite elements than the wanted share shows little, so other operands are drawn. If the best
+/// draw stays below the least share, the tensor counts as not compared.
 constexpr double wanted_finite_share = 0.5, least_finite_share = 0.05;
 
-/// Ways to draw operands, in the order in which they are tried.
+/// The ways to draw operands, in the order in which they are tried.
 constexpr std::array ordinary_draws{Draw::normal, Draw::positive, Draw::between_0_and_1, Draw::small};
 
-/// Sizes to try for dimensions that the model leaves open; the first with which the original runs is taken.
+/// Sizes to try for dimensions that the model leaves open; the first one with which the original runs is used.
 constexpr std::int64_t open_sizes[] = {2, 1, 3, 16, 64, 224};
 
-/// Whether a node makes a decision by the size of numbers, so that a rounding error may become a difference of any size: it
-/// rounds, compares, or selects.
+/// Whether a node rounds, compares or selects: then a rounding error may become a difference of any size.
 bool decides(const Node& node) {
   const Opaque* const opaque = node.as_opaque();
   if (opaque == nullptr || opaque->kind == "Shape" || opaque->kind == "Size") return false;
@@ -50,14 +49,15 @@ bool decides(const Node& node) {
          std::any_of(opaque->outputs.begin(), opaque->outputs.end(), is_whole);
 }
 
-/// What needs no operand, or is computed in one way only, is known whatever its elements are.
+/// False if the value needs no operands, or both sides compute it in the same way: then it is known, finite or not.
 bool depends_on_operands(const std::shared_ptr<Pool>& pool, const Obligation& obligation) {
   if (obligation.expected == obligation.actual) return false;
   const auto nodes = Graph{pool, {}, {obligation.expected}}.nodes();
   return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->as_input() != nullptr; });
 }
 
-/// The model's own inputs tell how large its open dimensions are, which a region alone may not: 3 · N does not.
+/// Adds the model's own inputs, which determine its open dimensions. A region alone may not: 3 · N does not determine
+/// N.
 void add_sizes(Graph& graph, const Graph& signature) {
   for (const Value& input : signature.inputs) {
     const Type& type = input.type();
@@ -67,7 +67,7 @@ void add_sizes(Graph& graph, const Graph& signature) {
   }
 }
 
-/// Dimensions that the user's shapes and data fix.
+/// Binds dimensions that the user's shapes and data fix.
 void bind_symbols(const Value& input, const CheckOptions& options,
                   std::map<std::string, std::int64_t, std::less<>>& symbols) {
   const std::string& name = input.node->as_input()->name;
@@ -94,7 +94,7 @@ CheckResult BothSides::compare(const std::shared_ptr<Pool>& pool, const Graph& s
     if (node->as_input() != nullptr) graph.inputs.push_back(node->output());
     const Opaque* opaque = node->as_opaque();
     if (scope == CheckResult::Scope::regions && opaque != nullptr && opaque->body && opaque->body->has_programs())
-      throw InputError(fmt::format("a run does not show all of {}", opaque->kind));
+      throw InputError(fmt::format("one run does not cover all of {}", opaque->kind));
   }
   add_sizes(graph, signature);
 
@@ -105,11 +105,12 @@ CheckResult BothSides::compare(const std::shared_ptr<Pool>& pool, const Graph& s
   return result;
 }
 
-/// Compares on one set of operands. Where these leave too few finite elements, others are drawn, and compared as well: an
-/// element that is NaN on both sides shows nothing. Throws InputError if too little was ever finite.
+/// Compares both sides on one set of operands. If too few elements are finite, draws other operands and compares these
+/// as well, because an element that is NaN on both sides shows nothing. Throws InputError if no draw has enough finite
+/// elements.
 void BothSides::run_sample(const Sides& sides, unsigned sample, CheckResult& result) {
   if (sides.half == 0) return;
-  std::vector<double> shares(sides.half, 0);  // of finite elements, in the best draw
+  std::vector<double> shares(sides.half, 0);  // the share of finite elements in the best draw
   result.compared += sides.half;
   for (const Draw draw : ordinary_draws) {
     std::vector<Array> outputs;
@@ -123,7 +124,7 @@ void BothSides::run_sample(const Sides& sides, unsigned sample, CheckResult& res
       if (!compare_one(sides, outputs, i, result)) return;
       shares[i] = std::max(shares[i], finite_share(outputs[i]));
       if (shares[i] < wanted_finite_share && !depends_on_operands(sides.graph.pool, sides.obligations[i]))
-        shares[i] = 1;  // whatever its elements are
+        shares[i] = 1;  // known, whatever its elements are
     }
     if (*std::min_element(shares.begin(), shares.end()) >= wanted_finite_share || !has_free_numbers(sides.graph)) break;
   }
@@ -143,13 +144,13 @@ bool BothSides::compare_one(const Sides& sides, const std::vector<Array>& output
   if (options_.atol) tolerance.atol = *options_.atol;
   if (agrees(expected, actual, tolerance, result.worst)) return true;
   fail(sides, i, result,
-       fmt::format("'{}' differs: {} of {} where the tolerance is 1", sides.obligations[i].name, result.worst,
+       fmt::format("'{0}' ({2}) differs by {1} times the tolerance", sides.obligations[i].name, result.worst,
                    text_of(Type{expected.type(), shape_of(expected.extents())})));
-  if (!is_floating(expected.type())) why_regions_ = "; it is no number that rounding changes a little";
+  if (!is_floating(expected.type())) why_regions_ = "; rounding may change it by a whole step";
   return false;
 }
 
-/// Notes whether a rounding error may be behind it, that became a difference of any size inside.
+/// Records the failure, and whether it may be a rounding error that grew to a difference of any size on the way.
 void BothSides::fail(const Sides& sides, std::size_t i, CheckResult& result, std::string reason) {
   result.passed = false;
   result.reason = std::move(reason);
@@ -157,12 +158,12 @@ void BothSides::fail(const Sides& sides, std::size_t i, CheckResult& result, std
   const Obligation& obligation = sides.obligations[i];
   for (const Node* node : Graph{sides.graph.pool, {}, {obligation.expected, obligation.actual}}.nodes())
     if (decides(*node)) {
-      why_regions_ = fmt::format("; {} inside of it turns rounding errors into steps", node->as_opaque()->kind);
+      why_regions_ = fmt::format("; {} inside it turns rounding errors into whole steps", node->as_opaque()->kind);
       return;
     }
 }
 
-/// Whether another draw would be another one.
+/// Whether another draw would give other operands.
 bool BothSides::has_free_numbers(const Graph& graph) const {
   return std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const Value& input) {
     const std::string& name = input.node->as_input()->name;
@@ -170,7 +171,8 @@ bool BothSides::has_free_numbers(const Graph& graph) const {
   });
 }
 
-/// Large numbers, and NaN and infinities among others: which elements are finite, not how large they are.
+/// Runs on large numbers, then with NaN, infinities and the like among the inputs. Compares only which elements are
+/// finite, not their size.
 void BothSides::run_specials(const Sides& sides, CheckResult& result) {
   if (!has_free_numbers(sides.graph)) return;
   run_special(sides, Draw::large, result.large, options_.special != SpecialValues::reported, result);
@@ -189,7 +191,7 @@ void BothSides::run_special(const Sides& sides, Draw draw, Kinds& found, bool is
   try {
     outputs = run(sides.graph, sides.half, sides.signature, 0, draw);
   } catch (const InputError&) {
-    return;  // the original does not run on these
+    return;  // the original does not run on these operands
   } catch (const Broken&) {
     if (is_demanded) throw;
     return;
@@ -202,7 +204,7 @@ void BothSides::run_special(const Sides& sides, Draw draw, Kinds& found, bool is
     fail(sides, i, result,
          fmt::format("with {} inputs, {} of {} elements of '{}' {}", draw == Draw::large ? "large" : "special", wrong,
                      outputs[i].size(), sides.obligations[i].name,
-                     kinds.other == 0 ? "are finite no longer" : "are finite, infinite or NaN no longer"));
+                     kinds.other == 0 ? "are no longer finite" : "change between finite, infinite and NaN"));
     return;
   }
 }

@@ -1,4 +1,4 @@
-// Two ways to compute some values, run on the same random operands: do they agree?
+// Runs two ways of computing the same values on the same random operands, and tells whether they agree.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace taso::onnx {
 
-/// A pair of values that must be equal, one of each model, and what to call it.
+/// A pair of values that must be equal, one of each model, and its name in messages.
 struct Obligation {
   std::string name;
   Value expected, actual;
@@ -29,25 +29,25 @@ class BothSides {
   using Defaults = std::unordered_map<std::string, const proto::TensorProto*>;
   BothSides(const CheckOptions& options, std::filesystem::path folder)
       : options_(options), folder_(std::move(folder)) {}
-  /// Of inputs that are given a value by the model itself.
+  /// The default values that the model itself gives to inputs.
   void set_defaults(Defaults defaults) { defaults_ = std::move(defaults); }
 
-  /// Runs both sides on ordinary operands, which are drawn anew until the original runs and gives finite numbers; then on large
-  /// and on special ones. `signature` is the model, whose inputs tell how large open dimensions are. Throws InputError if the
-  /// original does not run or never gives a finite number; throws Broken.
+  /// Runs both sides on ordinary operands, which are redrawn until the original runs and gives finite numbers, then on
+  /// large and on special ones. `signature` is the model; its inputs determine open dimensions. Throws InputError if
+  /// the original does not run or never gives a finite number. Throws Broken.
   CheckResult compare(const std::shared_ptr<Pool>& pool, const Graph& signature,
                       const std::vector<Obligation>& obligations, CheckResult::Scope scope);
-  /// Why the last difference may come from rounding alone, that was turned into a difference of any size on the way; empty if
-  /// it may not.
+  /// Why the last difference may come from rounding alone, amplified on the way to a difference of any size; empty if
+  /// it cannot.
   const std::string& why_regions() const { return why_regions_; }
 
-  /// The outputs of a graph of which the first half is the original's. Throws InputError if the original does not run,
-  /// whatever the operands; throws Broken if only the other half does not.
+  /// The outputs of a graph whose first half of outputs belongs to the original. Throws InputError if the original does
+  /// not run on any operands, and Broken if only the other half does not.
   std::vector<Array> run(const Graph& graph, std::size_t half, const Graph& signature, unsigned sample = 0,
                          Draw draw = Draw::normal);
 
  private:
-  /// Both sides of some obligations in one graph: outputs of the original first.
+  /// Both sides of some obligations in one graph, the original's outputs first.
   struct Sides {
     const Graph& graph;
     std::size_t half;

@@ -21,14 +21,15 @@
 namespace taso::onnx {
 namespace {
 
-/// Names of values that must be equal, in the original and in the edited model; and the node that may only be taken for one
-/// of the original's if they are.
+/// Names of two values that must be equal, in the original and in the edited model. If `rewired` is set, that node
+/// counts as a node of the original only if they are.
 struct Claim {
   std::string old_name, name;
   const proto::NodeProto* rewired = nullptr;
 };
 
-/// What is left to show if both values are computed in the same way: that the operands agree. Nothing if they are not.
+/// If both values are computed by the same operator: what remains to show, namely that the operands agree. Otherwise
+/// nothing.
 std::optional<std::vector<Obligation>> operands_of(const Obligation& obligation) {
   const Node &left = *obligation.expected.node, &right = *obligation.actual.node;
   if (obligation.expected.output != obligation.actual.output || left.inputs().size() != right.inputs().size())
@@ -51,10 +52,10 @@ std::optional<std::vector<Obligation>> operands_of(const Obligation& obligation)
   return operands;
 }
 
-/// Regions that do not agree are made larger until they have taken in so many nodes.
+/// Regions that do not agree are enlarged until they contain this many nodes.
 constexpr std::size_t most_opened = 200;
 
-/// Of weights that a node's subgraphs have in files.
+/// The size of external weights in the subgraphs of a node.
 std::uint64_t external_bytes_inside(const proto::NodeProto& node) {
   std::uint64_t bytes = 0;
   for (const auto& attribute : node.attribute()) {
@@ -89,16 +90,16 @@ class Comparison {
     if (why_not_whole.empty()) {
       try {
         whole = run_whole();
-        // A rounding error may turn an integer or a decision over: then every region has to stand for itself. So has it where
-        // the run has not shown everything.
+        // A rounding error may change an integer or a decision: then every region is checked by itself. The same if one
+        // run does not cover the whole model.
         if (!branches() && (whole.passed || sides_.why_regions().empty())) return whole;
-        why_not_whole = whole.passed ? "and the whole model, but a run takes one branch of each If"
-                                     : fmt::format("of the whole, {}{}", whole.reason, sides_.why_regions());
+        why_not_whole = whole.passed ? "and the whole model, but one run takes only one branch of each If"
+                                     : fmt::format("in the whole model, {}{}", whole.reason, sides_.why_regions());
       } catch (const runtime::TypeMismatch& error) {
         const bool declared = !mismatches_without_declarations();
         if (declared && !branches()) throw InputError(fmt::format("a declared type is wrong: {}", error.what()));
-        // Regions would be run on operands of the very types that proved wrong, unless that was of a branch that nobody
-        // takes but we.
+        // Regions would run on operands of the types that proved wrong, unless the wrong type is in a branch that only
+        // our own run takes.
         if (!declared) return {false, CheckResult::Scope::whole, 0, 0, error.what()};
         why_not_whole = error.what();
       } catch (const InputError& error) {
@@ -112,7 +113,7 @@ class Comparison {
     return result;
   }
 
-  /// What was compared elsewhere counts as well.
+  /// Adds what was compared elsewhere.
   static void add(const CheckResult& more, CheckResult& result) {
     result.compared += more.compared;
     result.worst = std::max(result.worst, more.worst);
@@ -121,18 +122,18 @@ class Comparison {
     result.special += more.special;
   }
 
-  /// Whether one run of the original shows a part of it only.
+  /// Whether one run covers only a part of the original.
   bool branches() const {
     return std::any_of(before_.nodes.begin(), before_.nodes.end(),
                        [](const auto* node) { return has_subgraph(*node); });
   }
 
-  /// Whether a run of the node by itself tells what it does.
+  /// Whether running the node by itself shows what it does.
   bool shows_by_running(const proto::NodeProto& node) const {
     return !has_subgraph(node) && obstacle_of(*before_.model, node).empty();
   }
 
-  /// Whether it is our inference, and not what the model declares, that promised a wrong type.
+  /// Whether a wrong type comes from our inference rather than from the model's declarations.
   bool mismatches_without_declarations() {
     SharedImport shared;
     shared.believe_declarations = false;
@@ -180,19 +181,20 @@ class Comparison {
     return sides_.compare(shared.pool, before.graph, obligations, CheckResult::Scope::whole);
   }
 
-  /// Assume and guarantee: nodes that nobody touched compute the same from the same operands, so their results are taken
-  /// as random inputs of both sides, and what is left to show is that every touched node agrees with what it replaced.
+  /// Assume and guarantee: untouched nodes compute the same from the same operands, so their results become random
+  /// inputs of both sides. It remains to show that every touched node agrees with what it replaced.
   CheckResult run_regions() {
     for (;;) {
       const std::size_t before = no_rewiring_.size() + opened_.size();
       CheckResult result = run_claims();
-      // Where operands differ, a node that looked rewired was replaced by one of the same kind: that is a region then. And
-      // where random inputs of a region are not independent of each other, what computes them belongs to the region.
+      // If operands differ, a node that looked rewired was in fact replaced by one of the same kind, and becomes part
+      // of a region. If the random inputs of a region depend on each other, the nodes that compute them become part of
+      // the region.
       if (no_rewiring_.size() + opened_.size() == before) return result;
     }
   }
 
-  /// The node of the original that a node of the edited model is, and the values that have to agree for that.
+  /// The original of a node of the edited model, and the values that must agree for that.
   struct Partner {
     const proto::NodeProto* node;
     NamePairs operands;
@@ -204,7 +206,7 @@ class Comparison {
       for (const std::string& output : node->output()) producers.emplace(output, node);
     const std::unordered_set<const proto::TensorProto*> untouched_weights(before_.initializers.begin(),
                                                                           before_.initializers.end());
-    std::unordered_set<std::string> known;  // names that the original gives a meaning
+    std::unordered_set<std::string> known;  // names that the original defines
     for (const auto& [name, node] : producers) known.insert(name);
     for (const proto::TensorProto* tensor : before_.initializers) known.insert(tensor->name());
 
@@ -260,7 +262,7 @@ class Comparison {
     return result;
   }
 
-  /// Has the nodes that a region takes random operands from computed from now on, as far as they can be run.
+  /// From now on computes the nodes that a region takes random operands from, as far as they can run.
   void open_region(const SharedImport& shared, const Obligation& obligation,
                    const std::unordered_map<const proto::NodeProto*, Partner>& partners) {
     if (opened_.size() > most_opened) return;
@@ -276,14 +278,14 @@ class Comparison {
     }
   }
 
-  /// Whether the claim was only one way to see it: what can be run need not be a node of the original.
+  /// Whether the claim can be dropped: a node that can run need not be a node of the original.
   bool give_up_rewiring(const Claim& claim) {
     if (claim.rewired == nullptr || !shows_by_running(*claim.rewired)) return false;
     no_rewiring_.insert(claim.rewired);
     return true;
   }
 
-  /// Runs both sides or, where that cannot be done, goes back through what they have in common.
+  /// Runs both sides. If that is impossible, goes back through the operators that they have in common.
   void settle(const std::shared_ptr<Pool>& pool, const Graph& signature, const Obligation& obligation,
               CheckResult& result) {
     std::vector<Obligation> open{obligation};
@@ -319,7 +321,7 @@ class Comparison {
       partners.emplace(&node, Partner{&original, std::move(operands)});
     };
     for (const proto::NodeProto* node : after_.nodes) {
-      if (node->op_type() == "Constant" || opened_.contains(node)) continue;  // is known, not arbitrary
+      if (node->op_type() == "Constant" || opened_.contains(node)) continue;  // its value is known, not arbitrary
       if (free.contains(node)) {
         join(*node, *node, {});
         continue;
@@ -333,8 +335,8 @@ class Comparison {
       else if (!shows_by_running(*node))
         left.push_back(node);
     }
-    // What cannot be run must be one of the original's nodes, though its results may have got other names: the one that
-    // has most operands in common, of equals the first.
+    // A node that cannot run must be a node of the original, although its results may have other names. Take the one
+    // with most operands in common, and the first of equals.
     for (const proto::NodeProto* node : left) {
       const proto::NodeProto* best = nullptr;
       NamePairs best_operands;
@@ -360,8 +362,7 @@ class Comparison {
   const CheckOptions& options_;
   BothSides sides_;
   CheckResult::Scope scope_ = CheckResult::Scope::whole;
-  std::unordered_set<const proto::NodeProto*>
-      no_rewiring_;                                     // nodes of the edited model that are none of the original's
+  std::unordered_set<const proto::NodeProto*> no_rewiring_;  // nodes of the edited model that are not the original's
   std::unordered_set<const proto::NodeProto*> opened_;  // nodes of the edited model that regions contain
 };
 

@@ -11,7 +11,7 @@
 namespace taso::onnx {
 namespace {
 
-/// Of so many elements one is special, and one in every tensor.
+/// One in this many elements is special, and at least one in every tensor.
 constexpr std::size_t elements_per_special = 64;
 
 double largest_of(ElementType type) {
@@ -92,7 +92,7 @@ std::int64_t index_range(const Graph& graph, const Value& input) {
         for (const Dim& dim : *operands[0].type().shape) range = std::min(range, dim.known().value_or(otherwise));
       continue;
     }
-    // An index passes through what only moves or converts it.
+    // An index passes through operators that only move or convert it.
     const bool passes = (opaque != nullptr && opaque->kind == "Cast") ||
                         (node->as_operator() != nullptr && std::holds_alternative<op::Reshape>(*node->as_operator()));
     if (passes && !operands.empty() && reached.contains(operands[0].node)) reached.insert(node);

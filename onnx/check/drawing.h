@@ -8,25 +8,25 @@
 
 namespace taso::onnx {
 
-/// How the floating-point numbers of a tensor are drawn. Integers and booleans are drawn alike in all of them.
+/// How the floating-point numbers of a tensor are drawn. Integers and booleans are always drawn in the same way.
 enum class Draw : std::uint8_t {
   normal,           ///< around 0, of size 1
-  positive,         ///< from 1 on, for what wants no zero and no negative number
-  between_0_and_1,  ///< away from both, for what wants a share
-  small,            ///< around 0, of size 1/16, for what grows fast
-  large,            ///< as in `normal`, but 10,000 times as large; 32 times in float16, which ends at 65,504
-  with_nan,         ///< as in `normal`, but some elements are NaN
+  positive,         ///< 1 or more, for operators that need positive numbers
+  between_0_and_1,  ///< away from both ends, for operators that need a share
+  small,            ///< around 0, of size 1/16, for functions that grow fast
+  large,            ///< as `normal`, but 10,000 times as large; 32 times in float16, whose largest number is 65,504
+  with_nan,         ///< as `normal`, but some elements are NaN
   with_infinity,
   with_minus_infinity,
   with_huge,  ///< some elements are a quarter of the largest number of the type
   with_tiny,  ///< some elements are denormal, 0 or -0
-  with_all,   ///< some elements are one of all these
+  with_all,   ///< some elements are one of the above
 };
 
-/// `range`: integers are below it.
+/// Draws a tensor. Integers are below `range`.
 Array draw_array(const Type& type, const Extents& extents, std::int64_t range, std::uint64_t seed, Draw draw);
 
-/// The number of values that an integer input may take, from what it selects: the length of the axis that it indexes.
+/// The number of values that an integer input may take: the length of the axis that it indexes.
 std::int64_t index_range(const Graph& graph, const Value& input);
 
 std::uint64_t hash_name(std::string_view name);

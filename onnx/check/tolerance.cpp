@@ -9,9 +9,10 @@
 namespace taso::onnx {
 namespace {
 
-/// Sums of large terms lose digits in proportion to the terms, not to the sum: the absolute part of a tolerance grows with the
-/// tensor. But not with elements of another kind: a mask of -3.4e38 says nothing about the numbers beside it. Sizes far apart
-/// belong to different kinds; each element is held against the largest of its own.
+/// The scale of an element in the absolute part of a tolerance. Sums of large terms lose digits in proportion to the
+/// terms, not to the sum, so the scale is the largest element of the tensor. But elements of another kind do not count:
+/// a mask of -3.4e38 says nothing about the numbers beside it. Sizes far apart belong to different kinds, and the scale
+/// of an element is the largest of its own kind.
 class Scales {
  public:
   explicit Scales(std::span<const double> values) {
@@ -38,10 +39,10 @@ class Scales {
 
  private:
   static double size_of(double value) { return std::max(std::abs(value), 1.0); }
-  /// Numbers of one kind happen to leave such a gap above the k smallest with a chance of about gap to the power of -k: of
-  /// three numbers a hundredfold gap counts, below one number only a millionfold one.
+  /// The chance that numbers of one kind leave such a gap above the k smallest is about gap to the power of -k. So
+  /// above three numbers a hundredfold gap counts, above a single number only a millionfold one.
   static constexpr double least_gap = 100, least_evidence = 6;
-  std::vector<double> largest_;  // of each kind, in rising order
+  std::vector<double> largest_;  // of each kind, ascending
 };
 
 enum class Kind { finite, infinite, minus_infinite, nan };

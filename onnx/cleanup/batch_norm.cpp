@@ -1,4 +1,4 @@
-// Batch normalisation at inference is a scale and a shift per channel: they go into the weights of what comes before.
+// Folds batch normalisation at inference, a scale and a shift per channel, into the weights of the operator before it.
 #include <cmath>
 
 #include "onnx/cleanup/passes.h"
@@ -39,7 +39,7 @@ std::optional<Affine> read_affine(const Context& context, const proto::NodeProto
   return affine;
 }
 
-/// The weight with each slice along `axis` scaled, in double and rounded once; nothing if something overflows.
+/// The weight with each slice along `axis` scaled, computed in double and rounded once; nothing if a number overflows.
 std::optional<Array> scaled(const Array& weight, std::size_t axis, const std::vector<double>& scale) {
   Array result(weight.type(), weight.extents());
   const auto run = static_cast<std::size_t>(strides_of(weight.extents())[axis]);
@@ -63,7 +63,7 @@ std::optional<Array> scaled(const Array& weight, std::size_t axis, const std::ve
 }
 
 std::optional<Array> new_bias(const std::optional<Array>& bias, const Affine& affine, ElementType type) {
-  // One number per channel, in a row: a column of as many numbers is one per sample.
+  // One number per channel, in a row. A column of as many numbers is one per sample.
   if (bias && bias->size() > 1 && bias->extents().back() != bias->size()) return std::nullopt;
   const auto old = bias ? bias->doubles() : std::vector<double>(affine.scale.size(), 0.0);
   if (old.size() != affine.scale.size()) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<Array> new_bias(const std::optional<Array>& bias, const Affine& af
   return result;
 }
 
-/// The axis of the weight that runs over output channels; nothing if the node is not one that a norm folds into.
+/// The axis of the weight that runs over output channels; nothing if a norm cannot be folded into the node.
 std::optional<std::size_t> channel_axis(const proto::NodeProto& node) {
   if (!is_default_domain(node.domain())) return std::nullopt;
   if (node.op_type() == "Conv") return 0;
@@ -83,7 +83,7 @@ std::optional<std::size_t> channel_axis(const proto::NodeProto& node) {
   std::size_t axis = 1;
   for (const auto& attribute : node.attribute()) {
     if (attribute.name() == "transB" && attribute.i() != 0) axis = 0;
-    // The bias is scaled by beta: only where that is 1 can a shift be added to it.
+    // The bias is scaled by beta, so a shift can be added to it only if beta is 1.
     if (attribute.name() == "beta" && attribute.f() != 1.0F) return std::nullopt;
   }
   return axis;
@@ -102,7 +102,7 @@ bool fold(const Context& context, const proto::NodeProto& norm) {
     return false;
   const auto axis = channel_axis(*before);
   if (!axis || before->input_size() < 2) return false;
-  // A weight that others use too would be in the file twice.
+  // A weight with other users would be in the file twice.
   const std::string weight_name = before->input(1);
   if (edit.uses(weight_name) != 1) return false;
   const auto weight = read_constant(context, weight_name);

@@ -26,7 +26,7 @@ constexpr Pass passes[] = {
      cleanup::unused_weights},
 };
 
-/// Every round removes something; this only guards against a pass that would undo another.
+/// Every round removes something; this only guards against a pass that undoes another.
 constexpr int most_rounds = 100;
 
 }  // namespace
@@ -47,10 +47,10 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
                                    std::vector<CleanupAction>* actions) {
   std::vector<CleanupCount> counts;
   for (const Pass& pass : passes) counts.push_back({pass.about.name, 0});
-  // The graphs of a training model refer to one another by name in ways that the main graph does not show.
+  // The graphs of a training model refer to each other by name in ways that the main graph does not show.
   if (edit.model().training_info_size() > 0) return counts;
   auto kept = needless_nodes(edit);
-  // What we do not know may have its reasons, used or not.
+  // Keep nodes that are not known to be deterministic, used or not.
   for (const proto::NodeProto* node : edit.view().nodes)
     if (!is_deterministic(*node, opset_of(edit.model(), *node))) kept.insert(node);
   auto imported = edit.imported();
@@ -67,7 +67,7 @@ std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& option
       quiet = 0;
       imported = edit.imported();
     }
-  // The passes that would do it may be disabled.
+  // The passes that would remove these nodes may be disabled.
   remove_needless_nodes(edit, kept);
   edit.remove_unused_additions();
   return counts;

@@ -1,4 +1,4 @@
-// Clean-ups that need no search, each a named pass that is always right and can be switched off.
+// Clean-ups that need no search. Each is a named pass that is always valid and can be disabled.
 #pragma once
 
 #include <set>
@@ -12,9 +12,9 @@ namespace taso::onnx {
 
 struct CleanupOptions {
   std::set<std::string, std::less<>> disabled;  ///< names of passes
-  /// A constant may be computed ahead if the result is at most this large, or frees as many bytes as it takes.
+  /// A constant is folded if the result is at most this large, or frees at least as many bytes as it takes.
   std::size_t fold_limit = 1024;
-  /// Weights that are read to compute new ones: at most this many bytes at a time.
+  /// The largest number of bytes of weights that are read at a time to compute new ones.
   std::size_t memory_limit = std::size_t{64} << 20;
 };
 
@@ -29,14 +29,14 @@ struct CleanupCount {
   std::size_t count = 0;  ///< nodes or weights removed, merged or computed
 };
 
-/// One thing that a pass did.
+/// One action of a pass.
 struct CleanupAction {
   std::string_view pass;
   std::string at;  ///< the first result of the node that was removed, merged or computed; or the name of the weight
 };
 
-/// Runs the passes until nothing changes; says how often each did something, passes that did nothing included. Appends what
-/// they did to `actions`, if it is given.
+/// Runs the passes until nothing changes. Returns the number of actions of each pass, including passes that did
+/// nothing. Appends the actions to `actions`, if given.
 std::vector<CleanupCount> clean_up(GraphEdit& edit, const CleanupOptions& options = {},
                                    std::vector<CleanupAction>* actions = nullptr);
 

@@ -1,4 +1,4 @@
-// Passes that compute ahead what is known.
+// Passes that compute known values ahead of time.
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -18,7 +18,7 @@ bool one_of(const std::array<std::string_view, N>& names, std::string_view name)
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Their results tell a runtime where to compute in integers, or take more room than what they are made of.
+/// Nodes whose results tell a runtime where to compute in integers, or take more space than their operands.
 bool stays(std::string_view op_type) {
   static constexpr std::array<std::string_view, 4> quantised = {"QuantizeLinear", "DequantizeLinear",
                                                                 "DynamicQuantizeLinear", "Constant"};
@@ -31,9 +31,9 @@ bool repeats_itself(std::string_view op_type) {
   return one_of(names, op_type);
 }
 
-/// Results that merely repeat a few numbers are computed ahead only up to this many bytes.
+/// Results that only repeat a few numbers are folded up to this many bytes.
 constexpr std::size_t repetition_limit = 64;
-/// Constants are computed by the operators' plain meaning, the same on every machine; this bounds the time.
+/// Constants are computed by the operators' plain definitions, the same on every machine. This bounds the time.
 constexpr double flops_limit = 1e8;
 
 std::optional<std::size_t> bytes_of(const Type& type) {
@@ -47,7 +47,7 @@ std::optional<std::size_t> bytes_of(const Type& type) {
   }
 }
 
-/// The bytes of constants that nobody but this node uses.
+/// The bytes of constants that only this node uses.
 std::size_t freed_bytes(const GraphEdit& edit, const proto::NodeProto& node) {
   std::size_t bytes = 0;
   std::set<std::string> seen;
@@ -59,7 +59,7 @@ std::size_t freed_bytes(const GraphEdit& edit, const proto::NodeProto& node) {
   return bytes;
 }
 
-/// What it takes to compute a value from constants: one ONNX node may stand for several operators.
+/// The work to compute a value from constants. One ONNX node may stand for several operators.
 double flops_of(const Value& value) {
   double flops = 0;
   std::vector<const Node*> stack{value.node};
@@ -78,8 +78,8 @@ double flops_of(const Value& value) {
   return flops;
 }
 
-/// The same with what is used several times counted as often: an upper bound, each of which is worked out once. Of a
-/// long row of constants every node asks for all before it.
+/// An upper bound of the same, in which a value that is used several times counts each time. Every bound is computed
+/// once: in a long chain of constants each node asks for all nodes before it.
 class MostFlops {
  public:
   double of(const Value& value) {
@@ -111,7 +111,7 @@ class MostFlops {
   std::unordered_map<const Node*, double> known_;
 };
 
-/// Host functions that look at every combination of elements of their operands, at worst.
+/// Host functions that, at worst, visit every combination of elements of their operands.
 bool multiplies_elements(std::string_view op_type) {
   static constexpr std::array<std::string_view, 13> names = {
       "Einsum", "ConvTranspose", "ConvInteger", "MatMulInteger", "DeformConv",       "DFT", "STFT", "RNN",
@@ -153,7 +153,7 @@ void replace_by_constants(GraphEdit& edit, const proto::NodeProto& node, const s
     if (!outputs[i].empty() && edit.uses(outputs[i]) > 0) edit.add_constant(outputs[i], results[i]);
 }
 
-/// The result of a node if its contents are known numbers, although its operands are not constants.
+/// The result of a node whose contents are known numbers although its operands are not constants.
 std::optional<Array> known_contents(const runtime::Fact& fact) {
   if (!fact.content || !fact.type.shape || fact.type.shape->size() > 1) return std::nullopt;
   if (fact.type.element != ElementType::int64 && fact.type.element != ElementType::int32) return std::nullopt;
@@ -170,7 +170,7 @@ void shape_arithmetic(const Context& context) {
   GraphEdit& edit = context.edit;
   edit.for_each_node([&](const proto::NodeProto& node) {
     if (stays(node.op_type()) || !is_deterministic(node, opset_of(edit.model(), node))) return;
-    // Where all operands are constant it is constant folding's turn.
+    // If all operands are constant, constant folding handles the node.
     const bool constant = std::all_of(node.input().begin(), node.input().end(), [&](const std::string& name) {
       return name.empty() || edit.constant(name) != nullptr;
     });
@@ -194,7 +194,7 @@ void constant_folding(const Context& context) {
     if (!constant || !worth_folding(context, node, most_flops)) return;
     std::vector<Array> results;
     try {
-      const ArrayLimit limit(4 * context.options.memory_limit);  // of what the node computes on the way
+      const ArrayLimit limit(4 * context.options.memory_limit);  // for what the node computes on the way
       std::vector<std::optional<Array>> operands;
       for (const std::string& name : node.input()) {
         operands.emplace_back();

@@ -22,7 +22,7 @@ bool is_finite(const Array& array) {
   return finite;
 }
 
-/// Whether every number that comes out goes in, or is 0.
+/// Whether every number in the result is a number of an operand, or 0.
 bool only_moves(const Operator& op) {
   return std::holds_alternative<op::Concat>(op) || std::holds_alternative<op::Split>(op) ||
          std::holds_alternative<op::Slice>(op) || std::holds_alternative<op::Transpose>(op) ||
@@ -30,7 +30,7 @@ bool only_moves(const Operator& op) {
          std::holds_alternative<op::Enlarge>(op);
 }
 
-/// All nodes that a node is computed from, and itself.
+/// The node and all nodes that it is computed from.
 std::vector<const Node*> nodes_behind(const Node& node) {
   std::vector<const Node*> all{&node};
   std::unordered_set<const Node*> seen{&node};
@@ -75,7 +75,7 @@ const std::vector<Array>* FoldedConstants::of(const Node& node) {
     for (std::size_t i = 0; i < node.outputs().size(); ++i) graph.outputs.push_back(node.output(i));
     try {
       const ArrayLimit limit(std::size_t{1} << 30);
-      // By the plain meaning, the same on every machine.
+      // Use the plain definitions, which give the same result on every machine.
       place->second = runtime::interpret(graph, {}, {.threads = 1, .plain = true});
     } catch (const InputError&) {
       place->second.clear();

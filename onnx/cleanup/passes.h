@@ -1,4 +1,4 @@
-// The passes behind clean_up(). Each looks at the model as it is at the start of the pass and says where it acted.
+// The passes behind clean_up(). Each reads the model as it is when the pass starts, and reports where it acted.
 #pragma once
 
 #include "onnx/cleanup/cleanup.h"
@@ -8,16 +8,16 @@ namespace taso::onnx::cleanup {
 
 struct Context {
   GraphEdit& edit;
-  const Imported& imported;  ///< of the model before the pass
+  const Imported& imported;  ///< the model before the pass
   const CleanupOptions& options;
-  std::vector<std::string>& done;  ///< where each pass says at which node or weight it acted
+  std::vector<std::string>& done;  ///< the nodes and weights at which the pass acted
 };
 
-/// What a node is known by.
+/// The name under which a node is reported.
 std::string name_of(const proto::NodeProto& node);
 
-/// Makes everybody who uses `output` use `input` and removes the node between them; false if the model's interface or a
-/// subgraph stands in the way.
+/// Makes all users of `output` use `input` and removes the node between them. Returns false if the model's interface or
+/// a subgraph prevents that.
 bool bypass(GraphEdit& edit, const proto::NodeProto& node, const std::string& input, const std::string& output);
 
 void identity(const Context& context);

@@ -1,4 +1,4 @@
-// Passes that look at the wiring alone: what does nothing, what is there twice, what nobody uses.
+// Passes that look only at the wiring: nodes that do nothing, duplicates, and nodes that nothing uses.
 #include <algorithm>
 #include <unordered_map>
 
@@ -18,7 +18,7 @@ std::int64_t opset(const Context& context, const proto::NodeProto& node) {
   return opset_of(context.edit.model(), node);
 }
 
-/// A dropout at inference, whose mask, if it has one, nobody looks at.
+/// A dropout at inference whose mask, if any, is unused.
 bool is_idle_dropout(const Context& context, const proto::NodeProto& node) {
   if (!is_default(node, "Dropout") || opset(context, node) < 7 || node.input_size() < 1) return false;
   if (node.output_size() > 1 && !node.output(1).empty() && context.edit.uses(node.output(1)) > 0) return false;
@@ -32,12 +32,12 @@ bool is_idle_dropout(const Context& context, const proto::NodeProto& node) {
 bool bypass(GraphEdit& edit, const proto::NodeProto& node, const std::string& input, const std::string& output) {
   if (!edit.is_graph_output(output)) {
     if (edit.is_pinned(output) || !edit.can_replace_uses(output, input)) return false;
-    const std::string from = output, to = input;  // the node, and with it the names, may go
+    const std::string from = output, to = input;  // copies: removing the node may free the names
     edit.replace_uses(from, to);
     edit.remove(node);
     return true;
   }
-  // The output's name must stay: what computes the input takes it over, unless it is something that we do not touch.
+  // The output's name must stay, so the node that computes the input takes it over, unless we must not touch that node.
   const proto::NodeProto* producer = edit.producer(input);
   if (producer == nullptr || edit.is_graph_output(input) || edit.is_pinned(input) ||
       !edit.can_replace_uses(input, output) || !is_deterministic(*producer, opset_of(edit.model(), *producer)))
@@ -79,7 +79,7 @@ void no_op(const Context& context) {
 }
 
 void common_subexpressions(const Context& context) {
-  std::unordered_map<std::string, std::vector<std::string>> first;  // what a node does → the names of its results
+  std::unordered_map<std::string, std::vector<std::string>> first;  // what a node computes → the names of its results
   context.edit.for_each_node([&](const proto::NodeProto& node) {
     if (has_subgraph(node) || !is_deterministic(node, opset(context, node))) return;
     if (node.op_type() == "Constant" && node.ByteSizeLong() > context.options.fold_limit) return;
@@ -110,7 +110,7 @@ void dead_code(const Context& context) {
   for (auto node = view.nodes.rbegin(); node != view.nodes.rend(); ++node) {
     const bool used = std::any_of((*node)->output().begin(), (*node)->output().end(),
                                   [&](const std::string& name) { return !name.empty() && edit.uses(name) > 0; });
-    // What we do not know may have its reasons.
+    // Keep nodes that are not known to be deterministic.
     if (used || !is_deterministic(**node, opset(context, **node))) continue;
     context.done.push_back(name_of(**node));
     edit.remove(**node);

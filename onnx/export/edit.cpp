@@ -29,7 +29,7 @@ void collect_names(const proto::GraphProto& graph, std::unordered_set<std::strin
   }
 }
 
-/// The names that nodes and initializers of this graph give values.
+/// The names of the values that nodes and initializers of this graph define.
 void collect_values(const proto::GraphProto& graph, std::unordered_set<std::string>& names) {
   for (const auto& node : graph.node()) names.insert(node.output().begin(), node.output().end());
   for (const auto& tensor : graph.initializer()) names.insert(tensor.name());
@@ -52,7 +52,7 @@ void rename_in_attributes(proto::NodeProto& node, const std::string& from, const
   }
 }
 
-/// Does this scope give the name a meaning of its own?
+/// Whether this scope defines the name itself.
 bool defines(const proto::GraphProto& graph, const std::string& name) {
   const auto named = [&](const auto& item) { return item.name() == name; };
   if (std::any_of(graph.input().begin(), graph.input().end(), named)) return true;
@@ -84,7 +84,7 @@ bool any_subgraph(const proto::NodeProto& node, Predicate&& predicate) {
   });
 }
 
-/// Does something in this scope, or in one inside it, use the name with the meaning that it has outside?
+/// Whether this scope, or one inside it, uses the name from outside.
 bool captures(const proto::GraphProto& graph, const std::string& name) {
   if (defines(graph, name)) return false;
   const auto uses = [&](const proto::NodeProto& node) {
@@ -95,7 +95,7 @@ bool captures(const proto::GraphProto& graph, const std::string& name) {
          std::any_of(graph.output().begin(), graph.output().end(), [&](const auto& out) { return out.name() == name; });
 }
 
-/// Is `from`, of outside, used in a scope where `to` means something else?
+/// Whether the outer name `from` is used in a scope where `to` means something else.
 bool hides(const proto::GraphProto& graph, const std::string& from, const std::string& to) {
   if (defines(graph, from)) return false;
   if (defines(graph, to)) return captures(graph, from);
@@ -211,7 +211,7 @@ void GraphEdit::remove(const proto::NodeProto& node) {
 
 void GraphEdit::remove_initializer(const std::string& name) {
   const auto found = weight_by_name_.find(name);
-  check(found != weight_by_name_.end(), "the initializer is there");
+  check(found != weight_by_name_.end(), "the initializer exists");
   weights_[found->second].tensor = nullptr;  // an owned tensor stays until the end: views may point to it
   weight_by_name_.erase(found);
   if (model().ir_version() < 4) graph_inputs_.erase(name);
@@ -260,7 +260,7 @@ void GraphEdit::add_constant(const std::string& name, const Array& data) {
   names_.insert(name);
   added_.push_back(name);
   changes();
-  // Below IR 4 an initializer must also be an input, and a graph output wants a node that computes it.
+  // Below IR 4 an initializer must also be an input, and a graph output needs a node that computes it.
   if (model().ir_version() < 4 || is_graph_output(name)) {
     auto node = std::make_unique<proto::NodeProto>();
     node->set_op_type("Constant");
@@ -307,14 +307,14 @@ void GraphEdit::replace_uses(const std::string& from, const std::string& to) {
 
 std::string GraphEdit::fresh_name(const std::string& base) {
   if (names_.insert(base).second) return base;
-  int& number = last_numbers_[base];  // names are never free again
+  int& number = last_numbers_[base];  // names never become free again
   std::string name;
   do name = fmt::format("{}_{}", base, ++number);
   while (!names_.insert(name).second);
   return name;
 }
 
-/// The slots in an order in which every node comes after what it needs; as they stand where that is so already.
+/// The slots in an order in which every node comes after its operands; the present order if that already holds.
 std::vector<std::size_t> GraphEdit::order() const {
   std::vector<std::size_t> alive;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot)
@@ -330,7 +330,7 @@ std::vector<std::size_t> GraphEdit::order() const {
           followers[slot].push_back(user);
           ++waiting[user];
         }
-  // New nodes have the highest slots; they are due as soon as something that was there before waits for them.
+  // New nodes have the highest slots. They are due as soon as an original node waits for them.
   std::vector<std::size_t> due(slots_.size());
   for (const std::size_t slot : alive) due[slot] = slot;
   const auto original = static_cast<std::size_t>(model().graph().node_size());
@@ -419,7 +419,7 @@ Model GraphEdit::commit(std::unique_ptr<GraphEdit> edit, Model model) {
   for (const auto& [key, tensor] : tensors) delete tensor;
 
   keep_if(*graph.mutable_input(), [&](const auto& input) { return edit->graph_inputs_.contains(input.name()); });
-  // Declared types of values that are gone would be about nothing.
+  // Drop declared types of values that no longer exist.
   std::unordered_set<std::string> after;
   collect_values(graph, after);
   keep_if(*graph.mutable_value_info(),

@@ -1,5 +1,5 @@
-// Changes to a model, laid over it: the message that was read stays as it is until the edits are committed, so that the
-// two can be compared, and what nobody touched comes out as it went in.
+// Edits of a model, kept beside it. The message that was read stays unchanged until the edits are committed, so that
+// both can be compared, and untouched parts are written exactly as they were read.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace taso::onnx {
 
 class GraphEdit {
  public:
-  /// Starts with no change. The model must outlive the edit, or be handed to commit().
+  /// Starts without changes. The model must outlive the edit, or be passed to commit().
   explicit GraphEdit(const Model& model);
   GraphEdit(const GraphEdit&) = delete;
   GraphEdit& operator=(const GraphEdit&) = delete;
@@ -28,7 +28,7 @@ class GraphEdit {
   std::shared_ptr<const Imported> imported() const;
   const proto::ModelProto& model() const { return *proto_; }
   const std::filesystem::path& folder() const { return folder_; }
-  /// Calls `visit` for each node that is there now, in its form at the time; nodes added meanwhile are not visited.
+  /// Calls `visit` for each present node, in its form at that moment; nodes added meanwhile are not visited.
   template <class Visit>
   void for_each_node(Visit&& visit) {
     for (const proto::NodeProto* node : view().nodes)
@@ -38,50 +38,50 @@ class GraphEdit {
 
   bool is_graph_input(const std::string& name) const { return graph_inputs_.contains(name); }
   bool is_graph_output(const std::string& name) const { return graph_outputs_.contains(name); }
-  /// Whether the model speaks of that name outside of nodes, in a quantization annotation: then it has to stay.
+  /// Whether the model uses the name outside of nodes, in a quantization annotation: then it must stay.
   bool is_pinned(const std::string& name) const { return pinned_.contains(name); }
   /// The node that computes a value; null if none does.
   const proto::NodeProto* producer(const std::string& name) const;
   const proto::TensorProto* initializer(const std::string& name) const;
-  /// How often a value is used: by operands, by subgraphs that capture it, as graph output.
+  /// How many times a value is used: by operands, by subgraphs that capture it, as a graph output.
   std::size_t uses(const std::string& name) const;
-  /// The nodes that use it, each once, in order.
+  /// The nodes that use the value, each once, in order.
   std::vector<const proto::NodeProto*> consumers(const std::string& name) const;
-  /// An initializer or Constant node whose data nobody can override.
+  /// The data of an initializer or Constant node that cannot be overridden; null otherwise.
   const proto::TensorProto* constant(const std::string& name) const;
 
-  /// What a node of an earlier view has become; null if it was removed.
+  /// The present form of a node of an earlier view; null if it was removed.
   const proto::NodeProto* current(const proto::NodeProto& node) const { return slots_[slot_of(node)].node; }
   void remove(const proto::NodeProto& node);
-  /// Below IR 4 the entry among the graph's inputs goes with it: there such an input is a constant like any other.
+  /// Below IR 4 this also removes the entry among the graph's inputs: there such an input is a constant like any other.
   void remove_initializer(const std::string& name);
-  /// A copy that may be changed through `change`; the node given is then no longer part of the edit.
+  /// Replaces a node by a copy that `change` modifies; the given node is then no longer part of the edit.
   template <class Change>
   const proto::NodeProto& modify(const proto::NodeProto& node, Change&& change) {
     proto::NodeProto& copy = begin_modify(node);
     change(copy);
     return end_modify(copy);
   }
-  /// A new node; it may stand anywhere, the order is put right by view() and commit().
+  /// Adds a node at any place; view() and commit() put the nodes in order.
   const proto::NodeProto& add(std::unique_ptr<proto::NodeProto> node);
-  /// A new constant under that name, in the form that the model's version allows there.
+  /// Adds a constant of that name, in the form that the model's version allows.
   void add_constant(const std::string& name, const Array& data);
-  /// Takes back the constants that were added and that nothing uses by now.
+  /// Removes added constants that nothing uses any more.
   void remove_unused_additions();
-  /// Whether replace_uses would keep its meaning: no subgraph that uses `from` has a value `to` of its own.
+  /// Whether replace_uses is valid: no subgraph that uses `from` has a value `to` of its own.
   bool can_replace_uses(const std::string& from, const std::string& to) const;
-  /// Whoever used `from` uses `to`, subgraphs included; graph outputs keep their names.
+  /// Makes every user of `from` use `to`, including subgraphs; graph outputs keep their names.
   void replace_uses(const std::string& from, const std::string& to);
-  /// A name that nothing in the model has, made from `base`.
+  /// A name derived from `base` that nothing in the model has.
   std::string fresh_name(const std::string& base);
 
-  /// The edited model. `model` must be the very one that this edit was made for, not a copy; the edit is used up.
+  /// The edited model. `model` must be the one that this edit was made for, not a copy. The edit is consumed.
   static Model commit(std::unique_ptr<GraphEdit> edit, Model model);
 
  private:
   struct Slot {
     const proto::NodeProto* node = nullptr;   // null when removed
-    std::unique_ptr<proto::NodeProto> owned;  // set for nodes that are not the message's own
+    std::unique_ptr<proto::NodeProto> owned;  // set for nodes that do not belong to the message
   };
   struct Weight {
     const proto::TensorProto* tensor = nullptr;
@@ -101,8 +101,8 @@ class GraphEdit {
   std::filesystem::path folder_;
   std::vector<Slot> slots_;
   std::vector<Weight> weights_;
-  std::vector<std::unique_ptr<proto::NodeProto>> discarded_;               // what earlier views may still point to
-  std::unordered_map<const proto::NodeProto*, std::size_t> slot_by_node_;  // earlier forms of a node too
+  std::vector<std::unique_ptr<proto::NodeProto>> discarded_;               // nodes that earlier views may point to
+  std::unordered_map<const proto::NodeProto*, std::size_t> slot_by_node_;  // includes earlier forms of a node
   std::unordered_map<std::string, std::size_t> slot_by_output_;
   std::unordered_map<std::string, std::size_t> weight_by_name_;
   std::unordered_map<std::string, std::vector<std::size_t>> uses_;  // name → slots, once per use

@@ -13,7 +13,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// One operator being written.
+/// The emission of one operator.
 class Emission {
  public:
   Emission(std::span<const Type> input_types, std::span<const std::string> inputs, std::span<const Type> output_types,
@@ -130,9 +130,9 @@ class Emission {
   // --- Geometry ---
   void operator()(const op::Concat& op) { add_integer(*plain("Concat"), "axis", op.axis); }
   void operator()(const op::Split& op) {
-    std::vector<Dim> parts;  // two, or more where the writer has put splits together
+    std::vector<Dim> parts;  // two, or more if the writer has merged splits
     for (const Type& type : output_types_) parts.push_back((*type.shape)[static_cast<std::size_t>(op.axis)]);
-    // Equal parts need no lengths, whatever these are at run time.
+    // Equal parts need no lengths, so these may be unknown.
     const bool are_equal = !parts[0].is_static() &&
                            std::all_of(parts.begin(), parts.end(), [&](const Dim& part) { return part == parts[0]; });
     const Integers lengths = are_equal ? Integers() : numbers(parts, "Split");
@@ -146,7 +146,7 @@ class Emission {
   void operator()(const op::Slice& op) {
     const Dim size = (*input_types_[0].shape)[static_cast<std::size_t>(op.axis)];
     const Integers begin = numbers({op.begin}, "Slice");
-    // The end of a dimension that is not a number can still be said.
+    // The end of an unknown dimension can still be expressed.
     const Integers end = op.end == size && !size.is_static()       ? Integers{std::numeric_limits<std::int64_t>::max()}
                          : op.end == size - 1 && !size.is_static() ? Integers{-1}
                                                                    : numbers({op.end}, "Slice");
@@ -186,10 +186,10 @@ class Emission {
         target.push_back(-1);
         open = true;
       } else {
-        throw InputError(fmt::format("Reshape to {} needs its dimensions at run time", text_of(op.shape)));
+        throw InputError(fmt::format("Reshape to {} needs dimensions known only at run time", text_of(op.shape)));
       }
     }
-    // A 0 is either an empty dimension or one that is copied, for the whole node.
+    // In one node, 0 means either an empty dimension or a copied one.
     if (zero && (open || copies || opset() < 14)) throw InputError("Reshape to an empty tensor");
     auto& reshape = *node("Reshape", {inputs_[0], list(target)}, {outputs_[0]});
     if (zero) add_integer(reshape, "allowzero", 1);
@@ -218,7 +218,7 @@ class Emission {
       node("Add", {step("Mul", {normal, inputs_[1]}), inputs_[2]}, {outputs_[0]});
   }
   void operator()(const op::Softmax& op) {
-    // Before opset 13 a softmax runs over everything from its axis on.
+    // Before opset 13 a softmax runs over all axes from its axis on.
     if (opset() < 13 && op.axis + 1 != static_cast<std::int64_t>(input_types_[0].shape->size()))
       throw InputError("Softmax over an inner axis before opset 13");
     add_integer(*plain("Softmax"), "axis", op.axis);
@@ -250,7 +250,7 @@ class Emission {
     nodes_.push_back(std::move(made));
     return nodes_.back().get();
   }
-  /// The operator under another name: operands and results as they are.
+  /// Writes the operator as one ONNX node, with operands and results as they are.
   proto::NodeProto* plain(std::string_view op_type) {
     return node(op_type, {inputs_.begin(), inputs_.end()}, {outputs_.begin(), outputs_.end()});
   }
@@ -274,7 +274,7 @@ class Emission {
   }
   static Integers numbers(const std::vector<Dim>& dims, std::string_view what) {
     const auto known = static_extents(dims);
-    if (!known) throw InputError(fmt::format("{} at a place that is known only at run time", what));
+    if (!known) throw InputError(fmt::format("{} with a position that is known only at run time", what));
     return *known;
   }
 
@@ -291,7 +291,7 @@ class Emission {
   }
   void reduce(std::string_view op_type, const std::string& input, const std::string& output, const Integers& axes,
               bool keep) {
-    if (axes.empty()) {  // to ONNX, no axes are all of them
+    if (axes.empty()) {  // ONNX takes an empty list as all axes
       node("Identity", {input}, {output});
       return;
     }
@@ -339,7 +339,7 @@ class Emission {
   }
 
  public:
-  /// Hands over the nodes; only now, so that an operator that cannot be said leaves nothing behind.
+  /// Adds the nodes to the sink. This comes last, so that an operator that cannot be expressed leaves nothing behind.
   void deliver() {
     for (auto& node : nodes_) sink_.add_node(std::move(node));
   }

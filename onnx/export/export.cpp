@@ -31,7 +31,7 @@ class EditSink final : public NodeSink {
   std::int64_t opset_;
 };
 
-/// Writes the operators of a graph into a sink, each once, given names for what is there already.
+/// Writes the operators of a graph into a sink, each once. `names` holds the values that exist already.
 class GraphWriter {
  public:
   using Names = std::unordered_map<Value, std::string, HashValue>;
@@ -39,16 +39,16 @@ class GraphWriter {
 
   bool has(const Value& value) const { return names_.contains(value); }
   const std::string& name(const Value& value) const { return names_.at(value); }
-  /// The name that a value is to get when it is written.
+  /// Reserves the name that a value gets when it is written.
   void reserve(const Value& value, const std::string& name) { reserved_.emplace(value, name); }
 
-  /// From now on, what depends on constants only is computed and not written, where they have data.
+  /// From now on, values that depend only on constants with data are computed rather than written.
   void compute_constants(FoldedConstants& folded) {
     computes_ = true;
     folded_ = &folded;
   }
 
-  /// Looks ahead at what is to be written: concats of concats and splits of splits can then be written as one.
+  /// Inspects the values to be written, so that concats of concats and splits of splits become one node.
   void look_ahead(const std::vector<Value>& values) {
     std::vector<const Node*> stack;
     std::unordered_set<const Node*> seen;
@@ -86,7 +86,7 @@ class GraphWriter {
   }
 
  private:
-  /// A node of the model may have given names to some of the results only.
+  /// A node of the model may have named only some of the results.
   bool is_written(const Node& node) const {
     if (put_together_.contains(&node)) return true;
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
@@ -94,14 +94,14 @@ class GraphWriter {
     return true;
   }
 
-  /// The one node that uses a value which has no name and needs none; null if there are others.
+  /// The only user of a value that has no name and needs none; null if there are others.
   const Node* only_user(const Value& value) const {
     const auto users = users_.find(value);
     const bool alone = users != users_.end() && users->second.size() == 1;
     return alone && !has(value) && !reserved_.contains(value) ? users->second[0] : nullptr;
   }
 
-  /// The operands that a node is written with: those of concats that are part of it are its own.
+  /// The operands with which a node is written, including those of the concats merged into it.
   std::vector<Value> operands_of(const Node& node) {
     std::vector<Value> operands;
     for (const Value& operand : node.inputs()) {
@@ -119,7 +119,7 @@ class GraphWriter {
     return operands;
   }
 
-  /// The results that a node is written with: those of splits that are part of it are its own.
+  /// The results with which a node is written, including those of the splits merged into it.
   std::vector<Value> results_of(const Node& node) {
     std::vector<Value> results;
     const auto* split = node.as_operator() != nullptr ? std::get_if<op::Split>(node.as_operator()) : nullptr;
@@ -138,10 +138,10 @@ class GraphWriter {
     return results;
   }
 
-  /// Whether it is computed from constants that have data; looked up by name or not.
+  /// Whether the node is computed from constants that have data, named or not.
   bool is_constant(const Node& node) { return computes_ && folded_->is_constant(node); }
 
-  /// The names of the constants that a constant is computed from: a few of them, the first ones first.
+  /// The names of the first few constants that a constant is computed from.
   std::string names_below(const Node& node) const {
     constexpr std::size_t most_names = 3, longest = 120;
     std::vector<std::string_view> found;
@@ -162,11 +162,11 @@ class GraphWriter {
     return text;
   }
 
-  /// Gives the results of a node as constants; false if they cannot be computed, or should not.
+  /// Adds the results of a node as constants. Returns false if they cannot or should not be computed.
   bool compute(const Node& node) {
     if (node.as_operator() == nullptr || !is_constant(node)) return false;
     for (std::size_t i = 0; i < node.outputs().size(); ++i)
-      if (reserved_.contains(node.output(i))) return false;  // an output of the model is computed by a node
+      if (reserved_.contains(node.output(i))) return false;  // a node must compute an output of the model
     const std::vector<Array>* const results = folded_->of(node);
     if (results == nullptr) return false;
     const std::string below = names_below(node);
@@ -185,7 +185,7 @@ class GraphWriter {
       names_.emplace(node.output(), sink_.add_constant(weight->load()));
       return;
     }
-    if (op == nullptr) throw InputError("an operator that we do not model cannot be written anew");
+    if (op == nullptr) throw InputError("cannot write an operator that we do not model");
     std::vector<Type> input_types, output_types;
     std::vector<std::string> inputs, outputs;
     for (const Value& operand : operands_of(node)) {
@@ -210,8 +210,8 @@ class GraphWriter {
   Names names_;
   Names reserved_;
   std::unordered_map<Value, std::vector<const Node*>, HashValue>
-      users_;                                     // once for each use, among what is to be written
-  std::unordered_set<const Node*> put_together_;  // nodes that are written, by themselves or as parts
+      users_;                                     // once for each use, among the values to be written
+  std::unordered_set<const Node*> put_together_;  // nodes that are written, alone or merged
   bool computes_ = false;
   FoldedConstants* folded_ = nullptr;
 };
@@ -228,17 +228,17 @@ std::unique_ptr<proto::NodeProto> identity_node(const std::string& input, const 
 
 void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit) {
   check(graph.pool == imported.graph.pool && graph.outputs.size() == imported.graph.outputs.size(),
-        "a graph of the same model");
+        "the graph belongs to the same model");
   const auto& outputs = edit.model().graph().output();
   std::vector<int> changed;
   for (int i = 0; i < outputs.size(); ++i)
     if (!(graph.outputs[static_cast<std::size_t>(i)] == imported.graph.outputs[static_cast<std::size_t>(i)]))
       changed.push_back(i);
   if (changed.empty()) return;
-  const auto needless = needless_nodes(edit);  // these are left to the clean-ups
+  const auto needless = needless_nodes(edit);  // left to the clean-ups
 
-  // A name that a changed output must have is taken from the old value, which may still be needed under another.
-  std::unordered_map<std::string, std::string> imported_as;  // the name that the import knew a renamed value by
+  // A changed output takes its name from the old value, which may still be needed under another one.
+  std::unordered_map<std::string, std::string> imported_as;  // new name → the name at import
   std::unordered_set<std::string> renamed;
   for (const int i : changed) {
     const std::string name = outputs[i].name();
@@ -289,9 +289,9 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
 }
 
 void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded) {
-  const auto needless = needless_nodes(edit);  // these are left to the clean-ups
+  const auto needless = needless_nodes(edit);  // left to the clean-ups
   GraphWriter::Names names;
-  std::unordered_map<Value, std::vector<std::string>, HashValue> further;  // names of values that have several
+  std::unordered_map<Value, std::vector<std::string>, HashValue> further;  // more names of values that have several
   const ModelView view = edit.view();
   const auto offer = [&](const std::string& name) {
     const auto value = imported.values.find(name);
@@ -308,7 +308,7 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
     check(found != names.end(), "a value that is edited has a name");
     return found->second;
   };
-  /// The name is free afterwards; who used the value by it still does.
+  /// Frees a name by renaming the result of its producer. Users of the value still refer to the name.
   const auto take_name = [&](const std::string& name) {
     const proto::NodeProto* producer = edit.producer(name);
     if (producer == nullptr) throw InputError(fmt::format("'{}' is not computed by a node", name));
@@ -347,7 +347,7 @@ void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit&
   std::unordered_map<Value, Value, HashValue> written_as;
   for (const auto& [value, by] : edits.rewritten) written_as.emplace(value, by);
   for (const auto& [value, by] : edits.merged) {
-    // What it is merged into may be written as that very value, which then stays.
+    // The value that it is merged into may be written as this very value, which then stays.
     const auto same = written_as.find(by);
     const bool stays = same != written_as.end() && same->second == value;
     const std::string& name = name_of_value(stays ? value : by);

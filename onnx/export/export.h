@@ -1,4 +1,4 @@
-// From a graph of our operators back to ONNX: what the model has already is used as it stands, the rest is written anew.
+// Writes a graph of our operators back to ONNX. Parts that the model already has are reused, the rest is written.
 #pragma once
 
 #include "onnx/cleanup/folded_constants.h"
@@ -7,33 +7,34 @@
 
 namespace taso::onnx {
 
-/// Changes the model so that it computes `graph`, which has the inputs and the number of outputs of `imported.graph` and
-/// lives in its pool. Nodes of the model whose values the graph still needs stay untouched, names and all; those that only
-/// the old graph needed go; new nodes get names made from the outputs or values that they lead to. Throws InputError when
-/// something cannot be said at the model's opset; the edit is then to be thrown away.
+/// Changes the model so that it computes `graph`, which must have the inputs and the number of outputs of
+/// `imported.graph` and live in its pool. Nodes of the model whose values the graph still needs stay untouched,
+/// including their names. Nodes that only the old graph needed are removed. New nodes get names derived from the
+/// outputs or values that they lead to. Throws InputError if the model's opset cannot express something; discard the
+/// edit then.
 void export_graph(const Imported& imported, const Graph& graph, GraphEdit& edit);
 
 /// Values of a model that are to be computed in another way.
 struct ValueEdits {
-  /// A value, and what computes it: a value of the same pool, over values that have names in the model.
+  /// A value and its replacement: a value of the same pool, over values that have names in the model.
   std::vector<std::pair<Value, Value>> rewritten;
-  /// A value, and another one of the model that it is equal to: whoever uses the first uses the second.
+  /// A value and an equal value of the model: users of the first use the second.
   std::vector<std::pair<Value, Value>> merged;
 };
 
-/// Changes the model so that these values are computed in the new way under the names that they have; nothing else is
-/// touched, but nodes that nobody needs any more go. What depends on constants only is computed here, where they have data.
-/// Throws InputError when something cannot be said at the model's opset; the edit is then to be thrown away.
+/// Changes the model so that these values are computed in the new way under their present names. Nothing else changes,
+/// except that nodes that nothing needs any more are removed. Values that depend only on constants with data are
+/// computed here. Throws InputError if the model's opset cannot express something; discard the edit then.
 void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit);
-/// The same with constants of which some may have been computed before.
+/// The same, with constants that may have been computed before.
 void export_values(const Imported& imported, const ValueEdits& edits, GraphEdit& edit, FoldedConstants& folded);
 
 struct WriteOptions {
   std::int64_t opset = 17;
   std::int64_t ir_version = 8;
 };
-/// A model made of a graph alone. Constants need data, and opaque nodes cannot be written. Values get the names of the text
-/// form. Throws InputError.
+/// A model made from a graph alone. Constants need data, and opaque nodes cannot be written. Values get the names of
+/// the text form. Throws InputError.
 Model write_model(const Graph& graph, const WriteOptions& options = {});
 
 }  // namespace taso::onnx

@@ -30,7 +30,7 @@ std::string bytes_of(const List& list) {
   return bytes_of(list, [](const auto&) { return true; });
 }
 
-/// Of what hides tensors.
+/// The bytes of messages that contain tensors, compared by their data.
 template <class List>
 std::string content_bytes_of(const List& list, const Model& model) {
   std::string all;
@@ -69,7 +69,7 @@ std::string frame_difference(const Model& before, const Model& after) {
   if (a.producer_name() != b.producer_name() || a.producer_version() != b.producer_version() ||
       a.domain() != b.domain() || a.model_version() != b.model_version() || a.doc_string() != b.doc_string() ||
       from.name() != to.name() || from.doc_string() != to.doc_string())
-    return "what the model says of its origin";
+    return "the producer, domain, version, name or documentation";
   const auto is_foreign = [](const proto::StringStringEntryProto& entry) { return !entry.key().starts_with("taso."); };
   if (bytes_of(a.metadata_props(), is_foreign) != bytes_of(b.metadata_props(), is_foreign)) return "the metadata";
   if (bytes_of(from.quantization_annotation()) != bytes_of(to.quantization_annotation()))
@@ -78,7 +78,7 @@ std::string frame_difference(const Model& before, const Model& after) {
     return "the sparse weights";
   if (bytes_of(from.output()) != bytes_of(to.output())) return "the outputs";
 
-  // Whatever else there is, now or in schemas to come.
+  // All other fields, including those of future schemas.
   using InModel = proto::ModelProto;
   using InGraph = proto::GraphProto;
   const auto rest_of = [](const proto::ModelProto& model) {
@@ -90,17 +90,16 @@ std::string frame_difference(const Model& before, const Model& after) {
         graph, {InGraph::kNodeFieldNumber, InGraph::kInitializerFieldNumber, InGraph::kSparseInitializerFieldNumber,
                 InGraph::kInputFieldNumber, InGraph::kOutputFieldNumber, InGraph::kValueInfoFieldNumber});
   };
-  if (rest_of(a) != rest_of(b) || rest_of_graph(from) != rest_of_graph(to))
-    return "something that the model says beside its nodes";
+  if (rest_of(a) != rest_of(b) || rest_of_graph(from) != rest_of_graph(to)) return "a field outside of the nodes";
 
-  // Below IR 4 every initializer is listed as an input and is a constant all the same.
+  // Below IR 4 every initializer is listed as an input and is still a constant.
   const Initializers old_weights = initializers_of(a), new_weights = initializers_of(b);
   const bool constants = a.ir_version() < 4;
   const auto inputs_of = [&](const proto::GraphProto& graph, const Initializers& weights) {
     return bytes_of(graph.input(), [&](const auto& input) { return !constants || !weights.contains(input.name()); });
   };
   if (inputs_of(from, old_weights) != inputs_of(to, new_weights)) return "the inputs";
-  if (constants) {  // some may be gone, and none is declared in another way
+  if (constants) {  // some may be gone, but none may be declared differently
     std::unordered_map<std::string, std::string> declared;
     for (const auto& input : from.input()) declared.emplace(input.name(), input.SerializeAsString());
     for (const auto& input : to.input())

@@ -1,4 +1,4 @@
-// What a model says of itself outside of its nodes: what no rewrite may change.
+// The frame of a model: everything outside of its nodes and weights, which no rewrite may change.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@ namespace taso::onnx {
 
 class Model;
 
-/// Empty if both models have the same versions, functions, inputs and outputs with the same types and defaults, and say the
-/// same in all else but nodes, weights, the types of values inside, and metadata whose keys begin with "taso."; otherwise what
-/// differs first.
+/// Returns the first difference between the frames of two models, or an empty text. The frame is the versions,
+/// functions, inputs and outputs with types and defaults, and everything else except nodes, weights, the types of inner
+/// values, and metadata whose keys begin with "taso.".
 std::string frame_difference(const Model& before, const Model& after);
 
 }  // namespace taso::onnx

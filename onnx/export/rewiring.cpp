@@ -13,7 +13,7 @@ namespace {
 
 using Scope = std::unordered_set<std::string>;
 
-/// Forgets which values are used in subgraphs, and keeps everything else.
+/// Erases the names of values that subgraphs use, and keeps everything else.
 void forget_operands(proto::NodeProto& node);
 
 void forget_operands(proto::GraphProto& graph) {
@@ -39,15 +39,15 @@ std::string bytes_without_operands(const proto::NodeProto& node) {
   return attribute_bytes(copy);
 }
 
-/// What a node says beyond its operator, operands, results and attributes: which function of a name it calls, for
-/// instance.
+/// The fields of a node beyond its operator, operands, results and attributes, e.g. which function of several with one
+/// name it calls.
 std::string bytes_beside(const proto::NodeProto& node) {
   using Node = proto::NodeProto;
   return bytes_without(node, {Node::kInputFieldNumber, Node::kOutputFieldNumber, Node::kNameFieldNumber,
                               Node::kOpTypeFieldNumber, Node::kAttributeFieldNumber});
 }
 
-/// Walks two subgraphs that differ in the names of used values only.
+/// Walks two subgraphs that differ only in the names of the values that they use.
 class Walk {
  public:
   explicit Walk(NamePairs& pairs) : pairs_(pairs) {}
@@ -71,7 +71,7 @@ class Walk {
   bool subgraphs(const proto::NodeProto& original, const proto::NodeProto& edited, const Scope& scope) {
     for (int i = 0; i < original.attribute_size(); ++i) {
       const proto::AttributeProto &from = original.attribute(i), &to = edited.attribute(i);
-      if (from.name() != to.name()) return false;  // the same ones in another order: not of our making
+      if (from.name() != to.name()) return false;  // the same attributes in another order: we never write that
       if (from.has_g() && !graph(from.g(), to.g(), scope)) return false;
       for (int j = 0; j < from.graphs_size(); ++j)
         if (!graph(from.graphs(j), to.graphs(j), scope)) return false;

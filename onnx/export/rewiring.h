@@ -1,4 +1,4 @@
-// When a node of an edited model is one of the original, but for the names of the values that it takes.
+// Whether a node of an edited model is a node of the original with other operand names.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,12 @@
 
 namespace taso::onnx {
 
-/// Names of values that must be equal for two nodes to compute the same: the original's, and the edited model's.
+/// Pairs of names of values, in the original and in the edited model, that must be equal for two nodes to compute the
+/// same.
 using NamePairs = std::vector<std::pair<std::string, std::string>>;
 
-/// What the operands and the values that subgraphs capture have become; nothing if the nodes differ in anything else than
-/// those names and the names of their results.
+/// The pairs of operand names, and of names that subgraphs capture. Nothing if the nodes differ in more than those
+/// names and the names of their results.
 std::optional<NamePairs> rewiring_of(const proto::NodeProto& original, const proto::NodeProto& edited);
 
 }  // namespace taso::onnx

@@ -15,10 +15,10 @@
 namespace taso::onnx {
 namespace {
 
-/// Constants of at most this many elements are looked into while importing; larger ones stay where they are.
+/// Constants of at most this many elements are read during import; larger ones stay where they are.
 constexpr std::int64_t small_constant = 4096;
 
-/// The values that a branch sees by their names: those around it that the node captures, then its own.
+/// The values that a branch sees, by name: those that the node captures, then its own.
 using Values = std::unordered_map<std::string, Array>;
 
 class BranchRun {
@@ -30,7 +30,7 @@ class BranchRun {
   std::vector<Array> operator()() {
     for (const auto& tensor : graph_.initializer())
       values_.insert_or_assign(tensor.name(), read_tensor(tensor, folder_));
-    // A branch may be a whole network: values go after their last use.
+    // A branch may be a whole network, so drop values after their last use.
     std::unordered_map<std::string, int> last_use;
     for (int i = 0; i < graph_.node_size(); ++i)
       for (std::string& name : operand_names(graph_.node(i))) last_use.insert_or_assign(std::move(name), i);
@@ -79,7 +79,7 @@ class BranchInference {
   BranchInference(const proto::GraphProto& graph, std::int64_t opset, const std::filesystem::path& folder, Facts facts)
       : graph_(graph), opset_(opset), folder_(folder), facts_(std::move(facts)) {}
 
-  /// What the branch declares of its values is not looked at: the unknown dimensions of both branches would have one name.
+  /// Ignores the types that the branch declares: the unknown dimensions of both branches would share one name.
   std::vector<runtime::Fact> operator()() {
     for (const auto& tensor : graph_.initializer()) facts_.insert_or_assign(tensor.name(), fact_of(tensor, folder_));
     for (const auto& node : graph_.node()) {
@@ -103,7 +103,7 @@ class BranchInference {
     std::vector<runtime::Fact> results =
         runtime::infer_facts({node.domain(), node.op_type(), opset_, attributes, operands, outputs});
     results.resize(outputs);
-    // As on import: where our operators cover the node, theirs are the types.
+    // As on import: if our operators cover the node, their types count.
     Pool pool;
     LoweringCall call{pool, node.op_type(), opset_, attributes, {}, operands, outputs};
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -142,7 +142,7 @@ std::vector<Array> run_branches(const Branches& branches, const proto::NodeProto
                                 const std::filesystem::path& folder, const std::vector<std::optional<Array>>& operands,
                                 const runtime::InterpreterOptions& options) {
   const auto condition = !operands.empty() && operands[0] ? truth_of(*operands[0]) : std::nullopt;
-  if (!condition) throw InputError("the condition of If has to be one boolean");
+  if (!condition) throw InputError("the condition of If must be a single boolean");
   Values values;
   for (const auto& [name, place] : places_of_operands(node))
     if (place < operands.size() && operands[place]) values.emplace(name, *operands[place]);
@@ -153,7 +153,7 @@ std::vector<Array> run_branches(const Branches& branches, const proto::NodeProto
   } catch (const runtime::TypeMismatch&) {
     throw;
   } catch (const InputError& error) {
-    // Another condition might have gone the other way: who reads this has to know which one was taken.
+    // Another condition might take the other branch, so the message names the one taken.
     throw InputError(fmt::format("{} of If: {}", *condition ? "then_branch" : "else_branch", error.what()));
   }
   if (results.size() < outputs_of(node))

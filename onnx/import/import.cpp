@@ -27,7 +27,7 @@ class TensorWeight final : public Weight {
   std::filesystem::path folder_;
 };
 
-/// What a constant that we do not model holds.
+/// The data of a constant that we do not model.
 class ForeignConstant final : public OpaqueBody {
  public:
   ForeignConstant(const proto::TensorProto& tensor, std::filesystem::path folder)
@@ -63,21 +63,21 @@ class ForeignConstant final : public OpaqueBody {
   std::filesystem::path folder_;
 };
 
-/// How far a declared type is believed. The declared dimensions of the model's inputs are a contract; those of values
-/// inside were written by some exporter, and only their rank and element type are taken over, where inference does not
-/// tell them. A number there may be that of the one run in which the model was traced, and a name may be given to two
-/// dimensions that differ: a rewrite that rests on either would be wrong for other sizes, and runtimes only warn.
+/// How far a declared type is trusted. The declared dimensions of the model's inputs are a contract. Those of inner
+/// values were written by some exporter, so only their rank and element type count, and only where inference does not
+/// find them. A number there may come from the one run in which the model was traced, and one name may stand for two
+/// different dimensions. A rewrite that relies on either would be wrong for other sizes, and runtimes only warn.
 enum class Trust { contract, hint };
 
-/// The unknown that stands for a dimension without a name. A name of the model's own never looks like this.
+/// The unknown for a dimension without a name. A model's own names never look like this.
 Dim unnamed(const std::string& value, std::size_t axis) { return Dim::symbol(fmt::format("{}#{}", value, axis)); }
 
-/// The same for an extent that the model computes.
+/// The unknown for an extent that the model computes.
 Dim computed(const std::string& value, std::size_t axis) {
   return Dim::symbol(fmt::format("{}#{}{}", value, axis, runtime::inference::computed_mark));
 }
 
-/// The unknown that a model's name for a dimension stands for.
+/// The unknown for a dimension that the model names.
 Dim named(const std::string& name) {
   const std::size_t digits = name.find_last_not_of("0123456789");
   const bool looks_unnamed =
@@ -85,7 +85,7 @@ Dim named(const std::string& name) {
   return Dim::symbol(looks_unnamed ? name + "#" : name);
 }
 
-/// What a constant of the model is called in the graph: never as the numbers that lowering makes up are.
+/// The name of a model's constant in the graph. It never looks like the names of numbers that lowering creates.
 std::string constant_name(const std::string& name, const Type& type) {
   const bool looks_made_up = type.shape && type.shape->empty() && name.ends_with(")") &&
                              name.starts_with(std::string(name_of(type.element)) + "(");
@@ -121,7 +121,8 @@ class Importer {
       set(sparse.values().name(), opaque_constant("sparse_initializer", sparse), {});
     for (const auto& info : view_.model->graph().value_info()) hints_.emplace(info.name(), &info);
     for (const auto& info : view_.model->graph().output()) hints_.emplace(info.name(), &info);
-    // What is passed on as it is has the type of what it becomes, and keeps it when a clean-up joins the two.
+    // A value that is passed on unchanged has the declared type of the result, and keeps it when a clean-up joins the
+    // two.
     for (auto node = view_.nodes.rbegin(); node != view_.nodes.rend(); ++node) {
       const proto::NodeProto& one = **node;
       if (!is_default_domain(one.domain()) || (one.op_type() != "Identity" && one.op_type() != "Dropout")) continue;
@@ -144,15 +145,15 @@ class Importer {
     result_.facts.insert_or_assign(name, std::move(fact));
   }
 
-  /// For a value that is cut, the input that stands for it; the same for a value that equals one. What a value is taken for
-  /// is decided where it comes first, or two places that compute it would differ.
+  /// The input that stands for a value that is cut, or for a value that equals one. The first occurrence decides, so
+  /// that two places that compute the same value do not differ.
   Value stand_in(const std::string& name, const Value& value, const runtime::Fact& fact) {
     const auto cut = shared_->cut.find(name);
     if (cut == shared_->cut.end()) return shared_->stand_in.try_emplace(value, value).first->second;
     Value& taken_for = shared_->cut_inputs[cut->second];
     if (!taken_for) {
       const auto known = shared_->stand_in.find(value);
-      // Inputs need none, and numbers that follow from shapes are known, not arbitrary.
+      // Inputs need no stand-in, and numbers that follow from shapes are known, not arbitrary.
       const bool stays = value.node->as_input() != nullptr || fact.content || fact.constant;
       taken_for = known != shared_->stand_in.end() ? known->second
                   : stays                          ? value
@@ -186,7 +187,7 @@ class Importer {
     for (const proto::ValueInfoProto* info : view_.inputs) {
       const proto::ValueInfoProto& input = *info;
       const auto initializer = initializers.find(input.name());
-      // Below IR 4 every initializer is listed as an input and is a constant all the same.
+      // Below IR 4 every initializer is listed as an input and is still a constant.
       if (initializer != initializers.end() && view_.model->ir_version() < 4) continue;
       if (initializer != initializers.end()) result_.defaults.emplace(input.name(), initializer->second);
       const Value value = pool().input(input.name(), read_type(input.type(), input.name(), Trust::contract));
@@ -204,7 +205,7 @@ class Importer {
     if (element == ElementType::undefined) foreign_.emplace(name, tensor.data_type());
     if (element == ElementType::undefined) return set(name, opaque_constant("constant", tensor), {});
     runtime::Fact fact = fact_of(tensor, view_.folder);
-    // Constants are told apart by name; in a pool with two models, also by where their data is.
+    // Constants are identified by name and, in a pool with two models, also by the address of their data.
     const std::string key =
         shared_ ? fmt::format("{} @{}", name, static_cast<const void*>(&tensor)) : constant_name(name, fact.type);
     const Value value = pool().constant(key, fact.type, std::make_shared<TensorWeight>(tensor, view_.folder));
@@ -233,7 +234,7 @@ class Importer {
     std::vector<runtime::Fact> inferred(outputs);
     Lowered lowered;
     if (is_default_domain(node.domain())) {
-      // Of two models in one pool, a name does not say which value is meant.
+      // With two models in one pool, a name does not identify a value.
       const auto unknown = [&](std::size_t output, std::size_t axis) {
         const std::string& name = node.output(static_cast<int>(output));
         const bool is_unique = shared_ == nullptr && !name.empty();
@@ -255,10 +256,10 @@ class Importer {
         set(name, (*lowered)[i], std::move(inferred[i]));
   }
 
-  using ElementTypes = std::unordered_map<std::string, int>;  // as ONNX numbers them, 0 if not known
+  using ElementTypes = std::unordered_map<std::string, int>;  // as ONNX numbers them, 0 if unknown
 
-  /// Validation sees declared types only. An inferred one that does not fit would come to light when a constant is
-  /// computed ahead, and make the model invalid only then.
+  /// Validation sees only declared types. An inferred type that does not fit would otherwise show only when a constant
+  /// is folded, and make the model invalid only then.
   void check_operand_types(const proto::NodeProto& node, std::vector<const ElementTypes*>& scopes) {
     int first = 0;
     if (opset_of(*view_.model, node) > 0 && is_default_domain(node.domain()) && operands_are_alike(node.op_type()))
@@ -266,7 +267,7 @@ class Importer {
         const int type = name.empty() ? 0 : element_type(name, scopes);
         if (first == 0) first = type;
         if (type != 0 && type != first)
-          throw InputError(fmt::format("{}: operands of {} and {} have to be of one type", node.op_type(),
+          throw InputError(fmt::format("{}: operands of {} and {} must be of one type", node.op_type(),
                                        data_type_name(first), data_type_name(type)));
       }
     const auto check_graph = [&](const proto::GraphProto& graph) {
@@ -327,7 +328,7 @@ class Importer {
   SharedImport* shared_;
   Imported result_;
   std::unordered_map<std::string, const proto::ValueInfoProto*> hints_;
-  ElementTypes foreign_;  // of what we do not model
+  ElementTypes foreign_;  // of types that we do not model
 };
 
 }  // namespace

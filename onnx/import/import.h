@@ -1,4 +1,4 @@
-// From an ONNX model to a graph of our operators, with what is needed to find the way back.
+// Reads an ONNX model into a graph of our operators, and keeps what is needed to find the way back.
 #pragma once
 
 #include <unordered_map>
@@ -10,32 +10,33 @@
 
 namespace taso::onnx {
 
-/// What two models that are to be compared have in common: imported with one of these, equal parts become equal values.
+/// Shared by two models that are to be compared: imported with the same object, equal parts become equal values.
 struct SharedImport {
   std::shared_ptr<Pool> pool = std::make_shared<Pool>();
-  /// Whether the declared types of values inside the model count where nothing else tells.
+  /// Whether the declared types of inner values count where inference finds none.
   bool believe_declarations = true;
-  /// Values of the model that is imported next which become inputs of the graph, whatever computes them, and what the
-  /// inputs are called: those of one name are one.
+  /// Values of the next imported model that become inputs of the graph, whatever computes them, with the names of the
+  /// inputs. Values with the same input name are one input.
   std::unordered_map<std::string, std::string> cut;
   std::unordered_map<std::string, Value> cut_inputs;
-  /// Deterministic nodes and constants that we do not model, by what they do and take; only here are such nodes ever merged.
+  /// Deterministic nodes and constants that we do not model, by operator and operands. Only here are such nodes merged.
   std::unordered_map<std::string, std::vector<Value>> opaque;
-  /// What a value is taken for, wherever it is computed: itself, or the input that stands for it.
+  /// What each value is replaced by wherever it is computed: itself, or the input that stands for it.
   std::unordered_map<Value, Value, HashValue> stand_in;
 };
 
 struct Imported {
   Graph graph;
-  /// Every name of the model's main graph. Several names may have one value: equal nodes are one.
+  /// Every name of the model's main graph. Several names may have one value, because equal nodes are merged.
   std::unordered_map<std::string, Value> values;
   std::unordered_map<std::string, runtime::Fact> facts;
-  /// The graph inputs that have a default (an initializer that may be overridden).
+  /// The graph inputs that have a default: an initializer that can be overridden.
   std::unordered_map<std::string, const proto::TensorProto*> defaults;
 };
 
-/// Every valid model can be imported: what our operators do not cover is opaque. Throws InputError where operands have
-/// types that their operator cannot take together. The graph refers to the nodes and tensors of the view, which must outlive it.
+/// Imports any valid model; parts that our operators do not cover become opaque. Throws InputError if an operator
+/// cannot take the types of its operands together. The graph refers to nodes and tensors of the view, which must
+/// outlive it.
 Imported import_model(const ModelView& view, SharedImport* shared = nullptr);
 
 }  // namespace taso::onnx

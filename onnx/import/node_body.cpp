@@ -56,7 +56,7 @@ class NodeBody final : public OpaqueBody {
     PlainFunction function{*kind};
     for (const auto& attribute : node_->attribute()) {
       if (attribute.name() == "axis") function.axis = attribute.i();
-      // Scales of blocks, and quotients that are rounded to fewer bits, are left to the host.
+      // Blockwise scales, and quotients rounded to fewer bits, are left to the host.
       if ((attribute.name() == "block_size" || attribute.name() == "precision") && attribute.i() != 0)
         return std::nullopt;
     }
@@ -85,12 +85,12 @@ class NodeBody final : public OpaqueBody {
   }
 
  private:
-  /// The first two, where it lists as many: a kernel reads what is there.
+  /// Whether its first two operands, or the only one, are present: a kernel reads them.
   bool has_operands() const {
     return node_->input_size() > 0 && !node_->input(0).empty() && (node_->input_size() < 2 || !node_->input(1).empty());
   }
   bool has_attributes_of(const NodeBody& other) const {
-    // In one folder, what is called alike is the same.
+    // In the same folder, equal names mean equal data.
     if (folder_ == other.folder_) return attribute_bytes(*node_) == attribute_bytes(*other.node_);
     return attribute_bytes(content_of(*node_, folder_)) == attribute_bytes(content_of(*other.node_, other.folder_));
   }
@@ -98,10 +98,10 @@ class NodeBody final : public OpaqueBody {
   const proto::NodeProto* node_;
   std::int64_t opset_;
   std::filesystem::path folder_;
-  std::string obstacle_;  // found once, while the model is there, which may mean operators of its own by ONNX's names
+  std::string obstacle_;  // found while the model is there: it may define functions under ONNX's names
 };
 
-/// The node as a graph of our operators, now that the operands are numbers.
+/// The node as a graph of our operators, now that the operands are known.
 std::optional<Graph> lower_for(const LoweringCall& prototype, const std::vector<std::optional<Array>>& inputs,
                                std::shared_ptr<Pool> pool, std::vector<runtime::Fact>& facts) {
   LoweringCall call = prototype;
@@ -121,7 +121,7 @@ std::optional<Graph> lower_for(const LoweringCall& prototype, const std::vector<
   return graph;
 }
 
-/// A dropout that may be told to train draws random numbers.
+/// Whether the node is a dropout with a training mode input: training draws random numbers.
 bool may_train(const proto::NodeProto& node) {
   return node.op_type() == "Dropout" && node.input_size() > 2 && !node.input(2).empty();
 }
@@ -130,7 +130,7 @@ using OpsetOf = std::function<std::int64_t(const proto::NodeProto&)>;
 
 std::string obstacle_of(const proto::NodeProto& node, const OpsetOf& opset_of);
 
-/// Why the value of a constant cannot be had; empty if it can.
+/// Why the value of a constant cannot be read; empty if it can.
 std::string obstacle_of_constant(const proto::NodeProto& node) {
   for (const auto& attribute : node.attribute()) {
     if (attribute.name() == "sparse_value") return "a sparse constant";
@@ -141,7 +141,7 @@ std::string obstacle_of_constant(const proto::NodeProto& node) {
   return "";
 }
 
-/// What inside a branch cannot be run, by its name.
+/// Why a branch cannot run; empty if it can.
 std::string obstacle_inside(const proto::GraphProto& branch, const OpsetOf& opset_of) {
   if (branch.sparse_initializer_size() > 0) return "a sparse constant inside";
   for (const auto& tensor : branch.initializer())
@@ -151,7 +151,7 @@ std::string obstacle_inside(const proto::GraphProto& branch, const OpsetOf& opse
     if (node.op_type() == "Constant" && is_default_domain(node.domain()))
       if (const std::string obstacle = obstacle_of_constant(node); !obstacle.empty()) return obstacle + " inside";
     std::string obstacle = obstacle_of(node, opset_of);
-    // Who asks whether an operator draws random numbers sees the If only.
+    // The caller sees only the If, not whether a node inside draws random numbers.
     if (obstacle.empty() && may_train(node)) obstacle = "it may draw random numbers";
     if (obstacle.empty()) continue;
     return branches_of(node) ? obstacle : fmt::format("{} inside: {}", node.op_type(), obstacle);

@@ -1,4 +1,4 @@
-// ONNX nodes that run as they are: through our operators if their operands turn out to fit, else as host functions.
+// Runs ONNX nodes directly: through our operators if the operands fit, otherwise as host functions.
 #pragma once
 
 #include <filesystem>
@@ -9,22 +9,21 @@
 
 namespace taso::onnx {
 
-/// Why a node of this model cannot be run here, whatever its operands; empty if it can. Of an If, what is inside it counts,
-/// in both branches.
+/// Why a node of this model cannot run here on any operands; empty if it can. For an If, both branches count.
 std::string obstacle_of(const proto::ModelProto& model, const proto::NodeProto& node);
-/// The same where no model defines operators itself, and all that is inside the node is of its opset.
+/// The same if no model defines operators itself and everything inside the node has its opset.
 std::string obstacle_of(const proto::NodeProto& node, std::int64_t opset);
-/// Whether equal operands give equal results, so that two such nodes may become one: never for random operators,
-/// unknown ones, or those with subgraphs.
+/// Whether equal operands give equal results, so that two such nodes can be merged. False for random operators, unknown
+/// ones, and those with subgraphs.
 bool is_deterministic(const proto::NodeProto& node, std::int64_t opset);
 
-/// The results of one node, from its operands as import lists them (`places_of_operands`). Throws InputError when it cannot
-/// be run on these.
+/// The results of one node from its operands, in the order of `operand_names`. Throws InputError if it cannot run on
+/// these.
 std::vector<Array> run_node(const proto::NodeProto& node, std::int64_t opset, const std::filesystem::path& folder,
                             const std::vector<std::optional<Array>>& inputs,
                             const runtime::InterpreterOptions& options = {});
 
-/// The node must outlive the body; the model need not.
+/// Makes the body of an opaque node. The node must outlive it; the model need not.
 std::shared_ptr<const OpaqueBody> make_body(const proto::ModelProto& model, const proto::NodeProto& node,
                                             std::filesystem::path folder);
 std::shared_ptr<const OpaqueBody> make_body(const proto::NodeProto& node, std::int64_t opset,

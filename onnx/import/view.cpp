@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::unordered_set<std::string>;
 
-/// Depth is bounded by protobuf's own limit on nesting when the model was parsed.
+/// The depth is bounded by protobuf's limit on nesting when the model was parsed.
 void collect_captured(const proto::GraphProto& graph, Names scope, Names& seen, std::vector<std::string>& captured) {
   for (const auto& input : graph.input()) scope.insert(input.name());
   for (const auto& tensor : graph.initializer()) scope.insert(tensor.name());

@@ -18,15 +18,15 @@ Lowered power(const LoweringCall& call) {
   return call.has(0) && is_floating(call.element(0)) ? binary<op::Pow>(call) : std::nullopt;
 }
 
-/// One number, broadcast to the whole of another tensor.
+/// Whether `factor` is a single number that broadcasts to the whole of another tensor.
 bool is_number_for(const Value& factor, const Value& whole) {
   const Shape &one = factor.shape(), &all = whole.shape();
   return one.size() <= all.size() && one != all &&
          std::all_of(one.begin(), one.end(), [](Dim dim) { return dim == Dim(1); });
 }
 
-/// One number as a factor has rules of its own, which need not ask what it is broadcast to. In float16 it is left where it is: there,
-/// attention is scaled before its product so that sums stay below 65,504.
+/// A product with a single number becomes ScalarMul, whose rules need not ask what it broadcasts to. Not in float16:
+/// there, attention is scaled before its product so that sums stay below 65,504.
 Lowered mul(const LoweringCall& call) {
   if (!call.has(0) || !call.has(1) || !arithmetic(call.element(0))) return std::nullopt;
   const Value &first = call.inputs[0], &second = call.inputs[1];
@@ -36,7 +36,7 @@ Lowered mul(const LoweringCall& call) {
   return one(call.apply(op::Mul{}, {first, second}));
 }
 
-/// Sum, Max and Min take any number of operands; ours take two.
+/// Sum, Max and Min take any number of operands; our operators take two.
 template <class Op>
 Lowered variadic(const LoweringCall& call) {
   if (!call.has(0) || !arithmetic(call.element(0))) return std::nullopt;
@@ -70,7 +70,7 @@ Lowered reciprocal(const LoweringCall& call) {
   return one(call.apply(op::Div{}, {call.scalar(1, call.element(0)), call.inputs[0]}));
 }
 
-/// max(x, 0) + slope · min(x, 0), which is the same as long as slopes are finite.
+/// max(x, 0) + slope · min(x, 0), which is the same if all slopes are finite.
 Lowered prelu(const LoweringCall& call) {
   if (!call.has(0) || !call.has(1) || !is_floating(call.element(0))) return std::nullopt;
   if (call.facts[1] == nullptr || !call.facts[1]->constant) return std::nullopt;
@@ -83,9 +83,9 @@ Lowered prelu(const LoweringCall& call) {
                         {call.apply(op::Relu{}, {call.inputs[0]}), call.apply(op::Mul{}, {below, call.inputs[1]})}));
 }
 
-/// Bounds are attributes before opset 11 and operands from then on; ours are constants.
+/// Bounds are attributes before opset 11 and operands from then on; ours are attributes.
 Lowered clip(const LoweringCall& call) {
-  // Bounds of 64-bit integers need not fit into a double: only floating values.
+  // Bounds of 64-bit integers need not fit into a double, so only floating values are covered.
   if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
   op::Clip clip;
   if (call.opset < 11) {
@@ -110,7 +110,7 @@ Lowered gelu(const LoweringCall& call) {
   return one(call.apply(op::Gelu{.tanh = approximate == "tanh"}, {call.inputs[0]}));
 }
 
-/// At inference a dropout is the identity; the mask, if somebody wants it, is not modelled.
+/// At inference a dropout is the identity. A mask, if used, is not modelled.
 Lowered dropout(const LoweringCall& call) {
   if (!call.has(0) || call.outputs > 1) return std::nullopt;
   if (call.opset >= 12 && call.has(2)) {
@@ -121,7 +121,7 @@ Lowered dropout(const LoweringCall& call) {
 }
 
 Lowered cast(const LoweringCall& call) {
-  // Only the cast that does nothing; the numbers are those of ONNX's TensorProto.DataType.
+  // Covers only a cast to the same type. The numbers are those of ONNX's TensorProto.DataType.
   static constexpr std::pair<std::int64_t, ElementType> types[] = {
       {1, ElementType::float32},  {2, ElementType::uint8},    {3, ElementType::int8},    {4, ElementType::uint16},
       {5, ElementType::int16},    {6, ElementType::int32},    {7, ElementType::int64},   {9, ElementType::boolean},

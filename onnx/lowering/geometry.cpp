@@ -8,11 +8,11 @@
 namespace taso::onnx::lowering {
 namespace {
 
-/// More parts than this are joined and cut by halves: in a row, each is a part of all that come after it, so that
-/// shapes and numbers take room that grows with the square.
+/// More parts than this are joined and cut by halves. In a chain every part is contained in all later ones, so that
+/// shapes and numbers take quadratic space.
 constexpr std::size_t most_in_row = 256;
 
-/// Ours joins two; more are nested from the left.
+/// Our operator joins two; more operands are nested from the left.
 Lowered concat(const LoweringCall& call) {
   const std::size_t parts = call.inputs.size();
   if (!call.has(0)) return std::nullopt;
@@ -35,7 +35,7 @@ Lowered concat(const LoweringCall& call) {
   return one(level.front());
 }
 
-/// The lengths of the parts: an attribute before opset 13, an operand from then on, else equal shares.
+/// The lengths of the parts: an attribute before opset 13, an operand from then on, otherwise equal shares.
 std::optional<std::vector<Dim>> split_lengths(const LoweringCall& call, const Dim& whole) {
   if (call.opset < 13) {
     const auto lengths = call.attributes.integers("split");
@@ -85,7 +85,7 @@ std::vector<Value> split_by_halves(const LoweringCall& call, std::int64_t axis, 
   return parts;
 }
 
-/// Ours cuts in two; more parts are cut off one after the other.
+/// Our operator cuts in two; more parts are cut off one after the other.
 Lowered split(const LoweringCall& call) {
   if (!call.has(0)) return std::nullopt;
   const std::int64_t axis = LoweringCall::axis(call.attributes.integer("axis", 0), call.rank(0));
@@ -111,20 +111,20 @@ Lowered split(const LoweringCall& call) {
   return parts;
 }
 
-/// A bound of a slice, clamped as ONNX does; nothing if that cannot be decided for every value of the unknowns.
+/// A bound of a slice, clamped as in ONNX; nothing if that cannot be decided for every value of the unknowns.
 std::optional<Dim> slice_bound(const Dim& bound, const Dim& size) {
   if (!bound.is_static()) return bound == size ? std::optional(bound) : std::nullopt;
   const std::int64_t at = bound.value();
   if (const auto known = size.known()) return Dim(std::clamp<std::int64_t>(at < 0 ? at + *known : at, 0, *known));
   if (at == 0) return Dim(0);
-  // Beyond any dimension that a tensor can have.
+  // Larger than any dimension of a tensor.
   if (at >= std::numeric_limits<std::int32_t>::max()) return size;
   if (at == -1) return size - 1;  // a dimension is at least 1
   return std::nullopt;
 }
 
-/// Every `step`-th element of a block: one column of it, seen as a table with so many of them. The table may begin before the
-/// block, where it would end behind the operand. Nothing if it fits nowhere.
+/// Every `step`-th element from `begin` to `end`: one column of the block, reshaped to a table with `step` columns. The
+/// table starts before the block if it would otherwise end after the operand. Nothing if it does not fit.
 std::optional<Value> every(const LoweringCall& call, const Value& value, std::int64_t axis, std::int64_t step,
                            const Dim& begin, const Dim& end) {
   const auto at = static_cast<std::size_t>(axis);
@@ -145,7 +145,7 @@ std::optional<Value> every(const LoweringCall& call, const Value& value, std::in
   return call.reshape(call.apply(op::Slice{.axis = axis + 1, .begin = column, .end = column + 1}, {table}), shape);
 }
 
-/// A block, cut axis by axis.
+/// Cuts a block, axis by axis.
 Lowered slice(const LoweringCall& call) {
   if (!call.has(0)) return std::nullopt;
   std::optional<std::vector<Dim>> starts, ends;
@@ -182,7 +182,7 @@ Lowered slice(const LoweringCall& call) {
     auto end = slice_bound((*ends)[i], size);
     if (!begin || !end) return std::nullopt;
     if (begin->is_static() && end->is_static() && end->value() < begin->value()) end = begin;
-    // With unknowns, the block must have a length for each of their values: from the front, or to the end.
+    // With unknowns, the block must have a length for every value of them: it starts at the front or ends at the end.
     const bool decided = (begin->is_static() && end->is_static()) || *begin == Dim(0) || *end == size;
     if (!decided) return std::nullopt;
     if (steps && (*steps)[i] > 1) {
@@ -251,7 +251,7 @@ Lowered reshape(const LoweringCall& call) {
       if (i >= from.size()) return std::nullopt;
       dim = from[i];
     }
-    // A number that turns out to be 0 or -1 when the model runs would mean something else.
+    // A number that is 0 or -1 at run time would mean something else.
     if (!dim.is_static() && !surely_at_least(dim, 1)) return std::nullopt;
     if (dim == Dim(-1)) {
       if (open) return std::nullopt;
@@ -280,7 +280,7 @@ Lowered flatten(const LoweringCall& call) {
                                            count(Shape(shape.begin() + axis, shape.end()))}));
 }
 
-/// Axes of Squeeze and Unsqueeze: an attribute before opset 13, an operand from then on.
+/// The axes of Squeeze and Unsqueeze: an attribute before opset 13, an operand from then on.
 std::optional<std::vector<std::int64_t>> listed_axes(const LoweringCall& call) {
   if (call.opset >= 13) return call.integers(1);
   if (!call.attributes.has("axes")) return std::nullopt;
@@ -323,7 +323,7 @@ Lowered unsqueeze(const LoweringCall& call) {
   return one(call.reshape(call.inputs[0], target));
 }
 
-/// Only the expansion that does nothing.
+/// Covers only an expansion that does nothing.
 Lowered expand(const LoweringCall& call) {
   if (!call.has(0)) return std::nullopt;
   const auto target = call.dims(1);

@@ -30,7 +30,7 @@ Lowered gemm(const LoweringCall& call) {
   if (!call.has(0) || !call.has(1) || call.rank(0) != 2 || call.rank(1) != 2) return std::nullopt;
   const ElementType element = call.element(0);
   const double alpha = call.attributes.number("alpha", 1), beta = call.attributes.number("beta", 1);
-  // Fractions of integers are rounded in ways that our operators do not share.
+  // Fractions of integers are rounded differently by our operators.
   if (!is_floating(element) && (alpha != 1 || beta != 1)) return std::nullopt;
   const Value a = call.attributes.integer("transA", 0) ? transposed(call, call.inputs[0]) : call.inputs[0];
   const Value b = call.attributes.integer("transB", 0) ? transposed(call, call.inputs[1]) : call.inputs[1];

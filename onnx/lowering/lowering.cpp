@@ -21,7 +21,8 @@ LowerFunction find_lowering(std::string_view op_type) {
     std::unordered_map<std::string_view, LowerFunction> all;
     for (const lowering::Family family : {lowering::elementwise(), lowering::linear(), lowering::pooling(),
                                           lowering::geometry(), lowering::normalisation(), lowering::resizing()})
-      for (const auto& [name, function] : family) check(all.emplace(name, function).second, "one lowering each");
+      for (const auto& [name, function] : family)
+        check(all.emplace(name, function).second, "each operator has one lowering");
     return all;
   }();
   const auto found = table.find(op_type);
@@ -70,7 +71,7 @@ Value LoweringCall::reshape(const Value& value, const Shape& shape) const {
 bool is_lowered(std::string_view op_type) { return op_type == "Identity" || find_lowering(op_type) != nullptr; }
 
 Lowered lower(const LoweringCall& call) {
-  // Whatever the value is, of any opset, its copy is the same: also where its type is not one that we model.
+  // The identity of any value, at any opset, is the value itself, even if we do not model its type.
   if (call.op_type == "Identity" && call.opset > 0 && call.outputs <= 1 && call.inputs.size() == 1 && call.has(0))
     return lowering::one(call.inputs[0]);
   const LowerFunction function = call.opset >= 7 ? find_lowering(call.op_type) : nullptr;
@@ -81,10 +82,10 @@ Lowered lower(const LoweringCall& call) {
       return std::nullopt;
   try {
     Lowered values = function(call);
-    if (values && values->size() < call.outputs) return std::nullopt;  // a node with results that it cannot have
+    if (values && values->size() < call.outputs) return std::nullopt;  // a node with more results than its operator has
     return values;
   } catch (const InputError&) {
-    return std::nullopt;  // not for every value of the unknowns, or not at all: left as it is
+    return std::nullopt;  // does not fit, or not for every value of the unknowns: left opaque
   }
 }
 

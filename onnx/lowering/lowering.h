@@ -1,4 +1,4 @@
-// ONNX operators in terms of our own: which of ours an ONNX node means, given what is known of its operands.
+// Lowers ONNX nodes to our operators, given what is known about their operands.
 #pragma once
 
 #include "ops/graph/graph.h"
@@ -6,32 +6,32 @@
 
 namespace taso::onnx {
 
-/// A node to be modelled.
+/// A node to be lowered.
 struct LoweringCall {
   Pool& pool;
   std::string_view op_type;
   std::int64_t opset = 0;
   const runtime::Attributes& attributes;
-  std::vector<Value> inputs;                ///< null where an optional operand is left out
-  std::vector<const runtime::Fact*> facts;  ///< what is known of each; null likewise
+  std::vector<Value> inputs;                ///< null where an optional operand is omitted
+  std::vector<const runtime::Fact*> facts;  ///< what is known about each operand; null likewise
   std::size_t outputs = 1;
 
   bool has(std::size_t index) const { return index < inputs.size() && inputs[index]; }
   const Shape& shape(std::size_t index) const { return inputs.at(index).shape(); }
   std::size_t rank(std::size_t index) const { return shape(index).size(); }
   ElementType element(std::size_t index) const { return inputs.at(index).type().element; }
-  /// The elements of a small integer operand, unknowns allowed; nothing if they are not known.
+  /// The elements of a small integer operand, which may contain unknowns; nothing if they are not known.
   std::optional<std::vector<Dim>> dims(std::size_t index) const;
   std::optional<std::vector<std::int64_t>> integers(std::size_t index) const;
   /// The value of a constant operand with one element.
   std::optional<double> number(std::size_t index) const;
-  /// An axis counted from the front; throws ShapeError if the rank does not have it.
+  /// The axis counted from the front; throws ShapeError if it is out of range.
   static std::int64_t axis(std::int64_t axis, std::size_t rank);
   /// A constant with one element and rank 0.
   Value scalar(double value, ElementType type) const;
 
   Value apply(const Operator& op, std::initializer_list<Value> operands) const { return pool.apply(op, operands); }
-  /// The value itself if it has that shape already.
+  /// Reshapes a value, unless it has that shape already.
   Value reshape(const Value& value, const Shape& shape) const;
 };
 
@@ -39,9 +39,9 @@ struct LoweringCall {
 using Lowered = std::optional<std::vector<Value>>;
 using LowerFunction = Lowered (*)(const LoweringCall&);
 
-/// Models a node of ONNX's default domain if it can; opsets before 7 are left alone.
+/// Lowers a node of ONNX's default domain if our operators cover it. Opsets before 7 are not covered.
 Lowered lower(const LoweringCall& call);
-/// Whether some node of that type can be modelled.
+/// Whether nodes of that type can be lowered, at least some of them.
 bool is_lowered(std::string_view op_type);
 
 namespace lowering {

@@ -46,7 +46,7 @@ Lowered softmax(const LoweringCall& call) {
   const std::int64_t axis = LoweringCall::axis(call.attributes.integer("axis", call.opset < 13 ? 1 : -1), shape.size());
   if (call.opset >= 13 || axis + 1 == static_cast<std::int64_t>(shape.size()))
     return one(call.apply(op::Softmax{.axis = axis}, {call.inputs[0]}));
-  // Before opset 13: over everything from the axis on.
+  // Before opset 13 a softmax runs over all axes from its axis on.
   const Value flat = call.reshape(call.inputs[0], {count(Shape(shape.begin(), shape.begin() + axis)),
                                                    count(Shape(shape.begin() + axis, shape.end()))});
   return one(call.reshape(call.apply(op::Softmax{.axis = 1}, {flat}), shape));
@@ -57,8 +57,8 @@ Lowered reduce(const LoweringCall& call) {
   if (!call.has(0) || call.element(0) == ElementType::boolean) return std::nullopt;
   if (std::is_same_v<Op, op::ReduceMean> && !is_floating(call.element(0))) return std::nullopt;
   const std::int64_t keeps = call.attributes.integer("keepdims", 1);
-  if (keeps != 0 && keeps != 1) return std::nullopt;  // runtimes do not agree on what that means
-  // ReduceSum takes its axes as an operand from opset 13 on, the others from 18.
+  if (keeps != 0 && keeps != 1) return std::nullopt;  // runtimes disagree on its meaning
+  // ReduceSum takes its axes as an operand from opset 13 on, the others from 18 on.
   const bool as_operand = call.opset >= (std::is_same_v<Op, op::ReduceSum> ? 13 : 18);
   std::vector<std::int64_t> listed;
   if (!as_operand) {

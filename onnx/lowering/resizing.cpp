@@ -1,4 +1,4 @@
-// Resizing by whole factors to the nearest place: every element is repeated.
+// Nearest-neighbour resizing by integer factors: every element is repeated.
 #include <algorithm>
 #include <set>
 
@@ -7,7 +7,7 @@
 namespace taso::onnx::lowering {
 namespace {
 
-/// How often each place is repeated along each axis; nothing if that is not what the node does.
+/// How many times each element is repeated along each axis; nothing if the node does something else.
 std::optional<std::vector<std::int64_t>> factors_of(const LoweringCall& call) {
   const std::size_t rank = call.rank(0);
   std::vector<std::int64_t> axes = call.attributes.integers("axes");
@@ -20,7 +20,7 @@ std::optional<std::vector<std::int64_t>> factors_of(const LoweringCall& call) {
     factors[static_cast<std::size_t>(axis)] = factor;
     return seen.insert(axis).second && factor >= 1 && factor <= op::greatest_attribute;
   };
-  // X, scales; from opset 11 on X, roi, scales, sizes. The oldest Upsample has its scales as an attribute.
+  // Operands are X, scales; from opset 11 on X, roi, scales, sizes. The oldest Upsample has its scales as an attribute.
   const bool is_old = call.op_type == "Upsample" || call.opset < 11;
   const std::size_t scales_at = is_old ? 1 : 2;
   if (!is_old && call.has(3)) {
@@ -48,22 +48,22 @@ std::optional<std::vector<std::int64_t>> factors_of(const LoweringCall& call) {
   return factors;
 }
 
-/// Whether the nearest place of each of the repeated ones is the one that they are repeated from.
+/// Whether the nearest element of each copy is the one that it is a copy of.
 bool repeats(const LoweringCall& call, const std::vector<std::int64_t>& factors) {
-  if (call.op_type == "Upsample" || call.opset < 11) return true;  // the one below
+  if (call.op_type == "Upsample" || call.opset < 11) return true;  // rounds down
   const std::string places = call.attributes.text("coordinate_transformation_mode", "half_pixel");
   const std::string nearest = call.attributes.text("nearest_mode", "round_prefer_floor");
   const bool rounds = nearest == "round_prefer_floor" || nearest == "round_prefer_ceil";
   if (places == "asymmetric" && nearest == "floor") return true;
-  // Half a place off the middle, all of them are nearer to it than to any other.
+  // Copies lie less than half an element from their origin, so it is the nearest.
   if (places == "half_pixel" || places == "pytorch_half_pixel") return rounds;
-  // The second of two lies in the middle.
+  // With a factor of 2, the second copy lies exactly half an element further, and rounds down.
   if (places == "asymmetric" && nearest == "round_prefer_floor")
     return std::all_of(factors.begin(), factors.end(), [](std::int64_t factor) { return factor <= 2; });
   return false;
 }
 
-/// x, seen with an axis of 1 behind each that is repeated, times ones along these.
+/// Inserts an axis of 1 after each repeated axis, then multiplies by ones along the new axes.
 Lowered resize(const LoweringCall& call) {
   if (!call.has(0) || call.attributes.text("mode", "nearest") != "nearest") return std::nullopt;
   if (!is_floating(call.element(0)) && !is_integer(call.element(0))) return std::nullopt;

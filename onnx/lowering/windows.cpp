@@ -33,7 +33,7 @@ std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<
       const std::int64_t outputs = (*size + windows.strides[i] - 1) / windows.strides[i];
       total = std::max<std::int64_t>(0, (outputs - 1) * windows.strides[i] + reach - *size);
     }
-    // An odd cell goes to the end with SAME_UPPER, to the beginning with SAME_LOWER.
+    // The extra cell of an odd total goes to the end with SAME_UPPER, to the start with SAME_LOWER.
     const std::int64_t lesser = total / 2, greater = total - lesser;
     windows.pads[i] = mode == "SAME_UPPER" ? lesser : greater;
     windows.pads[rank + i] = total - windows.pads[i];

@@ -1,4 +1,4 @@
-// The attributes that convolutions and poolings share, with ONNX's automatic padding turned into explicit pads.
+// The attributes shared by convolutions and poolings. ONNX's automatic padding becomes explicit pads.
 #pragma once
 
 #include "onnx/lowering/lowering.h"
@@ -9,7 +9,7 @@ struct Windows {
   std::vector<std::int64_t> strides, dilations, pads;
 };
 
-/// Nothing if the pads depend on a dimension that is not known.
+/// Nothing if the attributes are invalid, or the pads depend on an unknown dimension.
 std::optional<Windows> read_windows(const LoweringCall& call, const std::vector<std::int64_t>& kernel);
 
 }  // namespace taso::onnx::lowering

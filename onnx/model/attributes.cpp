@@ -27,7 +27,7 @@ runtime::Attributes read_attributes(const proto::NodeProto& node, const std::fil
         break;
       case AttributeProto::TENSOR: try { attributes.set(name, read_tensor(attribute.t(), folder));
         } catch (const InputError&) {
-          // A tensor that we cannot represent: whoever asks for it finds it missing.
+          // A tensor that we cannot represent is missing from the attributes.
         }
         break;
       default: break;

@@ -1,4 +1,4 @@
-// The attributes of an ONNX node in our own terms, so that operators need not know protobuf.
+// The attributes of an ONNX node as our own types, so that operators need not know protobuf.
 #pragma once
 
 #include <filesystem>
@@ -8,14 +8,14 @@
 
 namespace taso::onnx {
 
-/// Attributes that we cannot represent (graphs, sparse tensors, types, tensors of types that we do not model) are left
-/// out; what needs them does not model the node. External tensors are looked for in `folder`.
+/// Omits attributes that we cannot represent (graphs, sparse tensors, types, tensors of types that we do not model);
+/// operators that need them do not model the node. `folder` is where external tensors are.
 runtime::Attributes read_attributes(const proto::NodeProto& node, const std::filesystem::path& folder);
 
-/// Whether the node holds a subgraph, and with it names of the outer scope that no operand list shows.
+/// Whether the node holds a subgraph, which may use outer names that no operand list shows.
 bool has_subgraph(const proto::NodeProto& node);
 
-/// The node's attributes as bytes, in an order of their own: equal exactly if the attributes are.
+/// The node's attributes as bytes, in a canonical order: equal exactly if the attributes are.
 std::string attribute_bytes(const proto::NodeProto& node);
 
 }  // namespace taso::onnx

@@ -23,7 +23,7 @@
 namespace taso::onnx {
 namespace {
 
-/// Below this a read is cheaper than a mapping, of which a process has only some ten thousands.
+/// Below this size a read is cheaper than a mapping, and a process has only some ten thousand mappings.
 constexpr std::uint64_t smallest_mapping = 64 * 1024;
 
 struct Fields {
@@ -65,8 +65,8 @@ Fields parse_fields(const proto::TensorProto& tensor) {
   return fields;
 }
 
-/// Opens component by component without following links, so that no link on the way can lead elsewhere, not even one
-/// that appears while we look.
+/// Opens component by component without following links, so that no link can lead elsewhere, not even one that appears
+/// meanwhile.
 OpenFile open_inside(const proto::TensorProto& tensor, const std::filesystem::path& folder,
                      const std::string& location) {
   const std::filesystem::path given(location);

@@ -1,4 +1,4 @@
-// Weights that lie outside the model: finding their bytes safely, mapping them, and copying them without reading holes.
+// Weights stored outside the model: locates their bytes safely and maps them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace taso::onnx {
 
-/// An open file descriptor, closed at the end.
+/// An open file descriptor that is closed on destruction.
 class OpenFile {
  public:
   explicit OpenFile(int descriptor) : descriptor_(descriptor) {}
@@ -25,9 +25,9 @@ class OpenFile {
 
 bool is_external(const proto::TensorProto& tensor);
 
-/// Where the bytes of an external tensor lie.
+/// The location of an external tensor's bytes.
 struct ExternalRegion {
-  std::uint64_t device = 0;  ///< with `file`, tells which file it is, under whatever name
+  std::uint64_t device = 0;  ///< with `file`, identifies the file under any name
   std::uint64_t file = 0;
   std::uint64_t offset = 0;
   std::uint64_t length = 0;
@@ -39,13 +39,13 @@ struct ExternalFile {
   ExternalRegion region;
 };
 
-/// Opens the file of an external tensor and checks that the bytes are there. The location has to be relative, stay
-/// inside `folder`, and neither be nor pass through a link; `bytes` is what the dimensions ask for, where that is
-/// known. Throws InputError.
+/// Opens the file of an external tensor and checks that the bytes exist. The location must be relative, stay inside
+/// `folder`, and neither be nor pass through a link. `bytes` is the size that the dimensions require, if known. Throws
+/// InputError.
 ExternalFile open_external(const proto::TensorProto& tensor, const std::filesystem::path& folder,
                            std::optional<std::uint64_t> bytes);
 
-/// The bytes of a region in memory, kept by `owner`: mapped when large, read when small.
+/// The bytes of a region in memory, kept alive by `owner`: mapped if large, read if small.
 struct MappedBytes {
   const std::byte* data = nullptr;
   std::shared_ptr<const void> owner;

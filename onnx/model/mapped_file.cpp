@@ -21,7 +21,7 @@ namespace {
 const char too_large[] =
     "has {} bytes, but a protobuf message ends at 2 GB; larger models keep their weights in external data";
 
-/// Not a stream of the library, which another thread may be reading: all of it, once.
+/// Reads all of the standard input once. Does not use the library's stream, which another thread may be reading.
 const std::string& standard_input() {
   static const std::string text = [] {
     std::string read;

@@ -1,4 +1,4 @@
-// A model file as bytes, without reading more of it than is looked at.
+// A model file as bytes; only the parts that are used are read.
 #pragma once
 
 #include <climits>
@@ -8,11 +8,11 @@
 
 namespace taso::onnx {
 
-/// The bytes of a file, mapped; those of a pipe and its like are refused. "-" is the standard input, which is read once and
-/// kept. Throws InputError, EnvironmentError.
+/// The bytes of a file, mapped. Pipes and other special files are refused. "-" is the standard input, which is read
+/// once and kept. Throws InputError, EnvironmentError.
 class MappedFile {
  public:
-  /// Where a protobuf message ends.
+  /// The size limit of a protobuf message.
   static constexpr std::size_t largest = INT_MAX;
 
   explicit MappedFile(const std::filesystem::path& path);

@@ -23,7 +23,7 @@ constexpr int overload_of_a_node = 8, overload_of_a_function = 13;
 
 std::string with_length(const std::string& bytes) { return fmt::format("{}:{}", bytes.size(), bytes); }
 
-/// The value as bytes; of a repeated field the one at `index`.
+/// The value as bytes; for a repeated field, the one at `index`.
 std::string value_of(const Message& message, const FieldDescriptor& field, int index) {
   const Reflection& reflection = *message.GetReflection();
   const auto number = [&](auto single, auto repeated) {
@@ -57,7 +57,7 @@ std::string text_field(const Message& message, int number) {
     return reflection.GetString(message, field);
   const UnknownFieldSet& unknown = reflection.GetUnknownFields(message);
   std::string text;
-  for (int i = 0; i < unknown.field_count(); ++i)  // of a field that is there twice, the last counts
+  for (int i = 0; i < unknown.field_count(); ++i)  // if a field occurs twice, the last one counts
     if (unknown.field(i).number() == number && unknown.field(i).type() == UnknownField::TYPE_LENGTH_DELIMITED)
       text = unknown.field(i).length_delimited();
   return text;

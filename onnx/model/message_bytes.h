@@ -1,4 +1,4 @@
-// Messages as bytes, fields that our schema does not know included: newer models carry some that change what they
+// Messages as bytes, including fields that our schema does not know: newer models have some that change what they
 // compute.
 #pragma once
 
@@ -13,12 +13,12 @@ class Message;
 
 namespace taso::onnx {
 
-/// The message but for the fields of these numbers; empty exactly if it says nothing else. Two messages say the same
-/// outside of these fields exactly if this is equal. Nothing is copied but what is returned.
+/// The message without the fields of these numbers; empty exactly if it has no other fields. Two messages agree in all
+/// other fields exactly if the results are equal. Copies only what it returns.
 std::string bytes_without(const google::protobuf::Message& message, std::initializer_list<int> fields);
 
-/// Which of several functions of one name is meant; empty in models that do not tell them apart. Older schemas have no
-/// such field, and keep it among the unknown ones.
+/// Selects one of several functions with the same name; empty in models that have no overloads. Older schemas keep it
+/// among the unknown fields.
 std::string overload_of(const proto::NodeProto& node);
 std::string overload_of(const proto::FunctionProto& function);
 

@@ -1,5 +1,5 @@
-// ONNX's messages by name, for headers that only pass them on, and the name under which we speak of them: inside of
-// taso, `onnx` is our own room.
+// Forward declarations of ONNX's messages, and the name `proto` for their namespace: inside taso, `onnx` is our own
+// layer.
 #pragma once
 
 namespace onnx {

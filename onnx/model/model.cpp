@@ -16,8 +16,8 @@ namespace taso::onnx {
 namespace {
 
 constexpr std::size_t largest_message = MappedFile::largest;
-/// Messages within messages: protobuf's own default, some thirty subgraphs deep. Parsing, destroying and serialising
-/// recurse that deep and no deeper.
+/// The nesting limit for messages: protobuf's own default, about thirty nested subgraphs. It bounds the recursion in
+/// parsing, destroying and serialising.
 constexpr int deepest_nesting = 100;
 
 bool looks_like_text(std::string_view bytes) {
@@ -40,7 +40,7 @@ std::unique_ptr<proto::ModelProto> parse_message(std::string_view bytes) {
   stream.SetTotalBytesLimit(INT_MAX);
   stream.SetRecursionLimit(deepest_nesting);
   const bool parsed = proto->ParsePartialFromCodedStream(&stream) && stream.ConsumedEntireMessage();
-  // Some text happens to parse, as nothing but fields that nobody knows.
+  // Some text parses by chance, as unknown fields only.
   if (parsed && (proto->has_graph() || proto->has_ir_version() || proto->opset_import_size() > 0)) return proto;
   if (looks_like_text(bytes)) throw InputError("is text, not an ONNX model in protobuf's binary form");
   throw InputError(parsed ? "is not an ONNX model: it has neither a graph nor a version"
@@ -97,7 +97,7 @@ std::string Model::serialise() const {
   const std::size_t size = proto_->ByteSizeLong();
   if (size > largest_message)
     throw InputError(fmt::format("the model has {} bytes, but a protobuf message ends at 2 GB", size));
-  // ONNX has no map fields, so the order of everything is fixed.
+  // ONNX has no map fields, so the order of all fields is fixed.
   std::string bytes(size, '\0');
   proto_->SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(bytes.data()));
   return bytes;

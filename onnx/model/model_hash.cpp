@@ -20,7 +20,7 @@ namespace {
 
 using google::protobuf::internal::WireFormatLite;
 
-/// Calls `visit` for each field of the message: its number, and its bytes with what stands before them.
+/// Calls `visit` for each field of the message with its number, its bytes including the tag, and its data.
 template <class Visit>
 void for_each_field(std::string_view message, Visit&& visit) {
   google::protobuf::io::CodedInputStream stream(reinterpret_cast<const std::uint8_t*>(message.data()),
@@ -43,7 +43,7 @@ void for_each_field(std::string_view message, Visit&& visit) {
         data = position();
         read = read && stream.Skip(static_cast<int>(length));
         break;
-      default: read = false;  // groups, which ONNX never had
+      default: read = false;  // groups, which ONNX never uses
     }
     if (!read) throw InputError("is not an ONNX model, or is cut off or damaged");
     visit(WireFormatLite::GetTagFieldNumber(tag), message.substr(begin, position() - begin),
@@ -65,12 +65,12 @@ std::string hash_of_model(const std::filesystem::path& file, const Model& model)
     for_each_field(mapped.bytes(), [&](int number, std::string_view field, std::string_view data) {
       if (number != proto::ModelProto::kMetadataPropsFieldNumber || !is_ours(data)) hash.add(field);
     });
-    // Nothing is changed: there is one way to visit all tensors, and it hands them out to be changed.
+    // This changes nothing: for_each_tensor only exists for mutable messages.
     for_each_tensor(const_cast<proto::ModelProto&>(model.proto()), [&](proto::TensorProto& tensor, bool) {
       if (!is_external(tensor)) return;
       const ExternalFile external = open_external(tensor, model.folder(), raw_bytes_of(tensor));
       const MappedBytes bytes = map_external(external);
-      // Where the data of one tensor ends is said too, as a message need not say it.
+      // Add the length too: a message need not state it.
       hash.add(fmt::format("{}:", external.region.length));
       hash.add({reinterpret_cast<const char*>(bytes.data), external.region.length});
     });

@@ -10,7 +10,7 @@ std::string in_quotes(std::string_view name) {
   for (std::size_t i = 0; i < name.size(); ++i) {
     if (i >= longest) return text + "…'";
     const auto byte = static_cast<unsigned char>(name[i]);
-    // Control characters would break the line or drive a terminal; bytes above 127 are left to UTF-8.
+    // Control characters would break the line or control a terminal; bytes above 127 are kept as UTF-8.
     if (byte < 0x20 || byte == 0x7f)
       text += fmt::format("\\x{:02x}", byte);
     else

@@ -1,4 +1,4 @@
-// How names out of a model are shown in messages: on one line, whatever the file holds.
+// How messages show names from a model: on one line, whatever the file contains.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace taso::onnx {
 
-/// 'name', with everything but printable ASCII and UTF-8 letters escaped, cut when it is very long.
+/// 'name' in quotes, with control characters escaped, and shortened if very long.
 std::string in_quotes(std::string_view name);
 
 }  // namespace taso::onnx

@@ -24,8 +24,8 @@
 namespace taso::onnx {
 namespace {
 
-/// Hands the serialiser's output to a file; long strings, which are the weights, are written from where they lie.
-/// Exceptions may not pass through protobuf, whose streams write once more when they are destroyed: finish() throws them.
+/// Writes the serialiser's output to a file. Long strings, which are the weights, are written without a copy.
+/// Exceptions must not pass through protobuf, whose streams write once more on destruction: finish() throws them.
 class FileStream final : public google::protobuf::io::ZeroCopyOutputStream {
  public:
   explicit FileStream(AtomicFile& file) : file_(file), buffer_(1 << 20) {}
@@ -76,7 +76,7 @@ class FileStream final : public google::protobuf::io::ZeroCopyOutputStream {
   std::exception_ptr trouble_;
 };
 
-/// Changes tensors of a message for as long as it lives, without copying their data.
+/// Changes tensors of a message during its lifetime, without copying their data.
 class TensorChanges {
  public:
   TensorChanges() = default;
@@ -86,12 +86,12 @@ class TensorChanges {
     for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) change->tensor->Swap(&change->original);
   }
 
-  /// Takes the tensor's data out of the message, and returns the tensor as it was.
+  /// Removes the tensor's data from the message and returns the original tensor.
   const proto::TensorProto& strip(proto::TensorProto& tensor) {
     changes_.push_back({&tensor, {}});
     proto::TensorProto& original = changes_.back().original;
     original.Swap(&tensor);
-    // What is large is set aside while the rest, known fields and unknown ones, is copied.
+    // Set the large data aside while the other fields, known and unknown, are copied.
     proto::TensorProto data;
     const bool raw = original.has_raw_data();
     swap_data(original, data, raw);
@@ -116,10 +116,10 @@ class TensorChanges {
     proto::TensorProto* tensor;
     proto::TensorProto original;
   };
-  std::deque<Change> changes_;  // stays where it is when it grows
+  std::deque<Change> changes_;  // references stay valid when it grows
 };
 
-/// The file beside the model, one region after the other.
+/// The file of weights beside the model, one region after the other.
 class DataFile {
  public:
   explicit DataFile(const std::filesystem::path& path) : file_(path), location_(path.filename().string()) {}
@@ -159,7 +159,7 @@ class DataFile {
     set(tensor, "location", location_);
     set(tensor, "offset", std::to_string(offset));
     set(tensor, "length", std::to_string(length));
-    // A checksum is that of the file, which is another now.
+    // The checksum belongs to the old file.
     auto* entries = tensor.mutable_external_data();
     for (int i = entries->size(); i-- > 0;)
       if (entries->Get(i).key() == "checksum") entries->DeleteSubrange(i, 1);
@@ -179,7 +179,7 @@ class DataFile {
   std::map<ExternalRegion, std::uint64_t> placed_;
 };
 
-/// The data of an external tensor becomes part of the message.
+/// Puts the data of an external tensor into the message.
 void take_in(proto::TensorProto& tensor, const proto::TensorProto& original, const std::filesystem::path& folder) {
   const ExternalFile source = open_external(original, folder, raw_bytes_of(original));
   const MappedBytes bytes = map_external(source);
@@ -202,7 +202,7 @@ void move(proto::ModelProto& model, const std::string& location, const std::stri
   });
 }
 
-/// The files beside it that a model refers to, if it is one.
+/// The external files that a model refers to; empty if the file is not a model.
 std::unordered_set<std::string> files_of(const std::filesystem::path& path) {
   std::unordered_set<std::string> files;
   try {
@@ -218,9 +218,9 @@ std::unordered_set<std::string> files_of(const std::filesystem::path& path) {
   return files;
 }
 
-/// How the weights of a model come beside it. Two files cannot be renamed at once: where the model that is replaced refers to
-/// the file of weights that would be replaced, the new weights first stand under another name, and the new model refers to
-/// that. Then nobody needs the old ones.
+/// Where the weights of a model are written. Two files cannot be renamed at once. If the replaced model refers to the
+/// file of weights that would be replaced, the new weights first get another name, to which the new model refers. Then
+/// nothing needs the old weights.
 class DataPlace {
  public:
   explicit DataPlace(const std::filesystem::path& model) : usual_(model.string() + ".data") {
@@ -235,11 +235,11 @@ class DataPlace {
       aside_ = i == 1 ? aside : std::filesystem::path(fmt::format("{}{}", aside.string(), i));
   }
 
-  /// Where the weights stand first; at the end they are at usual().
+  /// Where the weights are first; in the end they are at usual().
   const std::filesystem::path& first() const { return aside_ ? *aside_ : usual_; }
   const std::filesystem::path& usual() const { return usual_; }
   bool is_aside() const { return aside_.has_value(); }
-  /// Once nothing refers to them any more: what a crash of an earlier run left, and what stood aside.
+  /// Removes what an earlier crash left behind and the weights' first name, once nothing refers to them.
   void remove_rest() const noexcept {
     std::error_code error;
     if (left_ && *left_ != first()) std::filesystem::remove(*left_, error);
@@ -253,7 +253,7 @@ class DataPlace {
 };
 
 void write(const proto::ModelProto& proto, AtomicFile& file, bool sync) {
-  proto.ByteSizeLong();  // which keeps the sizes that are written
+  proto.ByteSizeLong();  // caches the sizes for writing
   {
     FileStream stream(file);
     google::protobuf::io::CodedOutputStream coded(&stream);
@@ -294,7 +294,7 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
   std::unique_ptr<DataFile> data;
   AtomicFile file(path);
   const auto data_file = [&]() -> DataFile& {
-    if (!place) place.emplace(file.path());  // beside the file, not a link to it
+    if (!place) place.emplace(file.path());  // beside the file itself, not beside a link to it
     if (!data) data = std::make_unique<DataFile>(place->first());
     return *data;
   };
@@ -341,7 +341,7 @@ void Model::save(const std::filesystem::path& path, const SaveOptions& options) 
   stepped();
   if (!data) return;
   if (place->is_aside()) {
-    // The output is whole already: where this cannot be done, the weights stay under their other name.
+    // The output is already complete. If this fails, the weights keep their other name.
     if (!data->file().link_as(place->usual())) return;
     stepped();
     try {

@@ -1,4 +1,4 @@
-// Every tensor message of a model, wherever it hides.
+// Visits every tensor message of a model.
 #pragma once
 
 #include <functional>
@@ -9,8 +9,8 @@ namespace taso::onnx {
 
 using VisitTensor = std::function<void(proto::TensorProto& tensor, bool initializer)>;
 
-/// Calls `visit` for every tensor: initializers, sparse ones, attributes, those of subgraphs, functions and training,
-/// in the order of the message. `initializer` tells the dense initializers.
+/// Calls `visit` for every tensor in the order of the message: initializers, sparse ones, attributes, and those of
+/// subgraphs, functions and training. `initializer` marks dense initializers.
 void for_each_tensor(proto::ModelProto& model, const VisitTensor& visit);
 
 /// The same for a part of a model.

@@ -1,4 +1,4 @@
-// The one place that names ONNX's generated protobuf header, with warnings of foreign code kept out of our builds.
+// The only include of ONNX's generated protobuf header, with its warnings disabled.
 #pragma once
 
 #pragma GCC diagnostic push

@@ -1,5 +1,5 @@
-// Parts of models that are to be compared by what they hold. The bytes of a message do not tell: data may lie in a file, which
-// has other contents in another folder, and the same data may lie in the message.
+// Compares parts of models by their data. The bytes of a message do not suffice: its data may be in a file, which
+// differs in another folder, and the same data may be in the message instead.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace taso::onnx {
 
-/// Puts a hash where the tensor's raw or external data is, and nothing about where that was. Throws InputError.
+/// Replaces the tensor's raw or external data by a hash, independent of where the data was. Throws InputError.
 void name_data_by_hash(proto::TensorProto& tensor, const std::filesystem::path& folder);
 
-/// A copy of the message in which this is done to every tensor: two of them have the same bytes only if they have the same
-/// data. `folder` is where external data is looked for. Throws InputError.
+/// A copy of the message with the data of every tensor replaced by a hash: two copies have equal bytes only if the data
+/// is equal. `folder` is where external data is. Throws InputError.
 template <class Message>
 Message content_of(const Message& message, const std::filesystem::path& folder) {
   Message copy = message;

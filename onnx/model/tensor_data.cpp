@@ -25,7 +25,7 @@ struct DataType {
   ElementType element;
 };
 
-/// By TensorProto.DataType. Numbers and not the enumerators, since the installed schema may be older than the model.
+/// By TensorProto.DataType. Plain numbers, because the installed schema may be older than the model.
 constexpr std::array<DataType, 29> data_types = {{
     {"undefined", 0, ElementType::undefined},
     {"float32", 32, ElementType::float32},
@@ -54,7 +54,7 @@ constexpr std::array<DataType, 29> data_types = {{
     {"float8e8m0", 8, ElementType::undefined},
     {"uint2", 2, ElementType::undefined},
     {"int2", 2, ElementType::undefined},
-    // Six bits, but how they are packed is for the newest schema to say: no size is checked.
+    // Six bits, but only the newest schema defines their packing, so the size is not checked.
     {"float6e2m3", 0, ElementType::undefined},
     {"float6e3m2", 0, ElementType::undefined},
 }};
@@ -83,12 +83,12 @@ std::int64_t elements_of(const proto::TensorProto& tensor) {
       overflow = true;
     if (overflow) break;
   }
-  // Also when there is a 0 among the dimensions: strides would overflow.
+  // Also if one dimension is 0: strides would overflow.
   if (overflow) refuse(tensor, "the number of elements overflows");
   return empty ? 0 : elements;
 }
 
-/// The list field that holds elements of this type when they are not raw, and how many entries it has.
+/// The number of entries in the list field for elements of this type, which is used if they are not raw.
 int list_entries(const proto::TensorProto& tensor) {
   switch (tensor.data_type()) {
     case proto::TensorProto::FLOAT:
@@ -103,21 +103,21 @@ int list_entries(const proto::TensorProto& tensor) {
   }
 }
 
-/// How many of the fields that hold data are filled.
+/// The number of data fields that are filled.
 int filled_fields(const proto::TensorProto& tensor) {
   return (tensor.float_data_size() > 0) + (tensor.int32_data_size() > 0) + (tensor.string_data_size() > 0) +
          (tensor.int64_data_size() > 0) + (tensor.double_data_size() > 0) + (tensor.uint64_data_size() > 0) +
          !tensor.raw_data().empty();
 }
 
-/// How many entries of the list field the elements take; nothing if we do not know the type.
+/// How many entries of the list field the elements take; nothing if the type is unknown.
 std::optional<std::int64_t> entries_needed(int data_type, std::int64_t elements) {
   const DataType* type = find_type(data_type);
   if (type == nullptr || data_type == 0) return std::nullopt;
   if (data_type == proto::TensorProto::COMPLEX64 || data_type == proto::TensorProto::COMPLEX128) return 2 * elements;
   if (data_type == string_type) return elements;
   if (type->bits == 0) return std::nullopt;
-  // Entries of int32_data hold one byte of the packed types.
+  // Each entry of int32_data holds one byte of the packed types.
   if (type->bits < 8) return (elements * type->bits + 7) / 8;
   return elements;
 }
@@ -143,11 +143,11 @@ Array view_of_list(ElementType type, const Extents& extents, const List& list) {
   return Array::view(type, extents, reinterpret_cast<const std::byte*>(list.data()), nullptr);
 }
 
-/// A view where the bytes can be used as they are, a copy where not.
+/// A view if the bytes can be used directly, otherwise a copy.
 Array from_bytes(ElementType type, const Extents& extents, const std::byte* data, std::size_t bytes,
                  std::shared_ptr<const void> owner) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(data) % size_of(type) == 0;
-  // A bool that is neither 0 nor 1 is no value of the language: such data is mended in a copy.
+  // A bool that is neither 0 nor 1 is undefined in C++, so such data is corrected in a copy.
   const bool sound = type != ElementType::boolean ||
                      std::all_of(data, data + bytes, [](std::byte b) { return std::to_integer<int>(b) <= 1; });
   if (aligned && sound && bytes > 0) return Array::view(type, extents, data, std::move(owner));
@@ -170,7 +170,7 @@ ElementType element_type_from_onnx(int data_type) {
 int onnx_data_type(ElementType element) {
   const auto found = std::find_if(data_types.begin() + 1, data_types.end(),
                                   [&](const DataType& type) { return type.element == element; });
-  check(element != ElementType::undefined && found != data_types.end(), "an element type that ONNX has");
+  check(element != ElementType::undefined && found != data_types.end(), "ONNX has the element type");
   return static_cast<int>(found - data_types.begin());
 }
 

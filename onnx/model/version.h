@@ -1,4 +1,4 @@
-// Which protobuf the models are read with, for `--version`.
+// The version of protobuf with which models are read, for `--version`.
 #pragma once
 
 #include <string>

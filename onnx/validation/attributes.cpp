@@ -29,7 +29,7 @@ std::string_view trouble_with(const proto::AttributeProto& attribute, bool by_re
   for (const auto& [is_set, type] : values) {
     if (!is_set) continue;
     ++used;
-    if (attribute.has_type() && attribute.type() != type) return "has a value of another type than it says";
+    if (attribute.has_type() && attribute.type() != type) return "has a value that does not match its type";
   }
   if (used > 1) return "has more than one value";
   if (by_reference && attribute.has_ref_attr_name() && used > 0) return "has a value and refers to another attribute";

@@ -1,4 +1,4 @@
-// Attributes that contradict themselves: readers differ in which part they believe.
+// Detects attributes that contradict themselves; readers differ in which part they use.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace taso::onnx {
 
-/// What is wrong with an attribute, taken by itself; empty if nothing is. `by_reference` says that it may stand for an
-/// attribute of the node around it, and then has no value of its own.
+/// The problem with an attribute by itself; empty if there is none. `by_reference`: it may refer to an attribute of the
+/// surrounding node or function, and then has no value of its own.
 std::string_view trouble_with(const proto::AttributeProto& attribute, bool by_reference);
 
 }  // namespace taso::onnx

@@ -28,7 +28,7 @@ void drop_overridden_constants(proto::GraphProto& graph) {
     known->second = static_cast<std::size_t>(i);
   }
   if (overridden.empty()) return;
-  last.clear();  // keys go with the nodes that are dropped
+  last.clear();  // its keys point into nodes that are removed
   auto& nodes = *graph.mutable_node();
   std::vector<proto::NodeProto*> all(static_cast<std::size_t>(nodes.size()));
   nodes.ExtractSubrange(0, nodes.size(), all.data());

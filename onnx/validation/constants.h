@@ -1,12 +1,12 @@
-// Constant nodes that define one name twice: exporters' graph surgery leaves such, and ONNX Runtime lets the last
-// count.
+// Constant nodes that define one name twice. Exporters' graph surgery produces such models, and ONNX Runtime uses the
+// last one.
 #pragma once
 
 #include "onnx/model/messages.h"
 
 namespace taso::onnx {
 
-/// Of Constant nodes of one name, removes all but the last.
+/// Removes all but the last of Constant nodes with the same name.
 void drop_overridden_constants(proto::GraphProto& graph);
 
 }  // namespace taso::onnx

@@ -14,7 +14,7 @@ bool in_order(const std::vector<std::vector<std::size_t>>& needs) {
   return true;
 }
 
-/// Follows needs among those that never became free until one comes again.
+/// Follows needs among the items that never became ready until one repeats.
 std::vector<std::size_t> find_cycle(const std::vector<std::vector<std::size_t>>& needs,
                                     const std::vector<std::size_t>& waiting) {
   const auto stuck = std::find_if(waiting.begin(), waiting.end(), [](std::size_t count) { return count > 0; });

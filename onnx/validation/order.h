@@ -1,4 +1,4 @@
-// An order in which things can be done, as close to the given one as it gets.
+// A topological order that stays as close as possible to the given one.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,11 @@ namespace taso::onnx {
 
 struct StableOrder {
   std::vector<std::size_t>
-      order;  ///< all of them, each after what it needs; of those that are free, the first comes first
-  std::vector<std::size_t>
-      cycle;  ///< if there is no such order: some that need each other in a ring, each the next one
+      order;  ///< all items, each after what it needs; of those that are ready, the first comes first
+  std::vector<std::size_t> cycle;  ///< if there is no such order: items of a cycle, each of which needs the next
 };
 
-/// `needs[i]` lists what has to come before `i`.
+/// `needs[i]` lists what must come before `i`.
 StableOrder stable_order(const std::vector<std::vector<std::size_t>>& needs);
 
 }  // namespace taso::onnx

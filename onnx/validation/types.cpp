@@ -16,7 +16,7 @@
 namespace taso::onnx {
 namespace {
 
-/// Operators of ONNX's own domain whose operands, all of them, have one element type in every opset.
+/// Operators of ONNX's own domain whose operands all have one element type in every opset.
 constexpr std::array<std::string_view, 28> alike = {"Add",
                                                     "And",
                                                     "BitwiseAnd",
@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 28> alike = {"Add",
                                                     "Sum",
                                                     "Xor"};
 
-/// The newest schema knows kinds of types that ours may not: those are carried along.
+/// Newer schemas have kinds of types that ours may not know; they are kept.
 bool has_kind(const proto::TypeProto& type) {
   return type.value_case() != proto::TypeProto::VALUE_NOT_SET || !type.unknown_fields().empty();
 }
@@ -66,7 +66,7 @@ void check_declaration(const proto::ValueInfoProto& value, std::string_view what
     if (required) refuse("has no type");
     return;
   }
-  // Down through sequences, optionals and maps.
+  // Go down through sequences, optionals and maps.
   for (const proto::TypeProto* type = &value.type(); type != nullptr;) {
     const proto::TypeProto* inner = nullptr;
     switch (type->value_case()) {
@@ -134,7 +134,7 @@ void check_sparse(const proto::SparseTensorProto& tensor) {
   extents_of(whole);
   const auto& values = tensor.values();
   const auto& indices = tensor.indices();
-  if (!tensor.has_values() || values.dims_size() != 1) refuse("the values are no vector");
+  if (!tensor.has_values() || values.dims_size() != 1) refuse("the values are not a vector");
   if (!tensor.has_indices()) {
     if (values.dims(0) != 0) refuse("no indices");
     return;
@@ -153,7 +153,7 @@ void check_indices(const proto::SparseTensorProto& tensor, const std::filesystem
   const Array indices = read_tensor(tensor.indices(), folder);
   const auto numbers = indices.values<std::int64_t>();
   std::int64_t whole = 1;
-  for (const std::int64_t dim : tensor.dims()) whole *= dim;  // does not overflow: check_sparse() has seen it
+  for (const std::int64_t dim : tensor.dims()) whole *= dim;  // does not overflow: check_sparse() has checked it
   const auto rank = static_cast<std::size_t>(tensor.dims_size());
   const std::size_t row = indices.rank() == 1 ? 1 : rank;
   std::int64_t last = -1;

@@ -1,4 +1,4 @@
-// What a model declares of its values' types, and which operators want their operands alike.
+// Checks of the types that a model declares, and which operators need operands of one type.
 #pragma once
 
 #include <filesystem>
@@ -8,25 +8,23 @@
 
 namespace taso::onnx {
 
-/// TensorProto.DataType of a declared tensor; 0 if it is none or of no known type.
+/// TensorProto.DataType of a declared tensor; 0 if it is not a tensor or its type is unknown.
 int declared_element(const proto::ValueInfoProto& value);
 
-/// Refuses a declaration without a type (where one is required) or whose tensors have no element type. Throws
-/// InputError.
+/// Throws InputError if a declaration has no type although one is required, or a tensor without an element type.
 void check_declaration(const proto::ValueInfoProto& value, std::string_view what, bool required);
 
-/// Refuses an initializer that does not fit what the input of its name declares. A negative dimension there is unknown,
-/// as some exporters write it. Throws InputError.
+/// Throws InputError if an initializer does not fit the declaration of the input with the same name. A negative
+/// dimension there is unknown, as some exporters write it.
 void check_fits(const proto::TensorProto& tensor, const proto::ValueInfoProto& input);
 
-/// Refuses a sparse tensor whose indices and values do not belong together; their data is looked at elsewhere. Throws
-/// InputError.
+/// Throws InputError if the indices and values of a sparse tensor do not belong together. Their data is checked
+/// elsewhere.
 void check_sparse(const proto::SparseTensorProto& tensor);
-/// Refuses one whose indices are out of range or do not ascend. check_sparse() and the data have to be right. Throws
-/// InputError.
+/// Throws InputError if indices are out of range or do not ascend. Requires check_sparse() and valid data.
 void check_indices(const proto::SparseTensorProto& tensor, const std::filesystem::path& folder);
 
-/// Whether an operator of ONNX's own domain wants one element type for all of its operands.
+/// Whether an operator of ONNX's own domain needs the same element type for all operands.
 bool operands_are_alike(std::string_view op_type);
 
 }  // namespace taso::onnx

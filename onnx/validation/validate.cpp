@@ -27,26 +27,26 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<proto::NodeProto>;
 
-/// Parsed messages nest less deep than this; built ones could go on for ever, and with them our recursion.
+/// Parsed messages are less deep than this. Messages built in memory could be of any depth, and so our recursion.
 constexpr int deepest_subgraph = 64;
 constexpr int by_no_node = -1;
 
 struct Value {
-  int element = 0;  ///< TensorProto.DataType, 0 if nothing is declared
+  int element = 0;  ///< TensorProto.DataType, 0 if not declared
   int producer = by_no_node;
 };
 
-/// The names that a graph defines. An inner graph sees those of the graphs around it.
+/// The names that a graph defines. An inner graph also sees those of the outer graphs.
 struct Scope {
   std::unordered_map<std::string_view, Value> values;
   const Scope* outer = nullptr;
-  int inside = by_no_node;  ///< the node of the outer graph whose subgraph this is
+  int inside = by_no_node;  ///< the node of the outer graph that contains this subgraph
 };
 
 /// The operator sets that a model or function imports, by domain.
 using Opsets = std::unordered_map<std::string, std::int64_t>;
 
-/// Names that a graph takes from the graphs around it.
+/// Names that a graph takes from outer graphs.
 using Captured = std::unordered_set<std::string_view>;
 
 std::string describe(const proto::NodeProto& node, int index) {
@@ -74,11 +74,11 @@ class Validator {
     function_calls();
   }
 
-  /// Those whose data is still to be looked at.
+  /// The sparse tensors whose data is still to be checked.
   const std::vector<const proto::SparseTensorProto*>& sparse_tensors() const { return sparse_tensors_; }
 
  private:
-  /// Two versions of one domain leave it to the reader which one counts. "" and "ai.onnx" are one.
+  /// Two versions of one domain are ambiguous. "" and "ai.onnx" are the same domain.
   template <class Imports>
   static Opsets opsets_of(const Imports& imports) {
     Opsets opsets;
@@ -97,7 +97,7 @@ class Validator {
   void metadata() const {
     std::unordered_set<std::string_view> keys;
     for (const auto& entry : model_.metadata_props())
-      // What an earlier run wrote is replaced, however often it is there.
+      // Entries of an earlier run are replaced, however many there are.
       if (!entry.key().starts_with("taso.") && !keys.insert(entry.key()).second)
         throw InputError(fmt::format("the metadata has {} twice", in_quotes(entry.key())));
   }
@@ -132,7 +132,7 @@ class Validator {
 
   void initializers(const proto::GraphProto& graph,
                     const std::unordered_map<std::string_view, const proto::ValueInfoProto*>& inputs, Scope& scope) {
-    // Some runtimes read the first of two initializers of one name, and some the last.
+    // Of two initializers with the same name, some runtimes read the first and some the last.
     std::unordered_set<std::string_view> known;
     const auto define = [&](const std::string& name) {
       if (name.empty()) throw InputError("an initializer has no name");
@@ -142,7 +142,7 @@ class Validator {
       define(tensor.name());
       if (model_.ir_version() == 3 && !inputs.contains(tensor.name()))
         throw InputError(
-            fmt::format("the initializer {} is no input, as it has to be at IR version 3", in_quotes(tensor.name())));
+            fmt::format("the initializer {} must also be an input at IR version 3", in_quotes(tensor.name())));
       if (const auto input = inputs.find(tensor.name()); input != inputs.end()) check_fits(tensor, *input->second);
       scope.values[tensor.name()] = {tensor.data_type(), by_no_node};
     }
@@ -167,7 +167,7 @@ class Validator {
               fmt::format("{} produces {}, which exists already", describe(nodes.Get(i), i), in_quotes(output)));
   }
 
-  /// Whether a graph around this one has the value by the time that this one runs.
+  /// Whether an outer graph has the value by the time this graph runs.
   static bool is_known_outside(const Scope& scope, std::string_view name) {
     for (const Scope* inner = &scope; inner->outer != nullptr; inner = inner->outer) {
       const auto found = inner->outer->values.find(name);
@@ -216,7 +216,7 @@ class Validator {
             fmt::format("function {}: nothing produces the output {}", in_quotes(body.name()), in_quotes(output)));
   }
 
-  /// A function that calls itself, be it through others, has no end.
+  /// A function that calls itself, directly or through others, never ends.
   void function_calls() const {
     const auto key = [](const std::string& domain, const std::string& name, const std::string& overload) {
       return fmt::format("{}\n{}\n{}", is_default_domain(domain) ? "" : domain, name, overload);
@@ -247,7 +247,7 @@ class Validator {
       if (node.op_type().empty()) throw InputError(fmt::format("{} has no operator", describe(node, i)));
       if (node.input().empty() && node.output().empty())
         throw InputError(fmt::format("{} has neither operands nor results", describe(node, i)));
-      // Functions of models below IR version 8 are an experiment of that time, without operator sets of their own.
+      // Functions of models below IR version 8 were experimental and have no operator sets of their own.
       if (!opsets_.contains(is_default_domain(node.domain()) ? "" : node.domain()) &&
           (!in_function_ || model_.ir_version() >= 8))
         throw InputError(
@@ -279,7 +279,7 @@ class Validator {
         throw InputError(fmt::format("{} has an attribute without a name", describe(node, index)));
       if (!names.insert(attribute.name()).second)
         throw InputError(fmt::format("{} has two attributes {}", describe(node, index), in_quotes(attribute.name())));
-      // A type that our schema does not know is kept among the unknown fields.
+      // A type that our schema does not know is among the unknown fields.
       if (!attribute.has_type() && model_.ir_version() >= 2 && attribute.unknown_fields().empty())
         throw InputError(
             fmt::format("{}: attribute {} has no type", describe(node, index), in_quotes(attribute.name())));
@@ -294,7 +294,7 @@ class Validator {
     }
   }
 
-  /// Only where both types are declared: what has to be inferred is the runtime's to judge.
+  /// Checks only operands whose types are declared; inferred types are left to the runtime.
   static void types(const proto::NodeProto& node, int index, const Scope& scope) {
     if (!is_own_domain(node) || !operands_are_alike(node.op_type())) return;
     const std::string* first = nullptr;
@@ -306,7 +306,7 @@ class Validator {
         first = &input;
         element = value->element;
       } else if (value->element != element) {
-        throw InputError(fmt::format("{}: operands {} of {} and {} of {} have to be of one type", describe(node, index),
+        throw InputError(fmt::format("{}: operands {} of {} and {} of {} must be of one type", describe(node, index),
                                      in_quotes(*first), data_type_name(element), in_quotes(input),
                                      data_type_name(value->element)));
       }
@@ -327,7 +327,7 @@ class Validator {
     std::vector<std::string> values;
     for (std::size_t i = 0; i < cycle.size() && i < shown; ++i) {
       const auto& needed = nodes.Get(static_cast<int>(cycle[(i + 1) % cycle.size()]));
-      // The value by which this node needs the next one; a subgraph's use of it is as good as an operand.
+      // The value for which this node needs the next one; a use in a subgraph counts like an operand.
       const auto& node = nodes.Get(static_cast<int>(cycle[i]));
       std::string name = needed.output_size() > 0 ? needed.output(0) : "";
       for (const auto& input : node.input()) {
@@ -348,7 +348,7 @@ class Validator {
   }
 
   proto::ModelProto& model_;
-  Opsets opsets_;  // that count where we are
+  Opsets opsets_;  // those of the model or function being validated
   bool in_function_ = false;
   std::vector<const proto::SparseTensorProto*> sparse_tensors_;
 };

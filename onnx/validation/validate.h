@@ -1,4 +1,4 @@
-// Refuses models that no runtime could run, and puts nodes in an order in which they can run.
+// Rejects models that no runtime could run, and sorts nodes into an order in which they can run.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace taso::onnx {
 
-/// See Model::validate(). `folder` is where locations of external weights start from.
+/// See Model::validate(). Locations of external weights are relative to `folder`.
 void validate(proto::ModelProto& model, const std::filesystem::path& folder);
 
 }  // namespace taso::onnx

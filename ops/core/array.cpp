@@ -66,7 +66,7 @@ Array Array::view(ElementType type, Extents extents, const std::byte* data, std:
 }
 
 std::byte* Array::mutable_data() {
-  check(owner_.use_count() == 1, "an array is written only while nobody else holds its data");
+  check(owner_.use_count() == 1, "an array is written only while its data is not shared");
   return const_cast<std::byte*>(data_);
 }
 
@@ -93,7 +93,7 @@ Array Array::cast(ElementType to) const {
 }
 
 std::vector<std::int64_t> Array::integers() const {
-  check(is_integer(type_) || type_ == ElementType::boolean, "an array of integers");
+  check(is_integer(type_) || type_ == ElementType::boolean, "the array holds integers");
   const Array wide = cast(ElementType::int64);
   const auto values = wide.values<std::int64_t>();
   return {values.begin(), values.end()};

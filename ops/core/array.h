@@ -1,4 +1,4 @@
-// A concrete tensor of any element type: what the interpreter moves around. Copies share the data.
+// A concrete tensor of any element type, as the interpreter passes it around. Copies share the data.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace taso::ops {
 class Array {
  public:
   Array() = default;
-  /// Uninitialised, aligned to 64 bytes.
+  /// An uninitialised array, aligned to 64 bytes.
   Array(ElementType type, Extents extents);
-  /// Data that someone else keeps alive through `owner`; must be aligned for the element.
+  /// A view of data that `owner` keeps alive. The data must be aligned for the element type.
   static Array view(ElementType type, Extents extents, const std::byte* data, std::shared_ptr<const void> owner);
   template <class T>
   static Array of(Extents extents, const std::vector<T>& values) {
     Array array(element_type_of<T>, std::move(extents));
-    check(static_cast<std::int64_t>(values.size()) == array.size(), "as many values as the shape has elements");
+    check(static_cast<std::int64_t>(values.size()) == array.size(), "the number of values matches the shape");
     std::copy(values.begin(), values.end(), array.mutable_values<T>().begin());
     return array;
   }
@@ -37,30 +37,30 @@ class Array {
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * size_of(type_); }
 
   const std::byte* data() const { return data_; }
-  /// Whether this array alone holds its data, and the data is its own.
+  /// Whether this array owns its data and no other array shares it.
   bool writable() const { return owned_ && owner_.use_count() == 1; }
-  /// For filling in a new array: nobody else may hold the data.
+  /// For filling in a new array; no other array may share the data.
   std::byte* mutable_data();
 
   template <class T>
   std::span<const T> values() const {
-    check(type_ == element_type_of<T>, "array is read as the type that it has");
+    check(type_ == element_type_of<T>, "an array is read as its own type");
     return {reinterpret_cast<const T*>(data_), static_cast<std::size_t>(size_)};
   }
   template <class T>
   std::span<T> mutable_values() {
-    check(type_ == element_type_of<T>, "array is written as the type that it has");
+    check(type_ == element_type_of<T>, "an array is written as its own type");
     return {reinterpret_cast<T*>(mutable_data()), static_cast<std::size_t>(size_)};
   }
 
-  /// The same data under another shape of as many elements.
+  /// The same data under another shape with the same number of elements.
   Array reshaped(Extents extents) const;
-  /// Every element converted as a C++ cast does, booleans to 0 and 1, to bool as "is not zero"; a floating value that an
-  /// integer type cannot hold saturates, NaN becomes 0.
+  /// Converts every element. Booleans become 0 and 1; a number becomes true if it is not zero. A floating value that an
+  /// integer type cannot hold saturates, and NaN becomes 0. Everything else is a C++ cast.
   Array cast(ElementType type) const;
   /// The elements as 64-bit integers; the array must hold integers or booleans.
   std::vector<std::int64_t> integers() const;
-  /// The elements as doubles, of any type.
+  /// The elements as doubles, from any type.
   std::vector<double> doubles() const;
 
  private:
@@ -69,11 +69,12 @@ class Array {
   std::int64_t size_ = 0;
   const std::byte* data_ = nullptr;
   std::shared_ptr<const void> owner_;
-  bool owned_ = false;  ///< allocated by us, not a view of somebody's data
+  bool owned_ = false;  ///< false for a view
 };
 
-/// While it lives, a new array of more bytes is refused on this thread, by a ShapeError: a damaged model may ask for any
-/// amount of memory, and a machine that promises more than it has kills whoever takes it. Limits nest, the least counts.
+/// While one is alive, this thread refuses new arrays of more than `bytes` with a ShapeError. A damaged model may ask
+/// for any amount of memory, and a machine that overcommits memory kills the process that uses it. Limits nest; the
+/// smallest counts.
 class ArrayLimit {
  public:
   explicit ArrayLimit(std::size_t bytes);
@@ -85,7 +86,7 @@ class ArrayLimit {
   std::size_t outer_;
 };
 
-/// Same type, shape and bytes.
+/// Whether type, shape and bytes are the same.
 bool identical(const Array& a, const Array& b);
 
 }  // namespace taso::ops

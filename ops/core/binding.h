@@ -1,4 +1,4 @@
-// What the unknown dimensions of a program turn out to be in one run, learnt from the arrays that come by.
+// The values of a program's unknown dimensions in one run, learnt from the arrays that it reads and computes.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@ namespace taso::ops {
 
 class Binding {
  public:
-  /// Gives a value to every name that is a dimension by itself and has none yet. Says what is wrong if the array is not
-  /// of the declared element type or rank.
+  /// Binds every unknown that is a dimension by itself and has no value yet. Returns an error message if the array's
+  /// element type or rank is not the declared one.
   std::optional<std::string> learn(const Type& declared, const Array& array);
-  /// Says how the array differs from what was declared, as far as the names have values.
+  /// Returns how the array differs from the declaration; dimensions whose unknowns have no value are not compared.
   std::optional<std::string> mismatch(const Type& declared, const Array& array) const;
-  /// The number that a dimension stands for; throws InputError when a name in it has no value.
+  /// The number that a dimension stands for; throws InputError if an unknown in it has no value.
   std::int64_t number(const Dim& dim) const;
 
  private:

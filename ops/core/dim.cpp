@@ -15,11 +15,11 @@
 namespace taso::ops {
 namespace {
 
-// An unknown, the quotient of two polynomials rounded down, or the smaller of two; identified by its text.
+// An unknown, the quotient of two polynomials rounded down, or the minimum of two; identified by its text.
 struct Atom {
   std::string text;
   bool is_quotient = false;
-  Dim numerator, denominator;  // of a minimum: the two
+  Dim numerator, denominator;  // for a minimum: its two operands
   bool is_minimum = false;
 };
 
@@ -138,7 +138,8 @@ Dim Dim::symbol(std::string_view name) { return DimArithmetic::atom({quoted(name
 Dim minimum(Dim a, Dim b) {
   if (surely_at_least(a, b)) return b;
   if (surely_at_least(b, a)) return a;
-  // One form for both orders. A name of the model's never looks like this: it would be in quotes.
+  // Order the operands, so that min(a, b) and min(b, a) are one atom. A model's own name cannot clash: it would be
+  // quoted.
   if (b.text() < a.text()) std::swap(a, b);
   return DimArithmetic::atom({fmt::format("min({}, {})", a.text(), b.text()), false, a, b, true});
 }
@@ -226,7 +227,7 @@ Dim operator-(Dim a, Dim b) { return a + Dim(-1) * b; }
 
 Dim operator*(Dim a, Dim b) {
   if (a.is_static() && b.is_static()) return checked_mul(a.value(), b.value());
-  // Products of sums grow exponentially: (a + b)(c + d)(e + f)… would take the machine's memory.
+  // Products of sums grow exponentially: (a + b)(c + d)(e + f)… would exhaust memory.
   constexpr std::size_t most_terms = 4096;
   const Terms left_terms = DimArithmetic::terms(a), right_terms = DimArithmetic::terms(b);
   if (left_terms.size() * right_terms.size() > most_terms) throw ShapeError("dimension is too complicated");
@@ -244,7 +245,7 @@ namespace {
 
 bool is_monotone(const Dim& dim);
 
-/// The value with all unknowns 1, of a dimension that is monotone.
+/// The value of a monotone dimension when every unknown is 1.
 std::int64_t least_value(const Dim& dim) {
   if (dim.is_static()) return dim.value();
   std::int64_t sum = 0;
@@ -265,7 +266,7 @@ std::int64_t least_value(const Dim& dim) {
   return sum;
 }
 
-/// Whether it never falls below its least value when an unknown grows, so that this is the one with all of them 1.
+/// Whether least_value() is a lower bound of the dimension.
 bool is_monotone(const Dim& dim) {
   for (const auto& [monomial, coefficient] : DimArithmetic::terms(dim)) {
     if (coefficient < 0 && !monomial.empty()) return false;
@@ -278,7 +279,7 @@ bool is_monotone(const Dim& dim) {
   return true;
 }
 
-/// `bounds`: how often a minimum that is taken away may be replaced by one of the two, which are no smaller.
+/// `bounds`: how many times a subtracted minimum may be replaced by one of its operands, which are not smaller.
 bool surely_non_negative(const Dim& dim, int bounds) {
   if (dim.is_static()) return dim.value() >= 0;
   if (is_monotone(dim) && least_value(dim) >= 0) return true;
@@ -306,7 +307,7 @@ bool surely_non_negative(Dim dim) {
   try {
     return surely_non_negative(dim, most_bounds);
   } catch (const ShapeError&) {
-    return false;  // beyond the numbers that we have
+    return false;  // overflow: cannot tell
   }
 }
 
@@ -323,12 +324,12 @@ bool has_minimum_that_may_vanish(Dim dim) {
 std::optional<Dim> exact_div(Dim a, Dim b) {
   if (b == Dim(0)) return std::nullopt;
   if (b == Dim(1)) return a;
-  if (b == Dim(-1)) return Dim(-1) * a;  // checked, where the quotient of the least integer is not
+  if (b == Dim(-1)) return Dim(-1) * a;  // checked: INT64_MIN / -1 overflows
   if (a == b) return Dim(1);
   if (a.is_static() && b.is_static())
     return a.value() % b.value() == 0 ? std::optional<Dim>(a.value() / b.value()) : std::nullopt;
   const Terms divisor = DimArithmetic::terms(b);
-  // Long division by the leading term; the order of terms is by degree, so it ends.
+  // Long division by the leading term. It ends because terms are ordered by degree.
   const auto& [lead, lead_coefficient] = *divisor.begin();
   if (lead_coefficient < 0) return exact_div(Dim(-1) * a, Dim(-1) * b);
   Terms rest = DimArithmetic::terms(a);
@@ -351,13 +352,13 @@ Dim floor_div(Dim a, Dim b) {
   if (b.is_static() && b.value() <= 0) throw ShapeError("dimension divides by a number that is not positive");
   if (a.is_static() && b.is_static()) return floor_quotient(a.value(), b.value());
   if (const auto exact = exact_div(a, b)) return *exact;
-  // Terms that divide evenly come out of the rounding, so that equal dimensions get one form.
+  // Take terms that divide evenly out of the rounding, so that equal dimensions get one form.
   Dim whole = 0;
   Terms rest = DimArithmetic::terms(a);
   if (b.is_static()) {
     for (auto term = rest.begin(); term != rest.end();) {
       const std::int64_t quotient = floor_quotient(term->second, b.value());
-      // Not coefficient − quotient·divisor: near the smallest integer that product overflows.
+      // Do not compute coefficient − quotient·divisor: that product overflows near the smallest integer.
       std::int64_t remainder = term->second % b.value();
       if (remainder < 0) remainder += b.value();
       if (quotient != 0) whole = whole + DimArithmetic::make(Terms{{term->first, quotient}});

@@ -15,8 +15,8 @@ namespace taso::ops {
 
 struct DimExpression;
 
-/// Small, trivially copyable, canonical: two dimensions are equal exactly if their polynomials are.
-/// Symbolic forms are interned for the life of the program; arithmetic that overflows throws ShapeError.
+/// Small, trivially copyable and canonical: two dimensions are equal exactly if their polynomials are. Symbolic forms
+/// are interned for the life of the program. Arithmetic that overflows throws ShapeError.
 class Dim {
  public:
   constexpr Dim(std::int64_t value = 0) : value_(value) {}  // NOLINT: numbers are dimensions
@@ -26,9 +26,9 @@ class Dim {
   /// The number; the dimension must be static.
   std::int64_t value() const;
   std::optional<std::int64_t> known() const { return is_static() ? std::optional(value_) : std::nullopt; }
-  /// The number that results when every unknown has the value that `binding` gives it.
+  /// The number that results when `binding` gives each unknown its value.
   std::int64_t evaluate(const std::function<std::int64_t(std::string_view)>& binding) const;
-  /// The names of the unknowns in it, sorted, once each.
+  /// The names of the unknowns, sorted and without repetitions.
   std::vector<std::string> symbols() const;
   /// "3", "N", "2*N*T + 1", "floor((H + 1)/2)"; a name that is not an identifier is quoted.
   std::string text() const;
@@ -54,24 +54,24 @@ Dim operator*(Dim a, Dim b);
 Dim floor_div(Dim a, Dim b);
 /// Rounds up.
 Dim ceil_div(Dim a, Dim b);
-// What holds for every value of the unknowns, which are 1 or more. False means "cannot tell".
+// Statements that hold for every value of the unknowns, which are 1 or more. False means "cannot tell".
 bool surely_non_negative(Dim dim);
 inline bool surely_at_least(Dim a, Dim b) { return surely_non_negative(a - b); }
-/// One factor of a term: an unknown, or a quotient that is rounded down.
+/// One factor of a term: an unknown, or a quotient rounded down.
 struct DimFactor {
-  std::string name;  ///< of the unknown; empty for a quotient
+  std::string name;  ///< name of the unknown; empty for a quotient
   Dim numerator, denominator;
 };
 struct DimTerm {
   std::int64_t coefficient = 0;
   std::vector<DimFactor> factors;
 };
-/// The terms whose sum it is, highest degree first.
+/// The terms of the sum, highest degree first.
 std::vector<DimTerm> terms_of(Dim dim);
-/// The same with unknowns replaced, where `replacement` has something for them.
+/// The dimension with each unknown replaced for which `replacement` returns a value.
 Dim substitute(Dim dim, const std::function<std::optional<Dim>(std::string_view)>& replacement);
 
-/// The quotient if it is exact for every value of the unknowns, as far as we can tell.
+/// The quotient, if we can tell that it is exact for every value of the unknowns.
 std::optional<Dim> exact_div(Dim a, Dim b);
 
 }  // namespace taso::ops

@@ -51,7 +51,7 @@ Float16::Float16(float value) {
   const auto word = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>((word >> 16) & 0x8000u);
   const std::uint32_t magnitude = word & 0x7fffffffu;
-  if (magnitude >= 0x7f800000u) {  // infinity, or a NaN kept quiet
+  if (magnitude >= 0x7f800000u) {  // infinity, or a NaN, which becomes quiet
     bits = static_cast<std::uint16_t>(sign | 0x7c00u | (magnitude > 0x7f800000u ? 0x0200u : 0u));
   } else if (magnitude >= 0x477ff000u) {  // rounds beyond the largest finite value
     bits = static_cast<std::uint16_t>(sign | 0x7c00u);

@@ -1,4 +1,4 @@
-// Three kinds of trouble, three types: the user's mistake, the environment's refusal, and our bug.
+// The three kinds of errors: the user's mistake, a refusal by the environment, and a bug of ours.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace taso::ops {
 
-/// The input is unreadable or invalid: the user's to mend. Caught once, in cli/ (exit 3).
+/// The input is unreadable or invalid, and the user can fix it. Caught once, in cli/ (exit 3).
 struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -19,17 +19,17 @@ struct ShapeError : InputError {
   using InputError::InputError;
 };
 
-/// The machine said no: disk full, no permission, memory limit (exit 6).
+/// The machine refuses: disk full, no permission, memory limit (exit 6).
 struct EnvironmentError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A broken promise of our own code (exit 1).
+/// A bug in our own code (exit 1).
 struct InternalError : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// A place in our sources: std::source_location, which clang 14 does not get from g++'s library.
+/// A source location. It stands in for std::source_location, which clang 14 lacks with g++'s library.
 struct SourcePlace {
   const char* file;
   int line;
@@ -40,7 +40,7 @@ struct SourcePlace {
 
 [[noreturn]] void fail_check(std::string_view message, SourcePlace where);
 
-/// Stays on in release builds.
+/// Throws InternalError unless `holds`, in release builds too.
 inline void check(bool holds, std::string_view message, SourcePlace where = SourcePlace::current()) {
   if (!holds) [[unlikely]]
     fail_check(message, where);

@@ -1,6 +1,6 @@
 // The prime field of 2^61 - 1: exact arithmetic in which two different polynomials almost never agree by chance.
-// Functions that are not polynomials (exp, tanh, …) are keyed pseudo-random functions; order is that of the signed
-// representatives, so that max and relu keep their laws.
+// Functions that are not polynomials (exp, tanh, …) are keyed pseudo-random functions. Elements are ordered by their
+// signed representatives, so that max and relu keep their laws.
 #pragma once
 
 #include <bit>
@@ -47,7 +47,7 @@ class Field {
       if (exponent & 1) result = result * square;
     return result;
   }
-  /// Zero has no inverse and is mapped to itself.
+  /// Zero has no inverse; it is mapped to itself.
   constexpr Field inverse() const { return power(modulus - 2); }
 
  private:
@@ -83,7 +83,7 @@ struct Math<Field> {
   static Field tanh(Field a) { return keyed(3, a); }
   static Field sqrt(Field a) { return keyed(4, a); }
   static Field pow(Field a, Field b) { return keyed(5, a + keyed(6, b)); }
-  /// 2^31 squared is 2^62, which is 2.
+  /// The square of 2^31 is 2^62, which equals 2.
   static Field sqrt_two() { return Field(std::int64_t{1} << 31); }
 
  private:

@@ -1,17 +1,17 @@
-// The smaller of two dimensions where nothing says which one it is: how many elements a slice takes of an axis that may
-// be shorter than its end.
+// The minimum of two dimensions when it is unknown which one is smaller. Example: the number of elements that a slice
+// takes from an axis that may be shorter than the slice's end.
 #pragma once
 
 #include "ops/core/dim.h"
 
 namespace taso::ops {
 
-/// One of the two if it is the smaller one always, else "min(a, b)": an unknown like any other, from 1 on, of which two
-/// things more are known: it is at most a and at most b, and it has a number once both have one.
-/// `a` has to be 1 or more always; `b` may become 0, which then no unknown stands for, as everywhere.
+/// Returns a or b if one of them is always the smaller, else an atom "min(a, b)". Like every unknown, the atom is 1 or
+/// more. It is also at most a and at most b, and it has a value once both have one. One of the two must always be 1 or
+/// more; the other may become 0, a case that the atom does not cover.
 Dim minimum(Dim a, Dim b);
 
-/// Whether there is a minimum in it one of whose two may become 0.
+/// Whether the dimension contains a minimum with an operand that may become 0.
 bool has_minimum_that_may_vanish(Dim dim);
 
 }  // namespace taso::ops

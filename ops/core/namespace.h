@@ -1,6 +1,6 @@
-// Names of ops are the words in which every other room speaks: a graph, a shape, a dimension, an error. They are
-// visible in all of taso, and written with `ops::` only where a room has a name of its own that hides one. Names of
-// other rooms are written with their room: `cost::Plan`, `rules::Rule`.
+// Every other layer uses the names of ops: graph, shape, dimension, error. So they are visible in all of taso, and
+// `ops::` is written only where a layer has a name of its own that hides one. Names of other layers are qualified:
+// `cost::Plan`, `rules::Rule`.
 #pragma once
 
 namespace taso::ops {}

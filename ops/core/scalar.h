@@ -1,5 +1,6 @@
-// What an operator's meaning may ask of a number. Each operator is defined once, over any type S with a Math<S>:
-// float and double (the reference), wrapped integers, a prime field (fingerprints), Z3 expressions (small proofs).
+// What an operator's definition requires of a number type. Each operator is defined once, over any type S with a
+// Math<S>: float and double (the reference), wrapped integers, a prime field (fingerprints), Z3 expressions (small
+// proofs).
 #pragma once
 
 #include <cmath>
@@ -13,7 +14,7 @@
 
 namespace taso::ops {
 
-/// Functions on S that the operators use beside + - *. Specialised for every scalar type.
+/// The functions on S that operators use besides + - *. Specialised for every scalar type.
 template <class S>
 struct Math;
 
@@ -30,10 +31,10 @@ concept Scalar = requires(const S& a, const S& b) {
 
 template <std::floating_point S>
 struct Math<S> {
-  /// The number itself; every constant of the operators is a double.
+  /// Every constant in an operator is a double.
   static S constant(double value) { return static_cast<S>(value); }
   static S divide(S a, S b) { return a / b; }
-  // A NaN on either side is the result, as in numpy.
+  // If an operand is NaN, so is the result, as in numpy.
   static S maximum(S a, S b) { return a > b || std::isnan(a) ? a : b; }
   static S minimum(S a, S b) { return a < b || std::isnan(a) ? a : b; }
   static S lowest() { return -std::numeric_limits<S>::infinity(); }
@@ -45,7 +46,7 @@ struct Math<S> {
   static S sqrt_two() { return std::numbers::sqrt2_v<S>; }
 };
 
-/// A 64-bit integer that wraps around; narrower types compute in it and are cut back, which gives the same bits.
+/// A 64-bit integer that wraps around. Narrower types compute in it and are truncated, which gives the same bits.
 template <class T>
 requires(std::same_as<T, std::int64_t> || std::same_as<T, std::uint64_t>) struct Wrapped {
   T value = 0;
@@ -71,7 +72,7 @@ struct Math<Wrapped<T>> {
     if (value <= static_cast<double>(std::numeric_limits<T>::min())) return S(std::numeric_limits<T>::min());
     return S(static_cast<T>(value));
   }
-  /// Towards zero, as ONNX has it. Division by zero gives 0: ONNX leaves it undefined, we do not trap.
+  /// Rounds towards zero, as in ONNX. Division by zero gives 0: ONNX leaves it undefined, and we do not trap.
   static S divide(S a, S b) {
     if (b.value == 0) return S(0);
     if constexpr (std::is_signed_v<T>)

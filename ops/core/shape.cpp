@@ -79,7 +79,7 @@ Extents broadcast(const Extents& a, const Extents& b) { return *static_extents(b
 
 std::vector<std::int64_t> strides_of(const Extents& extents) {
   std::vector<std::int64_t> strides(extents.size(), 1);
-  // Without a sign, because the extents of a tensor without elements may be of any size.
+  // Unsigned, because the extents of an empty tensor may be of any size and their product may overflow.
   for (std::size_t i = extents.size(); i-- > 1;)
     strides[i - 1] =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(strides[i]) * static_cast<std::uint64_t>(extents[i]));

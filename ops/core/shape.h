@@ -13,7 +13,7 @@ namespace taso::ops {
 
 using Shape = std::vector<Dim>;
 using Shapes = std::vector<Shape>;
-/// A shape all of whose dimensions are numbers.
+/// A shape whose dimensions are all numbers.
 using Extents = std::vector<std::int64_t>;
 
 Shape shape_of(const Extents& extents);
@@ -30,13 +30,13 @@ Dim count(const Shape& shape);
 std::string text_of(const Shape& shape);
 std::string text_of(const Extents& extents);
 
-/// The common shape of operands that are combined element by element; throws ShapeError if there is none for every
+/// The common shape of operands that are combined element by element. Throws ShapeError unless there is one for every
 /// value of the unknowns.
 Shape broadcast(std::span<const Shape> shapes);
 Shape broadcast(const Shape& a, const Shape& b);
 Extents broadcast(const Extents& a, const Extents& b);
 
-/// What is known of a value: its element type and, if its rank is known, its shape.
+/// What is known about a value: its element type and, if its rank is known, its shape.
 struct Type {
   ElementType element = ElementType::undefined;
   std::optional<Shape> shape;

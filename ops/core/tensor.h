@@ -1,4 +1,4 @@
-// A dense tensor over any scalar: what the operators' meaning is written in. Row-major, no views, no tricks.
+// A dense, row-major tensor over any scalar. The operators' definitions are written with it; it has no views.
 #pragma once
 
 #include <span>
@@ -17,11 +17,11 @@ struct Tensor {
   std::vector<S> data;
 
   Tensor() = default;
-  /// Filled with `fill`; S may have no default value (Z3 expressions have none).
+  /// A tensor filled with `fill`. S may have no default value: Z3 expressions have none.
   Tensor(Extents shape, const S& fill)
       : extents(std::move(shape)), data(static_cast<std::size_t>(count(extents)), fill) {}
   Tensor(Extents shape, std::vector<S> values) : extents(std::move(shape)), data(std::move(values)) {
-    check(static_cast<std::int64_t>(data.size()) == count(extents), "as many values as the shape has elements");
+    check(static_cast<std::int64_t>(data.size()) == count(extents), "the number of values matches the shape");
   }
 
   std::size_t rank() const { return extents.size(); }
@@ -51,7 +51,7 @@ inline std::int64_t flat_index(const Extents& index, const std::vector<std::int6
   return flat;
 }
 
-/// Strides with which a tensor of shape `from` is read when broadcast to `to`: 0 where it repeats.
+/// The strides for reading a tensor of shape `from` broadcast to `to`: 0 where it repeats.
 inline std::vector<std::int64_t> broadcast_strides(const Extents& from, const Extents& to) {
   check(from.size() <= to.size(), "broadcasting never lowers the rank");
   const auto own = strides_of(from);
@@ -61,7 +61,7 @@ inline std::vector<std::int64_t> broadcast_strides(const Extents& from, const Ex
   return strides;
 }
 
-/// The shapes of tensors, as shape inference wants them.
+/// The shapes of the tensors, as arguments for shape inference.
 template <class S>
 Shapes shapes_of(Tensors<S> tensors) {
   Shapes shapes;
@@ -69,7 +69,7 @@ Shapes shapes_of(Tensors<S> tensors) {
   return shapes;
 }
 
-/// f applied to each element.
+/// Applies f to each element.
 template <class S, class F>
 Tensor<S> map_elements(const Tensor<S>& x, F&& f) {
   Tensor<S> result = x;
@@ -77,7 +77,7 @@ Tensor<S> map_elements(const Tensor<S>& x, F&& f) {
   return result;
 }
 
-/// f applied to corresponding elements, with numpy's broadcasting.
+/// Applies f to corresponding elements, with numpy's broadcasting.
 template <class S, class F>
 Tensor<S> zip_elements(const Tensor<S>& a, const Tensor<S>& b, F&& f) {
   const Extents extents = broadcast(a.extents, b.extents);
@@ -91,7 +91,7 @@ Tensor<S> zip_elements(const Tensor<S>& a, const Tensor<S>& b, F&& f) {
   return Tensor<S>(extents, std::move(data));
 }
 
-/// The tensor of shape `extents` whose element at an index is x's element at offset + index * strides.
+/// A tensor of shape `extents` whose element at an index is x's element at offset + index * strides.
 template <class S>
 Tensor<S> read(const Tensor<S>& x, Extents extents, const std::vector<std::int64_t>& strides, std::int64_t offset = 0) {
   std::vector<S> data;
@@ -100,7 +100,7 @@ Tensor<S> read(const Tensor<S>& x, Extents extents, const std::vector<std::int64
   return Tensor<S>(std::move(extents), std::move(data));
 }
 
-/// x at position `before` of a tensor of shape `extents` that is `fill` everywhere else.
+/// A tensor of shape `extents` that holds x at position `before` and `fill` everywhere else.
 template <class S>
 Tensor<S> place(const Tensor<S>& x, Extents extents, const Extents& before, const S& fill) {
   Tensor<S> result(std::move(extents), fill);

@@ -1,4 +1,4 @@
-// The definition of evaluate(), for scalars beyond those that ops/graph/evaluate_*.cpp instantiate.
+// The definition of evaluate(), for scalar types that ops/graph/evaluate_*.cpp do not instantiate.
 #pragma once
 
 #include "ops/graph/operator.h"
@@ -9,7 +9,7 @@ template <Scalar S>
 std::vector<Tensor<S>> evaluate(const Operator& op, Tensors<S> inputs) {
   return std::visit(
       [&](const auto& o) -> std::vector<Tensor<S>> {
-        check(inputs.size() >= o.min_inputs && inputs.size() <= o.max_inputs, "number of operands");
+        check(inputs.size() >= o.min_inputs && inputs.size() <= o.max_inputs, "the number of operands is valid");
         if constexpr (requires { o.outputs; }) {
           return o.template evaluate<S>(inputs);
         } else {

@@ -24,7 +24,7 @@ std::size_t hash_kind(const NodeKind& kind) {
 std::optional<OpaqueBody::OperandPairs> OpaqueBody::agreement(const OpaqueBody&) const { return std::nullopt; }
 
 const Type& Value::type() const {
-  check(node != nullptr, "an operand that is left out has no type");
+  check(node != nullptr, "an omitted operand has no type");
   return node->outputs()[output];
 }
 
@@ -36,7 +36,7 @@ const Shape& Value::shape() const {
 
 const Node& Pool::intern(Node node) {
   node.hash_ = hash_kind(node.kind_);
-  // By creation order, not by address: the same program hashes the same in every run.
+  // Hash operands by creation order, not by address, so that the same program hashes the same in every run.
   for (const Value& value : node.inputs_)
     node.hash_ = mix(node.hash_, value ? value.node->id() * 64 + value.output + 1 : 0);
   if (const auto found = table_.find(&node); found != table_.end()) return **found;
@@ -64,7 +64,7 @@ const Node& Pool::add(const Operator& op, std::span<const Value> inputs) {
   Shapes shapes;
   ElementType element = ElementType::undefined;
   for (const Value& value : inputs) {
-    check(static_cast<bool>(value), "operators take all of their operands");
+    check(static_cast<bool>(value), "operators omit no operands");
     const Type& type = value.type();
     if (!type.shape) throw ShapeError(fmt::format("{}: an operand has unknown rank", name_of(op)));
     if (element != ElementType::undefined && type.element != element)
@@ -110,7 +110,7 @@ std::vector<const Node*> Graph::nodes() const {
     found.push_back(node);
     for (const Value& value : node->inputs()) visit(value);
   }
-  // Operands are created before what uses them, so the order of creation is topological.
+  // Operands are created before their users, so the order of creation is topological.
   std::sort(found.begin(), found.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
   return found;
 }

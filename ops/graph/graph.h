@@ -1,7 +1,7 @@
-// A tensor program: an immutable, hash-consed graph of operators with several outputs each.
+// A tensor program: an immutable, hash-consed graph of operators, each with one or more outputs.
 //
-// Nodes live in a Pool, where equal nodes are one node: two values of a pool are structurally equal exactly if they are
-// the same (node, output) pair. A Graph is a choice of outputs over such nodes, so graphs share what they have in common.
+// Nodes live in a Pool, which merges equal nodes: two values of a pool are structurally equal exactly if they are the
+// same (node, output) pair. A Graph is a choice of outputs over such nodes, so graphs share their common parts.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@ namespace taso::ops {
 
 class Node;
 
-/// One output of a node. A null value stands for an optional operand that an opaque node leaves out.
+/// One output of a node. A null value stands for an optional operand that an opaque node omits.
 struct Value {
   const Node* node = nullptr;
   std::uint32_t output = 0;
@@ -37,61 +37,61 @@ struct HashValue {
   std::size_t operator()(const Value& value) const { return std::hash<const void*>{}(value.node) * 31 + value.output; }
 };
 
-/// An operand of the program, known by its name.
+/// An operand of the program, identified by name.
 struct Input {
   std::string name;
   Type type;
   bool operator==(const Input&) const = default;
 };
 
-/// The data of a constant, read when somebody asks for it.
+/// The data of a constant, loaded on demand.
 class Weight {
  public:
   virtual ~Weight() = default;
   virtual Array load() const = 0;
 };
 
-/// A constant, known by its name; its data stays where it is.
+/// A constant, identified by name and type.
 struct Constant {
   std::string name;
   Type type;
-  std::shared_ptr<const Weight> weight;  // may be null: a constant whose data nobody gave
+  std::shared_ptr<const Weight> weight;  // may be null: data unknown
   bool operator==(const Constant& other) const { return name == other.name && type == other.type; }
 };
 
-/// What is known of an operator that no rule knows, but that every device can do.
+/// A data movement that no rule knows but every device can run.
 struct PlainMovement {
   enum class Kind : std::uint8_t {
-    cast,    ///< every element in the result's type, as Array::cast does it
-    gather,  ///< the parts of the first operand along an axis that the second one counts out; negative ones from the end
-    expand,  ///< the first operand, repeated along axes, in the result's shape
+    cast,    ///< each element converted to the result's type, as by Array::cast
+    gather,  ///< slices of operand 0 along `axis`, at the indices in operand 1; negative indices count from the end
+    expand,  ///< operand 0 broadcast to the result's shape
   };
   Kind kind = Kind::cast;
   std::int64_t axis = 0;  ///< may be negative
 };
 
-/// What the interpreter needs of an operator that we do not model.
+/// How the interpreter runs an operator that we do not model.
 class OpaqueBody {
  public:
   virtual ~OpaqueBody() = default;
-  /// Why it cannot be run; empty if it can.
+  /// Why it cannot run; empty if it can.
   virtual std::string obstacle() const = 0;
   virtual std::vector<Array> run(const std::vector<std::optional<Array>>& inputs) const = 0;
-  /// Whether the other does the same thing, to the letter.
+  /// Whether the other body does exactly the same.
   virtual bool same(const OpaqueBody& other) const = 0;
   virtual std::optional<PlainMovement> movement() const { return std::nullopt; }
   virtual std::optional<PlainFunction> function() const { return std::nullopt; }
-  /// Whether it can be run, and equal operands give equal results every time.
+  /// Whether it can run, and equal operands always give equal results.
   virtual bool is_deterministic() const { return false; }
-  /// Whether it holds programs of its own, of which one run shows a part only: the branches of an If.
+  /// Whether it contains graphs of its own, of which one run may execute only a part: the branches of an If.
   virtual bool has_programs() const { return false; }
-  /// Places of operands, of this and of the other, that must hold equal values for both to do the same, whatever the values
-  /// are called; nothing if they differ in anything else.
+  /// Pairs of operand positions, here and in the other body, that must hold equal values for both to do the same,
+  /// whatever the values are called. Nothing if the bodies differ in anything else.
   using OperandPairs = std::vector<std::pair<std::size_t, std::size_t>>;
   virtual std::optional<OperandPairs> agreement(const OpaqueBody& other) const;
 };
 
-/// An operator that we do not model: kept as it is, never merged with another (`serial` tells them apart).
+/// An operator that we do not model. It is kept as it is and never merged with another; `serial` is unique.
 struct Opaque {
   std::string kind;
   std::uint64_t serial = 0;
@@ -112,7 +112,7 @@ class Node {
   std::span<const Value> inputs() const { return inputs_; }
   std::span<const Type> outputs() const { return outputs_; }
   Value output(std::size_t index = 0) const { return {this, static_cast<std::uint32_t>(index)}; }
-  /// The order of creation in its pool: operands come before what uses them.
+  /// The index in order of creation in its pool: operands come before their users.
   std::uint64_t id() const { return id_; }
   std::size_t hash() const { return hash_; }
 
@@ -125,7 +125,7 @@ class Node {
   std::size_t hash_ = 0;
 };
 
-/// Where nodes live and equal nodes become one. Not for several threads at once.
+/// Owns nodes and merges equal ones. Not thread-safe.
 class Pool {
  public:
   Pool() = default;
@@ -134,11 +134,11 @@ class Pool {
 
   Value input(std::string name, Type type);
   Value constant(std::string name, Type type, std::shared_ptr<const Weight> weight = nullptr);
-  /// Infers the types of the outputs; throws ShapeError. All operands have one element type, and known ranks.
+  /// Infers the types of the outputs; throws ShapeError. All operands must have the same element type and known ranks.
   const Node& add(const Operator& op, std::span<const Value> inputs);
   /// The first output of `add`.
   Value apply(const Operator& op, std::initializer_list<Value> inputs);
-  /// A new node, always; `serial` is given here.
+  /// Always creates a new node and sets its `serial`.
   const Node& add_opaque(Opaque opaque, std::span<const Value> inputs);
 
   std::size_t size() const { return nodes_.size(); }
@@ -160,12 +160,12 @@ struct Graph {
   std::vector<Value> inputs;  ///< in the order of the program's signature, used or not
   std::vector<Value> outputs;
 
-  /// Every node that the outputs need, operands first; among those that are free, in order of creation.
+  /// Every node that the outputs need, in order of creation, so that operands come first.
   std::vector<const Node*> nodes() const;
 };
 
-/// Equality of structure across pools: the same inputs and outputs, constants by name and type, opaque nodes by what
-/// they do (their body), each matched with one partner.
+/// Structural equality across pools: the same inputs and outputs, constants of the same name and type, and opaque nodes
+/// with the same body, matched one to one.
 bool equal(const Graph& a, const Graph& b);
 
 }  // namespace taso::ops

@@ -1,4 +1,4 @@
-// Every operator that rewrites, in one list. Each std::visit over it is a checklist that the compiler keeps.
+// The list of all operators that rewriting knows. The compiler checks that every std::visit over it is complete.
 #pragma once
 
 #include <optional>
@@ -60,7 +60,7 @@ using Operator =
                  op::LocalResponseNorm>;
 // clang-format on
 
-/// What an attribute may be.
+/// The value of an attribute.
 using FieldValue =
     std::variant<bool, std::int64_t, double, Dim, ElementType, std::vector<std::int64_t>, std::vector<Dim>>;
 
@@ -68,9 +68,9 @@ std::string_view name_of(const Operator& op);
 std::size_t min_inputs(const Operator& op);
 std::size_t max_inputs(const Operator& op);
 std::size_t outputs_of(const Operator& op);
-/// The operator of that name with its default attributes.
+/// The operator of that name, with default attributes.
 std::optional<Operator> operator_named(std::string_view name);
-/// All of them, with default attributes, in the order of the list.
+/// All operators, with default attributes, in the order of the list.
 std::vector<Operator> all_operators();
 
 struct NamedField {
@@ -78,8 +78,8 @@ struct NamedField {
   FieldValue value;
 };
 std::vector<NamedField> fields_of(const Operator& op);
-/// Sets an attribute; false if the operator has none of that name or not of that kind (an integer is taken for a double
-/// or a dimension, a list of integers for a list of dimensions).
+/// Sets an attribute. Returns false if the operator has no attribute of that name and kind. An integer is accepted for
+/// a double or a dimension, and a list of integers for a list of dimensions.
 bool set_field(Operator& op, std::string_view name, const FieldValue& value);
 std::size_t hash_of(const Operator& op);
 
@@ -87,8 +87,8 @@ std::size_t hash_of(const Operator& op);
 Shapes infer(const Operator& op, std::span<const Shape> inputs);
 Work work_of(const Operator& op, std::span<const Shape> inputs);
 
-/// What the operator means. Instantiated in ops/graph/evaluate_*.cpp for the numbers of the interpreter and for Field;
-/// include "ops/graph/evaluate.h" for other scalars.
+/// Evaluates the operator's definition. Instantiated in ops/graph/evaluate_*.cpp for the interpreter's number types and
+/// for Field; include "ops/graph/evaluate.h" for other scalars.
 template <Scalar S>
 std::vector<Tensor<S>> evaluate(const Operator& op, Tensors<S> inputs);
 

@@ -21,7 +21,7 @@ T narrow(const S& value) {
     return static_cast<T>(value.value);
 }
 
-/// `Scalar` computes, `T` stores.
+/// `S` computes, `T` stores.
 template <class S, class T>
 std::vector<Array> evaluate_in(const Operator& op, std::span<const Array> inputs) {
   std::vector<Tensor<S>> tensors;
@@ -50,7 +50,7 @@ ElementType element_type_of_result(const Operator& op, std::span<const Array> in
 }
 
 std::vector<Array> evaluate_plainly(const Operator& op, std::span<const Array> inputs) {
-  // Shape inference first: it says what does not fit, which the meaning takes for granted.
+  // Infer shapes first: that reports operands that do not fit, which the definitions do not check.
   Shapes shapes;
   for (const Array& input : inputs) shapes.push_back(shape_of(input.extents()));
   infer(op, shapes);

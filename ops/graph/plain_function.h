@@ -1,5 +1,5 @@
-// Operators that no rule knows, but that every device can do element by element. Their meaning is that of the plain functions
-// in runtime/host with the same names: here is only which of them an operator is.
+// Element-wise operators that no rule knows but every device can run. This header only names them; the functions of the
+// same names in runtime/host define them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace taso::ops {
 
 struct PlainFunction {
-  /// Operands broadcast to the result, but for those of `quantise` and `dequantise`.
+  /// Operands broadcast to the result, except those of `quantise` and `dequantise`.
   enum class Kind : std::uint8_t {
     equal,
     less,
@@ -23,15 +23,15 @@ struct PlainFunction {
     one_of_two,
     negate,
     choose,
-    quantise,    ///< operands behind the first are single numbers, or have one for each slice of its axis
+    quantise,    ///< operands after the first are scalars, or have one value per slice along `axis`
     dequantise,  ///< likewise
   };
   Kind kind = Kind::equal;
-  std::int64_t axis = 1;  ///< of those two; may be negative
+  std::int64_t axis = 1;  ///< for these two; may be negative
   bool operator==(const PlainFunction&) const = default;
 };
 
-/// What ONNX calls it.
+/// The operator's name in ONNX.
 std::string_view name_of(PlainFunction::Kind kind);
 std::optional<PlainFunction::Kind> plain_function_named(std::string_view name);
 

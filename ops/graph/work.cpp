@@ -7,7 +7,7 @@ namespace taso::ops {
 double size_estimate(const Shape& shape) {
   double product = 1;
   for (const Dim& dim : shape) {
-    // A kernel may not fit into a dimension of 1: such an estimate is not less than one window.
+    // With every unknown at 1 a kernel may not fit; count at least one window then.
     const std::int64_t least = dim.is_static() ? 0 : 1;
     product *= static_cast<double>(std::max(least, dim.evaluate([](std::string_view) { return 1; })));
   }

@@ -26,7 +26,7 @@ namespace taso::ops {
 namespace {
 
 constexpr std::size_t chunk = 1 << 20;
-/// The kernel copies at most about 2 GB at a time.
+/// The kernel copies at most about 2 GB per call.
 constexpr std::uint64_t largest_copy = std::uint64_t{1} << 30;
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -34,10 +34,10 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return folder.empty() ? std::filesystem::path(".") : folder;
 }
 
-/// The temporary files there are, in a form that a signal handler can read: no allocation, no lock.
+/// The present temporary files, in a form that a signal handler can read: no allocation, no lock.
 class Registry {
  public:
-  /// The place it got, -1 if there is none: then the file is only removed in the ordinary way.
+  /// Returns the slot, or -1 if none is free; then only the destructor of the AtomicFile removes the file.
   int add(const std::filesystem::path& path) {
     const std::string& name = path.native();
     if (name.size() >= longest) return -1;
@@ -81,8 +81,8 @@ bool is_temporary_name(std::string_view name) {
 
 bool is_same(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-/// A lock that lives as long as the process says that the file is somebody's. False if somebody was faster, who takes it for
-/// abandoned. Where there are no such locks, nobody can take it.
+/// Locks the file, to mark it as in use for as long as the process lives. Returns false if another process was faster
+/// and takes the file for abandoned. On a file system without such locks, no process can take it.
 bool claim(int descriptor, const std::filesystem::path& file) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
   struct stat mine {
@@ -90,7 +90,7 @@ bool claim(int descriptor, const std::filesystem::path& file) {
   return ::fstat(descriptor, &mine) == 0 && ::lstat(file.c_str(), &named) == 0 && is_same(mine, named);
 }
 
-/// What processes left behind that were killed; looked for once in each folder.
+/// Removes the temporary files of killed processes. Each folder is searched once.
 void remove_abandoned_of(const std::filesystem::path& folder) {
   static std::mutex mutex;
   static std::set<std::filesystem::path> known;
@@ -134,7 +134,7 @@ std::filesystem::path followed(std::filesystem::path path) {
       throw EnvironmentError(fmt::format("cannot write {}: not a regular file", given.string()));
     const auto target = std::filesystem::read_symlink(path, error);
     if (error) throw EnvironmentError(fmt::format("cannot write {}: {}", given.string(), error.message()));
-    path = folder_of(path) / target;  // which is the target itself, if it is absolute
+    path = folder_of(path) / target;  // the target itself, if it is absolute
   }
   return path;
 }
@@ -153,7 +153,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(followed(std::move(pa
   struct stat status {};
   existed_ = ::stat(path_.c_str(), &status) == 0;
   if (existed_ && S_ISDIR(status.st_mode)) fail("write", EISDIR);
-  // A device or pipe would be replaced by a file.
+  // Renaming would replace a device or pipe by a file.
   if (existed_ && !S_ISREG(status.st_mode))
     throw EnvironmentError(fmt::format("cannot write {}: not a regular file", path_.string()));
   if (!path_.has_filename()) fail("write", EISDIR);
@@ -176,7 +176,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(followed(std::move(pa
     if (descriptor_ < 0 && error != EEXIST) fail("write", error);
   }
   if (descriptor_ < 0) fail("write", EEXIST);
-  // What replaces a file is for those whom the file was for. Some file systems know no such thing.
+  // Keep the permissions of the replaced file. Some file systems have none; ignore errors.
   if (existed_) (void)::fchmod(descriptor_, status.st_mode & 0777);
 }
 
@@ -224,8 +224,8 @@ void AtomicFile::copy(int source, std::uint64_t from, std::uint64_t length, std:
     std::uint64_t data = at;
     std::uint64_t hole = end;
     const off_t found = ::lseek(source, static_cast<off_t>(at), SEEK_DATA);
-    if (found < 0 && errno == ENXIO) return;  // nothing but a hole up to the end of the file
-    if (found >= 0) {                         // otherwise the file system knows of no holes: all of it is data
+    if (found < 0 && errno == ENXIO) return;  // only a hole up to the end of the file
+    if (found >= 0) {                         // otherwise the file system does not report holes: all of it is data
       data = static_cast<std::uint64_t>(found);
       if (data >= end) return;
       const off_t next = ::lseek(source, found, SEEK_HOLE);
@@ -246,7 +246,8 @@ void AtomicFile::copy_extent(int source, std::uint64_t from, std::uint64_t lengt
       auto out = static_cast<off_t>(to);
       count = ::copy_file_range(source, &in, descriptor_, &out, std::min(length, largest_copy), 0);
       if (count < 0 && errno == EINTR) continue;
-      // Some pairs of file systems cannot do it, some old kernels answer 0: go on by hand, which tells real errors.
+      // Some pairs of file systems do not support this, and some old kernels return 0. Copy by hand, which reports
+      // errors.
       if (count <= 0) {
         in_kernel = false;
         continue;
@@ -273,7 +274,7 @@ void AtomicFile::sync() {
 void AtomicFile::rename() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write", errno);
   renamed_ = true;
-  // Where a folder cannot be opened or synced, the name is as safe as the file system makes it.
+  // If the folder cannot be opened or synced, the name is as safe as the file system makes it.
   const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);
@@ -286,11 +287,11 @@ bool AtomicFile::link_as(const std::filesystem::path& other) const {
   const std::filesystem::path step =
       folder_of(path_) / fmt::format("{}{:08x}{:08x}{}", temporary_prefix, random(), random(), temporary_suffix);
   if (::link(path_.c_str(), step.c_str()) != 0) return false;
-  // As with a file that replaces another by itself.
+  // Keep the permissions of the replaced file, as the constructor does.
   struct stat status {};
   if (::stat(other.c_str(), &status) == 0) (void)::fchmod(descriptor_, status.st_mode & 0777);
   const bool renamed = ::rename(step.c_str(), other.c_str()) == 0;
-  ::unlink(step.c_str());  // it is still there if that failed, or if both were one file already
+  ::unlink(step.c_str());  // still there if the rename failed, or if both names were already one file
   return renamed;
 }
 

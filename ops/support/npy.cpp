@@ -37,10 +37,10 @@ ElementType type_of(std::string_view descr) {
       if (descr.substr(1) == entry.code && (order == '<' || (order == '|' && (descr[2] == '1' || descr[1] == 'V'))))
         return entry.type;
   }
-  throw InputError(fmt::format("has elements of type '{}', which no tensor here has", descr));
+  throw InputError(fmt::format("has elements of type '{}', which is not supported", descr));
 }
 
-/// The header is a Python dictionary; this reads the one form of it that the format allows.
+/// Parses the header: a Python dictionary, in the only form that the format allows.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -55,7 +55,7 @@ class HeaderParser {
       expect(':');
       if (key == "descr" && !type) {
         skip_space();
-        if (at_ < text_.size() && text_[at_] == '[') throw InputError("has elements with fields, which no tensor has");
+        if (at_ < text_.size() && text_[at_] == '[') throw InputError("has structured elements (not supported)");
         type = type_of(string());
       } else if (key == "fortran_order" && !fortran_order) {
         fortran_order = boolean();
@@ -111,7 +111,7 @@ class HeaderParser {
     const auto [stop, error] = std::from_chars(text_.data() + at_, end, value);
     if (error != std::errc{} || value < 0) fail();
     at_ = static_cast<std::size_t>(stop - text_.data());
-    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // written by Python 2
     return value;
   }
   Extents tuple() {
@@ -138,7 +138,7 @@ std::size_t little_endian(std::string_view bytes) {
   return value;
 }
 
-/// The header; takes it off the bytes.
+/// Reads the header and removes it from the bytes.
 Header take_header(std::string_view& bytes) {
   constexpr std::string_view magic = "\x93NUMPY";
   if (bytes.size() < magic.size() + 4 || bytes.substr(0, magic.size()) != magic) throw InputError("is not a .npy file");
@@ -156,7 +156,7 @@ Header take_header(std::string_view& bytes) {
   return header;
 }
 
-/// Elements in the order of the first index running fastest, put in the order of the last doing so.
+/// Copies elements from Fortran order (first index fastest) to C order (last index fastest).
 void copy_transposed(const Header& header, const char* source, std::byte* target) {
   const std::size_t size = size_of(header.type);
   std::vector<std::int64_t> strides(header.shape.size());

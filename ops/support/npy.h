@@ -1,4 +1,4 @@
-// NumPy's .npy files, which people have test data in.
+// Reads NumPy's .npy files, a common format for test data.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,12 @@
 
 namespace taso::ops {
 
-/// Reads versions 1 to 3, little-endian, in C or Fortran order. NumPy has no bfloat16 and stores it as two bytes of no
-/// type (V2): those are read as bfloat16, and nothing else of that kind. Throws InputError for anything else, data that
-/// is too short or too long included.
+/// Reads versions 1 to 3, little-endian, in C or Fortran order. NumPy has no bfloat16 and stores it as untyped two-byte
+/// elements (V2); these are read as bfloat16. Throws InputError for anything else, also for data that is too short or
+/// too long.
 Array read_npy(const std::filesystem::path& path);
 
-/// The same from the bytes of a file.
+/// Parses the bytes of a .npy file.
 Array parse_npy(std::string_view bytes);
 
 }  // namespace taso::ops

@@ -1,4 +1,4 @@
-// Where the running program lies: its module and its data are found from there, so that an installation can be moved.
+// The folder of the running program. Modules and data are found relative to it, so that an installation can be moved.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace taso::ops {
 
-/// The folder of the running program; empty where the system does not say.
+/// The folder of the running program; empty if the system does not report it.
 std::filesystem::path program_folder();
 
 }  // namespace taso::ops

@@ -1,4 +1,4 @@
-// A hash of one number that spreads every bit over all others, the same on every machine.
+// A hash of one number in which every bit affects all others. It is the same on every machine.
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ void Sha256::add(std::string_view bytes) {
 }
 
 std::string Sha256::digest() {
-  // The rest, a bit that is set, zeros, and the number of bits.
+  // The padding: a set bit, zeros, and the length in bits.
   const std::uint64_t bits = size_ * 8;
   std::string tail(1, '\x80');
   while ((size_ + tail.size()) % sha256_block != sha256_block - 8) tail += '\0';

@@ -1,4 +1,4 @@
-// SHA-256, for telling rules and models apart: the same on every machine.
+// SHA-256, to identify rules and models. It is the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace taso::ops {
 class Sha256 {
  public:
   void add(std::string_view bytes);
-  /// All 64 hexadecimal digits, of everything that was added; nothing can be added after it.
+  /// The hash of all added bytes as 64 hexadecimal digits. Nothing can be added afterwards.
   std::string digest();
 
  private:

@@ -2,8 +2,8 @@
 
 #include <bit>
 
-// Functions that use the instructions are compiled for them one by one, so that the rest runs on every processor. Clang's
-// header for ARM knows that way from version 16 on only.
+// Only the functions that use SHA instructions are compiled for them, so that the rest runs on every processor. Clang's
+// header for ARM supports this from version 16 on.
 #if defined(__aarch64__) && defined(__linux__) && \
     (!defined(__clang__) || __clang_major__ >= 16 || defined(__ARM_FEATURE_SHA2))
 #define TASO_SHA256_ARM
@@ -19,8 +19,8 @@
 namespace taso::ops {
 namespace {
 
-// SHA-256 as FIPS 180-4 has it. Its constants are the fractions of roots of the first primes: the first 64 cube roots
-// here, the first 8 square roots where a hash begins.
+// SHA-256 as in FIPS 180-4. Its constants are fractional parts of roots of the first primes: the first 64 cube roots
+// here, the first 8 square roots in the initial state.
 constexpr std::array<std::uint32_t, 64> round_constants{
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -55,7 +55,7 @@ void absorb_one(Sha256State& state, const char* block) {
 
 bool has_instructions() { return (::getauxval(AT_HWCAP) & HWCAP_SHA2) != 0; }
 
-/// Four rounds at a time: w[i % 4] holds their part of the message, and becomes that of four times four rounds later.
+/// Does four rounds at a time. w[i % 4] holds their message words, and then those of sixteen rounds later.
 __attribute__((target("+crypto"))) void absorb(Sha256State& state, const char* blocks, std::size_t count) {
   uint32x4_t abcd = vld1q_u32(state.data()), efgh = vld1q_u32(state.data() + 4);
   for (; count > 0; --count, blocks += sha256_block) {
@@ -87,8 +87,8 @@ bool has_instructions() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & sha) != 0;
 }
 
-/// Four rounds at a time: w[i % 4] holds their part of the message, and becomes that of four times four rounds later. The
-/// instructions want the state in two halves, a b e f and c d g h, the first in the highest place.
+/// Does four rounds at a time. w[i % 4] holds their message words, and then those of sixteen rounds later. The
+/// instructions take the state in two halves, a b e f and c d g h, with the first word in the highest lane.
 __attribute__((target("sha,sse4.1,ssse3"))) void absorb(Sha256State& state, const char* blocks, std::size_t count) {
   const auto word = [&](std::size_t i) { return static_cast<int>(state[i]); };
   __m128i abef = _mm_set_epi32(word(0), word(1), word(4), word(5));

@@ -1,4 +1,4 @@
-// The inner loop of SHA-256, by the processor's own instructions where it has them.
+// The inner loop of SHA-256, with the processor's SHA instructions where it has them.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@ namespace taso::ops {
 using Sha256State = std::array<std::uint32_t, 8>;
 inline constexpr std::size_t sha256_block = 64;
 
-/// Mixes so many blocks of 64 bytes into the state.
+/// Mixes `count` blocks of 64 bytes into the state.
 using AbsorbBlocks = void (*)(Sha256State& state, const char* blocks, std::size_t count);
 
-/// Runs anywhere.
+/// Runs on any processor.
 void absorb_plainly(Sha256State& state, const char* blocks, std::size_t count);
-/// By instructions made for it; null if this processor has none.
+/// The version with SHA instructions; null if this processor has none.
 AbsorbBlocks absorb_by_instructions();
 
 }  // namespace taso::ops

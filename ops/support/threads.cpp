@@ -30,8 +30,8 @@ struct Job {
   }
 };
 
-/// One helping thread. A job is offered; the thread accepts it, or the offer is withdrawn before it got round to it, so
-/// that nobody ever waits for a thread that the machine has not yet let run.
+/// One worker thread. A job is offered, and either the thread accepts it or the offer is withdrawn before. So no caller
+/// ever waits for a thread that the system has not yet scheduled.
 class Helper {
  public:
   Helper() : thread_([this] { loop(); }) {}
@@ -44,7 +44,7 @@ class Helper {
     state_.store(offered, std::memory_order_release);
     state_.notify_one();
   }
-  /// Returns when the thread no longer knows the job.
+  /// Returns when the thread no longer refers to the job.
   void release() {
     std::uint32_t expected = offered;
     if (state_.compare_exchange_strong(expected, idle)) return;
@@ -56,7 +56,7 @@ class Helper {
 
   void loop() {
     while (true) {
-      // A graph is a quick succession of jobs: falling asleep between them costs more than a short look.
+      // Running a graph is a quick succession of jobs: a short spin is cheaper than falling asleep between them.
       for (int look = 0; look < 2000 && state_.load(std::memory_order_relaxed) == idle; ++look)
         if (look % 64 == 63) std::this_thread::yield();
       state_.wait(idle);
@@ -74,7 +74,7 @@ class Helper {
 
   std::atomic<std::uint32_t> state_{idle};
   Job* job_ = nullptr;
-  std::jthread thread_;  // last: it starts when the rest is there
+  std::jthread thread_;  // last: it starts when the other members exist
 };
 
 class Team {
@@ -89,7 +89,7 @@ class Team {
     try {
       while (helpers_and(lock) < wanted) helpers_.push_back(std::make_unique<Helper>());
     } catch (const std::system_error&) {
-      wanted = std::min(wanted, helpers_.size());  // no more threads to be had: those that there are must do
+      wanted = std::min(wanted, helpers_.size());  // the system has no more threads: use those that exist
     }
     for (std::size_t i = 0; i < wanted; ++i) helpers_[i]->offer(job);
     job.work();
@@ -97,7 +97,7 @@ class Team {
   }
 
  private:
-  /// The number of helpers, which only the holder of the lock may look at.
+  /// The number of helpers. Only the holder of the lock may read it.
   std::size_t helpers_and(const std::unique_lock<std::mutex>& lock) const { return lock ? helpers_.size() : 0; }
 
   std::mutex busy_;
@@ -108,7 +108,7 @@ class Team {
 
 unsigned thread_count(unsigned asked) {
   constexpr unsigned most = 256;
-  static const unsigned here = std::max(1u, std::thread::hardware_concurrency());  // reads a file each time
+  static const unsigned here = std::max(1u, std::thread::hardware_concurrency());  // cached: each call reads a file
   return std::min(asked != 0 ? asked : here, most);
 }
 

@@ -1,5 +1,5 @@
-// Work in parallel, cut into tasks by its own size and never by the number of threads: a result is the same to the last
-// bit however many threads compute it.
+// Parallel loops. Work is divided by its own size and never by the number of threads, so the result is the same to the
+// last bit for any number of threads.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace taso::ops {
 
-/// A callable that is not owned: cheaper than std::function, and the caller waits anyway.
+/// A callable that is not owned. It is cheaper than std::function, and the caller waits for it anyway.
 class TaskBody {
  public:
   template <class F>
@@ -24,13 +24,13 @@ class TaskBody {
   void (*call_)(const void*, std::int64_t);
 };
 
-/// `asked` threads, or as many as the machine has for 0.
+/// `asked` threads, or as many as the machine has if 0; at most 256.
 unsigned thread_count(unsigned asked);
 
 void run_tasks(unsigned threads, std::int64_t tasks, const TaskBody& body);
 
-/// Calls body(task) once for every task from 0 to `tasks`, on up to `threads` threads, and waits. What a task throws is
-/// thrown here. The threads are shared by the whole program; who comes while they are busy works alone.
+/// Calls body(task) once for every task from 0 to `tasks`, which is excluded, on up to `threads` threads, and waits.
+/// Rethrows what a task throws. The whole program shares the threads; a caller that finds them busy works alone.
 template <class F>
 void parallel_for(unsigned threads, std::int64_t tasks, const F& body) {
   if (threads <= 1 || tasks <= 1) {
@@ -40,7 +40,7 @@ void parallel_for(unsigned threads, std::int64_t tasks, const F& body) {
   }
 }
 
-/// body(begin, end) for stretches of `grain` of the numbers from 0 to `count`.
+/// Calls body(begin, end) on ranges of `grain` numbers that cover 0 to `count`, which is excluded.
 template <class F>
 void parallel_ranges(unsigned threads, std::int64_t count, std::int64_t grain, const F& body) {
   grain = std::max<std::int64_t>(grain, 1);

@@ -10,8 +10,8 @@
 
 namespace taso::ops {
 
-/// The bytes of the character that a text starts with. 0 if they are not UTF-8, or are a control character other than a
-/// line end or a tab: XML cannot hold those, and a terminal may obey them.
+/// The number of bytes of the first character. 0 if they are not UTF-8, or are a control character other than a line
+/// end or a tab: XML cannot hold those, and a terminal may interpret them.
 std::size_t character_size(std::string_view text);
 
 /// The text on one line, control characters and bytes that are not UTF-8 escaped: names in files may hold anything.

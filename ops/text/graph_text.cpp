@@ -73,7 +73,7 @@ class Printer {
 
  private:
   void declare(const Value& value, const std::string& name) {
-    check(taken_.insert(name).second, "inputs and constants have names of their own");
+    check(taken_.insert(name).second, "inputs and constants have distinct names");
     names_.emplace(value, name_text(name));
   }
 
@@ -112,7 +112,7 @@ class Printer {
 
 // --- Parsing ---
 
-/// The data of a constant that stands in the text.
+/// The data of a constant that is given in the text.
 class LiteralWeight : public Weight {
  public:
   explicit LiteralWeight(Array array) : array_(std::move(array)) {}
@@ -143,7 +143,7 @@ Array parse_data(Lexer& lexer, const Type& type) {
     lexer.fail(begin.range(), fmt::format("data needs a type whose dimensions are numbers, not {}", text_of(type)));
   return with_element_type(type.element, [&](auto tag) {
     using T = decltype(tag);
-    std::vector<T> values;  // grows with the text, whatever the shape promises
+    std::vector<T> values;  // grows with the text; the shape may promise any size
     if (!lexer.peek().is("]")) do
         values.push_back(parse_element<T>(lexer));
       while (lexer.accept(","));
@@ -248,7 +248,7 @@ class GraphParser {
     for (std::size_t i = 0; i < names.size(); ++i) define(names[i], node.output(i));
   }
 
-  // "inptu x: …" is a mistake in the first word, not in the second.
+  // Report "inptu x: …" as a mistake in the first word, not in the second.
   void misspelt_keyword(const NewName& name) {
     static const std::array<std::string, 4> keywords{"input", "constant", "output", "graph"};
     const std::string guess = did_you_mean(name.name, keywords);
@@ -313,7 +313,7 @@ class GraphParser {
 
   Value operand(std::string_view what) {
     const Token token = lexer_.peek();
-    if (token.is_word("_")) lexer_.fail("'_' is no value; a value of that name needs quotes");
+    if (token.is_word("_")) lexer_.fail("'_' is not a value; a value of that name needs quotes");
     const std::string name = lexer_.expect_name(what);
     const auto found = values_.find(name);
     if (found == values_.end()) {
@@ -326,7 +326,7 @@ class GraphParser {
 
   Lexer& lexer_;
   Graph graph_;
-  std::map<std::string, Value> values_;  // sorted, so that guesses are the same in every run
+  std::map<std::string, Value> values_;  // sorted, so that suggestions are the same in every run
   std::unordered_map<std::string, std::size_t> places_;
 };
 

@@ -9,14 +9,14 @@
 //     t3 = opaque "NonZero"(t1, _) -> int64[?]
 //     output t2, t3
 //
-// One statement a line; '#' begins a comment; indentation is free. Names that are not plain stand in quotes. A value is
-// defined, once, before it is used. Fields left out have their defaults. An operand '_' of an opaque node is left out.
-// The data of a constant is a flat list in row-major order; a constant without has none.
+// One statement per line; '#' begins a comment; indentation is free. Names with other characters are quoted. Each value
+// is defined once, before it is used. Omitted fields have their defaults. The operand '_' of an opaque node is omitted.
+// A constant's data is a flat list in row-major order and may be omitted.
 //
-// Printing writes every field, inputs in the order of the signature, then the constants, then the rest in order of
-// creation, results named t0, t1, … past names that are taken. It writes the data of constants of at most
-// `largest_printed_constant` elements. Parsing what was printed gives an equal graph, and printing that the same text;
-// but an opaque node's body and the data of large constants are not in the text.
+// Printing writes every field: inputs in the order of the signature, then the constants, then the rest in order of
+// creation. Results are named t0, t1, …; taken names are skipped. It writes the data of constants of at most
+// `largest_printed_constant` elements. Parsing printed text gives an equal graph, and printing that gives the same
+// text. But the text lacks the bodies of opaque nodes and the data of large constants.
 #pragma once
 
 #include <string>
@@ -29,13 +29,13 @@ namespace taso::ops {
 
 inline constexpr std::int64_t largest_printed_constant = 8;
 
-/// Inputs and constants of the graph must have names of their own.
+/// Prints a graph. Its inputs and constants must have distinct names.
 std::string text_of(const Graph& graph);
 
-/// The graph in a text, in a pool of its own. Throws InputError with place and caret.
+/// Parses one graph, into a pool of its own. Throws InputError with location and caret.
 Graph parse_graph(const Source& source);
 Graph parse_graph(std::string_view text);
-/// Every graph of a text, one after the other, each in a pool of its own.
+/// Parses all graphs of a text, each into a pool of its own.
 std::vector<Graph> parse_graphs(const Source& source);
 
 }  // namespace taso::ops

@@ -8,7 +8,7 @@
 namespace taso::ops {
 namespace {
 
-// Not <cctype>: that depends on the locale.
+// <cctype> depends on the locale.
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool continues_name(char c) { return is_letter(c) || is_digit(c) || c == '.'; }
@@ -61,7 +61,7 @@ std::string excerpt(std::string_view name) {
   constexpr std::size_t longest = 60;
   const bool cut = name.size() > longest;
   std::string text(name.substr(0, longest));
-  // Never half a code point.
+  // Do not cut inside a code point.
   while (cut && !text.empty() && (static_cast<unsigned char>(name[text.size()]) & 0xc0u) == 0x80u) text.pop_back();
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -98,7 +98,7 @@ std::string unquoted(const Token& token, const Source& source) {
 }
 
 Lexer::Lexer(const Source& source) : source_(&source) {
-  if (source.text().starts_with("\xef\xbb\xbf")) last_end_ = 3;  // editors of another system put it there
+  if (source.text().starts_with("\xef\xbb\xbf")) last_end_ = 3;  // a byte order mark, which some editors write
   token_ = scan();
 }
 

@@ -14,9 +14,9 @@
 namespace taso::ops {
 namespace {
 
-// Deep enough for anything that a person or shape inference writes; shallow enough for any stack.
+// Deep enough for anything that a person or shape inference writes, and shallow enough for any stack.
 constexpr int deepest_nesting = 64;
-// Arithmetic on dimensions keeps every intermediate form, so an endless one is refused.
+// Arithmetic on dimensions keeps every intermediate form in memory, so very long dimensions are refused.
 constexpr std::size_t longest_dimension = 1u << 14;
 
 template <class T>
@@ -128,11 +128,11 @@ class DimParser {
     const Dim second = sum();
     lexer_.expect(")", "after the second of two dimensions");
     if (!surely_at_least(first, 1) && !surely_at_least(second, 1))
-      lexer_.fail({word.offset, lexer_.last_end()}, "one of the two has to be 1 or more always");
+      lexer_.fail({word.offset, lexer_.last_end()}, "one of the two must always be 1 or more");
     return guarded(word.offset, [&] { return minimum(first, second); });
   }
 
-  // In a balanced tree, because each intermediate form stays in memory.
+  // Combine in a balanced tree, because each intermediate form stays in memory.
   template <class Combine>
   Dim fold(std::size_t begin, std::vector<Dim> parts, Combine combine) {
     return guarded(begin, [&] {
@@ -148,7 +148,7 @@ class DimParser {
     });
   }
 
-  // Overflow and division by zero, told with their place.
+  // Reports overflow and division by zero with their location.
   template <class Compute>
   Dim guarded(std::size_t begin, Compute compute) {
     try {
@@ -236,7 +236,7 @@ Type parse_type(Lexer& lexer) {
     const std::size_t begin = lexer.peek().offset;
     type.shape->push_back(parse_dim(lexer));
     const auto extent = type.shape->back().known();
-    if (extent && *extent < 0) lexer.fail({begin, lexer.last_end()}, "a dimension is not negative");
+    if (extent && *extent < 0) lexer.fail({begin, lexer.last_end()}, "a dimension must not be negative");
   } while (lexer.accept(","));
   lexer.expect("]", "after the dimensions");
   return type;

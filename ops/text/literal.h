@@ -1,4 +1,4 @@
-// Numbers, dimensions and types as text: print gives the shortest form that parses to the same thing.
+// Numbers, dimensions and types as text. Printing gives the shortest form that parses to the same value.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace taso::ops {
 std::string text_of_number(double value);
 std::string text_of_number(float value);
 
-/// An integer with an optional '-', in the range given.
+/// Parses an integer with an optional '-', within the given range.
 std::int64_t parse_integer(Lexer& lexer, std::int64_t low = INT64_MIN, std::int64_t high = INT64_MAX);
 std::uint64_t parse_unsigned(Lexer& lexer, std::uint64_t high = UINT64_MAX);
-/// A number of any form; one that overflows or vanishes is an error.
+/// Parses a number of any form; overflow and underflow are errors.
 double parse_double(Lexer& lexer);
 float parse_float(Lexer& lexer);
 bool parse_bool(Lexer& lexer);
 
-/// What Dim::text() prints, and any sum and product with parentheses:
+/// Parses what Dim::text() prints, and any sum and product with parentheses:
 ///   sum = ['-'] product {('+' | '-') product};  product = primary {'*' primary}
-///   primary = integer | name | '(' sum ')' | 'floor' '(' ['-'] product '/' primary ')'
+///   primary = integer | name | '(' sum ')' | 'floor' '(' ['-'] product '/' primary ')' | 'min' '(' sum ',' sum ')'
 Dim parse_dim(Lexer& lexer);
-/// The whole of a text.
+/// Parses a whole text.
 Dim parse_dim(std::string_view text);
 
 ElementType parse_element_type(Lexer& lexer);

@@ -15,15 +15,15 @@
 namespace taso::ops {
 namespace {
 
-// Wider than any terminal that people read errors in; what lies beyond is cut.
+// Wider than any terminal that people read errors in; longer lines are cut.
 constexpr std::size_t widest_line = 160;
 
-// The bytes of the character at `at`; 1 if there is none.
+// The number of bytes of the character at `at`; 1 if it is not valid.
 std::size_t character_size(std::string_view text, std::size_t at) {
   return std::max<std::size_t>(ops::character_size(text.substr(at)), 1);
 }
 
-// One character as it is shown.
+// One character as messages show it.
 std::string shown(std::string_view character) {
   return ops::character_size(character) == 0 || character[0] == '\x7f' ? "?" : std::string(character);
 }
@@ -34,7 +34,7 @@ Source Source::read(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) throw InputError(path + ": is a folder, not a file");
   std::ifstream file(path, std::ios::binary);
-  // Not by way of another stream: where memory runs out, that would say that the file cannot be read.
+  // Do not read through another stream: it would report that the file cannot be read when memory runs out.
   std::string text;
   std::array<char, 1 << 16> block;
   while (file.read(block.data(), block.size()) || file.gcount() > 0)

@@ -1,4 +1,4 @@
-// Text that a person wrote, and errors that point into it. Graphs and rules share it.
+// Text that a person wrote, and errors that point into it. Shared by graphs and rules.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace taso::ops {
 
-/// Where a byte of a text stands, counted from 1; columns count code points, a tab is one.
+/// The position of a byte in a text, counted from 1. Columns count code points; a tab is one.
 struct SourceLocation {
   std::size_t line = 1;
   std::size_t column = 1;
   bool operator==(const SourceLocation&) const = default;
 };
 
-/// A stretch of a text, in bytes.
+/// A range of bytes in a text.
 struct SourceRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -24,7 +24,7 @@ struct SourceRange {
 
 class Source {
  public:
-  /// `name` is what errors call it: the path of a file, or "<text>".
+  /// `name` is the name in errors: the path of a file, or "<text>".
   Source(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
   /// Reads a file; throws InputError if it cannot.
   static Source read(const std::string& path);
@@ -32,10 +32,10 @@ class Source {
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
   SourceLocation location(std::size_t offset) const;
-  /// "file:line:column: message", the line, and a caret under the range. A very long line is shown in part; bytes that
-  /// are no text are shown as '?'.
+  /// "file:line:column: message", the line, and a caret under the range. Very long lines are shown in part, and bytes
+  /// that are not text as '?'.
   std::string point_at(SourceRange range, std::string_view message) const;
-  /// Throws InputError with that.
+  /// Throws InputError with the text of point_at().
   [[noreturn]] void fail(SourceRange range, std::string_view message) const;
 
  private:

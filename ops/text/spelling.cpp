@@ -22,8 +22,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
-  constexpr std::size_t longest = 200;  // longer than any name, and the distance takes quadratic time
-  // A third of the letters wrong still reads as the same word; more is another one.
+  constexpr std::size_t longest = 200;  // longer than any real name; the distance takes quadratic time
+  // With up to a third of the letters wrong it may be the same word; with more it is another one.
   std::size_t closest = std::min<std::size_t>(name.size() / 3 + 1, 4);
   const std::string* best = nullptr;
   if (name.size() > longest) return "";

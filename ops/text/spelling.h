@@ -1,4 +1,4 @@
-// Guesses what somebody meant who misspelt a name.
+// Suggests the name that a misspelt one was meant to be.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace taso::ops {
 
-/// The fewest insertions, deletions, replacements and swaps of neighbours that turn one into the other.
+/// The least number of insertions, deletions, replacements and swaps of neighbours that turns one into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// "; did you mean 'matmul'?" if one of the candidates is close, the first of the closest; else nothing.
+/// "; did you mean 'matmul'?" with the first of the closest candidates; empty if none is close.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace taso::ops

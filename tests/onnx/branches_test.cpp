@@ -314,7 +314,7 @@ TEST_CASE("an If never is computed ahead, and tells which branch failed") {
   CHECK(error_of([&] { run(model, {true}); }).starts_with("then_branch of If: "));
   const Array x = Array::of<float>({2}, {1, 2});
   for (const Array& condition : {Array::of<bool>({2}, {true, true}), Array::scalar<std::int64_t>(1)})
-    CHECK(error_of([&] { body->run({condition, x}); }) == "the condition of If has to be one boolean");
+    CHECK(error_of([&] { body->run({condition, x}); }) == "the condition of If must be a single boolean");
 }
 
 }  // namespace taso::test

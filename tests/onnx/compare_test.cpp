@@ -264,7 +264,7 @@ TEST_CASE("what no run has shown, because another branch was taken, has to stand
         options);
     CHECK(right.passed);
     CHECK(right.scope == Scope::regions);
-    CHECK(right.reason == "and the whole model, but a run takes one branch of each If");
+    CHECK(right.reason == "and the whole model, but one run takes only one branch of each If");
   }
 }
 

@@ -141,7 +141,7 @@ def two_versions(model):
 @pytest.mark.parametrize("change, said", [
     (two_initializers, "two initializers are named 'w'"), (two_in_a_branch, "two initializers are named 'b'"),
     (two_constants, "produces 'w', which exists already"), (one_and_a_sparse_one, "two initializers are named 'w'"),
-    (second_value, "has a value of another type than it says"), (other_type, "has a value of another type than it says"),
+    (second_value, "has a value that does not match its type"), (other_type, "has a value that does not match its type"),
     (no_such_output, "nothing produces the graph output 'nothing'"),
     (two_versions, "two versions of the domain 'ai.onnx' are imported")])
 def test_what_readers_would_take_in_different_ways_is_refused(change, said, taso_opt, tmp_path):

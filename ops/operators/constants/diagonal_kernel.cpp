@@ -13,7 +13,7 @@ Shape infer_diagonal_kernel(std::string_view name, std::int64_t channels, std::i
   need_list(name, "kernel", kernel, kernel.size(), 1, greatest_attribute);
   Shape result{channels, channels / groups};
   result.insert(result.end(), kernel.begin(), kernel.end());
-  count(result);  // refuses what overflows
+  count(result);  // throws on overflow
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Constant convolution kernels that keep channels apart: filter c looks at channel c only.
+// Constant convolution kernels that keep channels apart: filter c reads channel c only.
 #pragma once
 
 #include "ops/operators/elementwise/elementwise.h"

@@ -6,13 +6,13 @@
 
 namespace taso::ops::op {
 
-/// The kernel with which a convolution of stride 1, padded by half the kernel on each side, changes nothing.
+/// The kernel of a convolution that changes nothing: stride 1, padded by half the kernel on each side.
 struct IdentityKernel {
   static constexpr std::string_view name = "identity_kernel";
   static constexpr std::size_t min_inputs = 0, max_inputs = 0;
   std::int64_t channels = 1;
   std::int64_t groups = 1;
-  std::vector<std::int64_t> kernel;  ///< odd sizes: it needs a middle
+  std::vector<std::int64_t> kernel;  ///< sizes are odd, so that there is a centre
   ElementType type = ElementType::float32;
 
   template <class Self, class F>
@@ -33,7 +33,7 @@ struct IdentityKernel {
   Tensor<S> evaluate(Tensors<S> in) const {
     const Extents extents = extents_of(infer(shapes_of(in)));
     std::vector<S> cells(static_cast<std::size_t>(count(kernel)), Math<S>::constant(0));
-    cells[cells.size() / 2] = Math<S>::constant(1);  // sizes are odd: the middle one
+    cells[cells.size() / 2] = Math<S>::constant(1);  // the centre, because sizes are odd
     return diagonal_kernel(extents, cells);
   }
   Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(infer(in))}; }

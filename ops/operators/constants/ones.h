@@ -22,7 +22,7 @@ struct Ones {
     need_constant(name, type);
     for (const Dim& dim : shape)
       if (is_negative(dim)) misfit(name, "a dimension of " + text_of(shape) + " is negative");
-    count(shape);  // refuses what overflows
+    count(shape);  // throws on overflow
     return shape;
   }
   template <Scalar S>

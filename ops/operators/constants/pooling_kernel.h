@@ -4,7 +4,7 @@
 
 namespace taso::ops::op {
 
-/// The kernel with which a convolution takes the mean of each window, padding counted.
+/// The kernel of a convolution that takes the mean of each window, padding included.
 struct PoolingKernel {
   static constexpr std::string_view name = "pooling_kernel";
   static constexpr std::size_t min_inputs = 0, max_inputs = 0;

@@ -7,7 +7,7 @@
 
 namespace taso::ops::op {
 
-/// min(max(x, low), high); an infinite bound is none.
+/// min(max(x, low), high); an infinite bound has no effect.
 struct Clip {
   static constexpr std::string_view name = "clip";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;

@@ -1,4 +1,4 @@
-// What the element-wise operators share: they broadcast, and do one thing to each element.
+// Shared by the element-wise operators: they broadcast, and apply one function to each element.
 #pragma once
 
 #include "ops/core/tensor.h"
@@ -7,14 +7,14 @@
 
 namespace taso::ops::op {
 
-/// f(x), where `op` says in `apply` what f does to one element.
+/// f(x), where `op.apply` is f on one element.
 template <Scalar S, class Op>
 Tensor<S> apply_to_each(const Op& op, const Tensor<S>& x) {
   return map_elements(x, [&op](const S& element) { return op.template apply<S>(element); });
 }
 
-/// Base of operators f(x), element by element, that have no attributes: `Derived` gives `apply(x)` and `flops`. With
-/// attributes there is no base, so that the operator can be written as op::Clip{.low = 0}.
+/// Base of element-wise operators f(x) without attributes; `Derived` provides `apply(x)` and `flops`. Operators with
+/// attributes have no base, so that they can be written as op::Clip{.low = 0}.
 template <class Derived>
 struct Unary {
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
@@ -27,7 +27,7 @@ struct Unary {
   bool operator==(const Unary&) const = default;
 };
 
-/// Base of operators f(a, b) with broadcasting. `Derived` gives `apply(a, b)` and `flops`.
+/// Base of operators f(a, b) with broadcasting; `Derived` provides `apply(a, b)` and `flops`.
 template <class Derived>
 struct Binary {
   static constexpr std::size_t min_inputs = 2, max_inputs = 2;
@@ -45,7 +45,7 @@ struct Binary {
   bool operator==(const Binary&) const = default;
 };
 
-/// For operators without attributes.
+/// Base of operators without attributes.
 struct NoFields {
   template <class Self, class F>
   static void fields(Self&, F&&) {}

@@ -4,7 +4,7 @@
 
 namespace taso::ops::op {
 
-/// x times the normal distribution's Phi(x), or the usual approximation of that by tanh.
+/// x Phi(x), where Phi is the normal distribution, or the usual tanh approximation of it.
 struct Gelu {
   static constexpr std::string_view name = "gelu";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;

@@ -6,7 +6,7 @@
 
 namespace taso::ops::op {
 
-/// x where it is positive, alpha x where it is not.
+/// x where it is positive, alpha x elsewhere.
 struct LeakyRelu {
   static constexpr std::string_view name = "leaky_relu";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;

@@ -6,7 +6,7 @@
 
 namespace taso::ops::op {
 
-/// A tensor times one number: the second operand has a single element and never widens the first.
+/// A tensor times a scalar: the second operand has a single element and no higher rank than the first.
 struct ScalarMul : Binary<ScalarMul>, NoFields {
   static constexpr std::string_view name = "scalar_mul";
   static constexpr double flops = 1;

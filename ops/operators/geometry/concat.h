@@ -20,7 +20,7 @@ struct Concat {
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
     Extents extents = extents_of(infer(shapes_of(in)));
-    // Along the axis and within it lie whole runs of each operand.
+    // For each index before `axis`, the result holds one contiguous run of each operand.
     const auto run = [&](const Tensor<S>& part) {
       return count(Extents(part.extents.begin() + axis, part.extents.end()));
     };

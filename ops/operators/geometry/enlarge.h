@@ -4,8 +4,8 @@
 
 namespace taso::ops::op {
 
-/// A convolution kernel [O, I, k...] surrounded with zeros until its spatial size is `kernel`; where the difference is
-/// odd, the larger half goes behind.
+/// Pads a convolution kernel [O, I, k...] with zeros until its spatial size is `kernel`. If the difference is odd, the
+/// extra zero goes at the end.
 struct Enlarge {
   static constexpr std::string_view name = "enlarge";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;

@@ -4,7 +4,7 @@
 
 namespace taso::ops::op {
 
-/// Surrounds a tensor with `value`: before[i] elements ahead of axis i, after[i] behind it.
+/// Pads a tensor with `value`: before[i] elements at the start of axis i, after[i] at its end.
 struct Pad {
   static constexpr std::string_view name = "pad";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;

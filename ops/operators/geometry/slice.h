@@ -4,7 +4,7 @@
 
 namespace taso::ops::op {
 
-/// The part from `begin` up to, but without, `end` along `axis`.
+/// The part from `begin` to `end` along `axis`; `end` is excluded.
 struct Slice {
   static constexpr std::string_view name = "slice";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;

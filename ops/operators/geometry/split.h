@@ -4,7 +4,7 @@
 
 namespace taso::ops::op {
 
-/// Cuts a tensor in two along `axis`; the first part is `at` long.
+/// Cuts a tensor in two along `axis`; the first part has length `at`.
 struct Split {
   static constexpr std::string_view name = "split";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1, outputs = 2;

@@ -5,9 +5,8 @@
 
 namespace taso::ops::op {
 
-/// Convolution (cross-correlation, as everybody has it) of x [N, C, spatial...] with w [O, C / groups, kernel...] and,
-/// if there is a third operand, a bias [O]. Any number of spatial dimensions; pads are explicit and may differ at the
-/// two ends.
+/// Convolution (cross-correlation, as in every framework) of x [N, C, spatial...] with w [O, C / groups, kernel...] and
+/// an optional bias [O]. Any number of spatial dimensions; pads are explicit and may differ at the two ends.
 struct Conv {
   static constexpr std::string_view name = "conv";
   static constexpr std::size_t min_inputs = 2, max_inputs = 3;

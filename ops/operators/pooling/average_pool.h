@@ -5,7 +5,7 @@
 namespace taso::ops::op {
 
 /// The mean of each window. The divisor is the number of its cells inside the input or, with `count_padding`, inside
-/// the padded input; cells beyond that, which rounding up can bring, are never counted.
+/// the padded input. Cells beyond that, which `ceil` can add, are never counted.
 struct AveragePool {
   static constexpr std::string_view name = "average_pool";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
@@ -30,7 +30,7 @@ struct AveragePool {
   Tensor<S> evaluate(Tensors<S> in) const {
     const Extents extents = extents_of(infer(shapes_of(in)));
     return evaluate_pooling(in[0], extents, kernel, windows(), [this](const S* plane, const Window& window) {
-      // Dilation can step over all of a small input: the mean of nothing is 0.
+      // Dilation can skip all of a small input: the mean of nothing is 0.
       if (window.taps.empty()) return Math<S>::constant(0);
       S sum = plane[window.taps[0].input];
       for (const Tap& tap : window.taps.subspan(1)) sum = sum + plane[tap.input];

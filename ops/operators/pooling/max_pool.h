@@ -4,7 +4,7 @@
 
 namespace taso::ops::op {
 
-/// The maximum of each window; padding never wins.
+/// The maximum of each window; padding is ignored.
 struct MaxPool {
   static constexpr std::string_view name = "max_pool";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
@@ -27,7 +27,7 @@ struct MaxPool {
   Tensor<S> evaluate(Tensors<S> in) const {
     const Extents extents = extents_of(infer(shapes_of(in)));
     return evaluate_pooling(in[0], extents, kernel, windows(), [](const S* plane, const Window& window) {
-      // Dilation can step over all of a small input.
+      // Dilation can skip all of a small input.
       if (window.taps.empty()) return Math<S>::lowest();
       S greatest = plane[window.taps[0].input];
       for (const Tap& tap : window.taps.subspan(1)) greatest = Math<S>::maximum(greatest, plane[tap.input]);

@@ -11,7 +11,7 @@ Shape infer_pooling(std::string_view name, const Shape& x, const std::vector<std
   need_list(name, "kernel", kernel, rank, 1, greatest_attribute);
   const Shape places = windows.infer(name, std::span(x).subspan(2), shape_of(kernel));
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    // Else a window could lie in the padding altogether, where there is nothing to pool.
+    // Otherwise a window could lie entirely in the padding, with nothing to pool.
     if (windows.pads[axis] >= kernel[axis] || windows.pads[rank + axis] >= kernel[axis])
       misfit(name, fmt::format("padding is not smaller than the kernel along spatial dimension {}", axis));
     if (x[2 + axis] == Dim(0)) misfit(name, fmt::format("nothing to pool in {}", text_of(x)));

@@ -1,4 +1,4 @@
-// What the pooling operators share: a window slides over the spatial dimensions of each channel.
+// Shared by the pooling operators: a window slides over the spatial dimensions of each channel.
 #pragma once
 
 #include "ops/operators/elementwise/elementwise.h"
@@ -6,12 +6,12 @@
 
 namespace taso::ops::op {
 
-/// The result of sliding `kernel` over x [N, C, spatial...].
+/// The shape that results from sliding `kernel` over x [N, C, spatial...].
 Shape infer_pooling(std::string_view name, const Shape& x, const std::vector<std::int64_t>& kernel,
                     const Windows& windows);
 
-/// Calls `pool(channel, window)` for every window of every channel, where `channel` starts at the first element of the
-/// channel's plane, and gathers the results.
+/// Calls `pool(plane, window)` for every window of every channel and collects the results. `plane` points to the first
+/// element of the channel.
 template <Scalar S, class Pool>
 Tensor<S> evaluate_pooling(const Tensor<S>& x, const Extents& extents, const std::vector<std::int64_t>& kernel,
                            const Windows& windows, Pool&& pool) {
@@ -25,7 +25,7 @@ Tensor<S> evaluate_pooling(const Tensor<S>& x, const Extents& extents, const std
   return result;
 }
 
-/// One operation for each cell of each window.
+/// The work of one operation per cell of each window.
 Work pooling_work(std::span<const Shape> in, const Shape& out, const std::vector<std::int64_t>& kernel);
 
 }  // namespace taso::ops::op

@@ -8,7 +8,7 @@ namespace taso::ops::op {
 
 Shape Windows::infer(std::string_view name, std::span<const Dim> input, std::span<const Dim> kernel) const {
   const std::size_t rank = input.size();
-  check(kernel.size() == rank, "a window has as many dimensions as what it slides over");
+  check(kernel.size() == rank, "a window has the rank of its input");
   need_list(name, "strides", strides, rank, 1, greatest_attribute);
   need_list(name, "dilations", dilations, rank, 1, greatest_attribute);
   need_list(name, "pads", pads, 2 * rank, 0, greatest_attribute);
@@ -28,7 +28,7 @@ Shape Windows::infer(std::string_view name, std::span<const Dim> input, std::spa
     if (!room.is_static() || !input[axis].is_static())
       misfit(name, fmt::format("rounding up needs a known dimension, not {}", input[axis].text()));
     Dim windows = ceil_div(room, strides[axis]) + 1;
-    // A window that starts in the padding at the end sees nothing of the input.
+    // Drop a window that starts in the padding at the end: it sees nothing of the input.
     if (((windows - 1) * strides[axis]).value() >= (input[axis] + pads[axis]).value()) windows = windows - 1;
     result.push_back(windows);
   }

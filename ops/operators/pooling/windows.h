@@ -1,4 +1,4 @@
-// Windows that slide over the spatial dimensions of a tensor: what convolution and pooling have in common.
+// Windows that slide over the spatial dimensions of a tensor. Shared by convolution and pooling.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace taso::ops::op {
 
-/// One cell of a window that lies inside the input: where it is there, and which cell of the kernel meets it.
+/// One cell of a window that lies inside the input: its index in the input, and the index of its kernel cell.
 struct Tap {
   std::int64_t input = 0;
   std::int64_t kernel = 0;
@@ -17,18 +17,18 @@ struct Tap {
 
 /// One position of the window.
 struct Window {
-  std::int64_t output = 0;    ///< its place in the result
+  std::int64_t output = 0;    ///< its index in the result
   std::span<const Tap> taps;  ///< its cells inside the input, row-major
-  double padded_cells = 0;    ///< how many of its cells lie inside the input or the padding around it
+  double padded_cells = 0;    ///< the number of its cells inside the padded input
 };
 
 struct Windows {
   const std::vector<std::int64_t>& strides;
   const std::vector<std::int64_t>& dilations;
   const std::vector<std::int64_t>& pads;  ///< all begins, then all ends
-  bool ceil = false;  ///< the last window may reach beyond the padded input, if it starts before the padding at the end
+  bool ceil = false;  ///< the last window may reach beyond the padded input if it starts before the padding at the end
 
-  /// How often a window of `kernel` cells fits into each dimension of `input`.
+  /// How many window positions each dimension of `input` has.
   Shape infer(std::string_view name, std::span<const Dim> input, std::span<const Dim> kernel) const;
 
   /// Calls `visit(Window)` for every position, in row-major order.
@@ -43,7 +43,7 @@ struct Windows {
       for (std::size_t axis = 0; axis < rank; ++axis) {
         const std::int64_t step = dilations[axis];
         const std::int64_t start = index[axis] * strides[axis] - pads[axis];
-        // The cells k with begin <= start + k * step < end.
+        // The number of cells k with start + k * step < end.
         const auto cells_before = [&](std::int64_t end) {
           return std::clamp<std::int64_t>(end <= start ? 0 : (end - start - 1) / step + 1, 0, kernel[axis]);
         };

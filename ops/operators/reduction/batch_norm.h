@@ -4,8 +4,8 @@
 
 namespace taso::ops::op {
 
-/// scale (x - mean) / sqrt(variance + epsilon) + bias, channel by channel: the operands are x [N, C, ...], then scale,
-/// bias, mean and variance, each [C]. The inference form; nothing is learned here.
+/// scale (x - mean) / sqrt(variance + epsilon) + bias for each channel. The operands are x [N, C, ...], then scale,
+/// bias, mean and variance, each [C]. This is the inference form: mean and variance are given.
 struct BatchNorm {
   static constexpr std::string_view name = "batch_norm";
   static constexpr std::size_t min_inputs = 5, max_inputs = 5;

@@ -7,8 +7,8 @@
 
 namespace taso::ops::op {
 
-/// Shifts and scales x to mean 0 and variance 1 over the axes from `axis` on, then multiplies by the second operand and
-/// adds the third, if there is one. Both broadcast to x.
+/// Normalises x to mean 0 and variance 1 over the axes from `axis` on, then multiplies by the second operand and adds
+/// the third, if there is one. Both broadcast to x.
 struct LayerNorm {
   static constexpr std::string_view name = "layer_norm";
   static constexpr std::size_t min_inputs = 2, max_inputs = 3;

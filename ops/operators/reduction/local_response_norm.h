@@ -6,8 +6,8 @@
 
 namespace taso::ops::op {
 
-/// x [N, C, spatial...] divided by (bias + alpha/size · s)^beta, where s adds up the squares of the `size` channels around
-/// each, as many of them as there are: one more above than below if their number is even.
+/// x [N, C, spatial...] divided by (bias + alpha/size · s)^beta, where s is the sum of squares over the `size` channels
+/// around each channel that exist. If `size` is even, the window has one more channel above than below.
 struct LocalResponseNorm {
   static constexpr std::string_view name = "local_response_norm";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
@@ -26,7 +26,7 @@ struct LocalResponseNorm {
   Shape infer(std::span<const Shape> in) const;
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 2.0 * static_cast<double>(size) + 12); }
 
-  /// The channels that are added up for one of `channels`: from the first on, up to the second and without it.
+  /// The window of a channel: from the first index up to the second, which is excluded.
   std::pair<std::int64_t, std::int64_t> window(std::int64_t channel, std::int64_t channels) const {
     const std::int64_t below = (size - 1) / 2;
     return {std::max<std::int64_t>(0, channel - below), std::min(channels, channel - below + size)};

@@ -9,7 +9,7 @@ struct ReduceSum {
   static constexpr std::string_view name = "reduce_sum";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   std::vector<std::int64_t> axes;
-  bool keep = true;  ///< as dimensions of 1
+  bool keep = true;  ///< whether the axes stay, as dimensions of 1
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {

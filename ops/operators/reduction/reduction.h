@@ -1,19 +1,19 @@
-// What reductions share: some axes collapse into one element, which is kept as a dimension of 1 or dropped.
+// Shared by the reductions: some axes collapse into one element, which is kept as a dimension of 1 or dropped.
 #pragma once
 
 #include "ops/operators/elementwise/elementwise.h"
 
 namespace taso::ops::op {
 
-/// The shape after reducing `axes`, which are distinct and in any order, and stay as dimensions of 1 if `keep`.
+/// The shape after reducing `axes`, which are distinct and in any order. With `keep` they stay as dimensions of 1.
 Shape infer_reduction(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes, bool keep);
 /// The product of the dimensions along the axes.
 Dim reduced_count(const Shape& x, const std::vector<std::int64_t>& axes);
-/// Refuses to reduce nothing at all: it has no maximum and no mean.
+/// Throws if there are no elements to reduce: nothing has no maximum and no mean.
 void need_elements(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes);
 
-/// Combines all elements that differ along `axes` only, in row-major order; the axes stay as dimensions of 1. Where
-/// there are none the result is 0.
+/// Combines all elements that differ only along `axes`, in row-major order. The axes stay as dimensions of 1. Without
+/// elements the result is 0.
 template <class S, class Combine>
 Tensor<S> fold(const Tensor<S>& x, const std::vector<std::int64_t>& axes, Combine&& combine) {
   Extents extents = x.extents;
@@ -48,7 +48,7 @@ Tensor<S> mean_along(const Tensor<S>& x, const std::vector<std::int64_t>& axes) 
                       [&](const S& sum) { return Math<S>::divide(sum, Math<S>::constant(elements)); });
 }
 
-/// One operation for each element that is reduced.
+/// The work of one operation per reduced element.
 Work reduction_work(std::span<const Shape> in, const Shape& out, const std::vector<std::int64_t>& axes);
 
 }  // namespace taso::ops::op

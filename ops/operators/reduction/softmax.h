@@ -4,7 +4,7 @@
 
 namespace taso::ops::op {
 
-/// exp(x) divided by its sum along `axis`; the maximum is subtracted first, so that nothing overflows.
+/// exp(x) divided by its sum along `axis`. The maximum is subtracted first, to avoid overflow.
 struct Softmax {
   static constexpr std::string_view name = "softmax";
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
