@@ -34,7 +34,7 @@ TEST_CASE("a file that is no module is refused") {
 TEST_CASE("a library that is not our module is refused") {
   const DeviceReport report = find_devices("libm.so.6");
   CHECK_FALSE(report.cuda);
-  CHECK(report.trouble.find("no CUDA module of ours") != std::string::npos);
+  CHECK(report.trouble.find("not a CUDA module of taso") != std::string::npos);
 }
 
 TEST_CASE("the module that was built loads and tells its versions") {
