@@ -228,9 +228,9 @@ class TensorProduct {
   /// only decides what is tried: the best of six tilings tried takes 0.6 % more than the best of all.
   double estimate(const Tile& tile, std::int64_t multiprocessors) const {
     constexpr double clocks_per_microsecond = 1980, launch = 0.85, another_wave = 2.5;
-    constexpr double first_slab = 3000, each_slab = 470, products_per_clock = 500;                       // clocks
-    constexpr double meeting = 520, meeting_of_more = 490, sent_per_clock = 13, written_per_clock = 27;  // clocks,
-                                                                                                         // bytes
+    // In clocks, and in products or bytes per clock.
+    constexpr double first_slab = 3000, each_slab = 470, products_per_clock = 500;
+    constexpr double meeting = 520, meeting_of_more = 490, sent_per_clock = 13, written_per_clock = 27;
     const auto real = [](std::int64_t number) { return static_cast<double>(number); };
     const double all = std::ceil(real(blocks(tile)) / real(multiprocessors));  // per multiprocessor
     const std::int64_t warps = tile.threads() / 32;
