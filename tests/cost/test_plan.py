@@ -16,7 +16,8 @@ import pytest
     ("bert_base", ("--layers", 1), None, 0.04, 0.09),
 ])
 def test_plan(programs, tmp_path, network, arguments, kernels, low, high):
-    subprocess.run([programs / "taso-networks", network, *map(str, arguments), "-q", "-o", tmp_path / "n.onnx"], check=True)
+    subprocess.run([programs / "taso-networks", network, *map(str, arguments), "-q", "-o", tmp_path / "n.onnx"],
+                   check=True)
     done = subprocess.run([programs.parent / "tools" / "cost_plan", tmp_path / "n.onnx"], capture_output=True,
                           text=True, check=True)
     found = re.search(r"([\d.]+) ms, \d+ nodes, (\d+) kernels", done.stdout)

@@ -19,8 +19,8 @@ struct ConvGeometry {
   std::vector<std::int64_t> strides, dilations, pads;  ///< only the pads in front; `out` implies those at the end
 };
 
-/// x is [batch, groups * in_channels, in...], w is [groups * out_channels, in_channels, kernel...], bias may be null, y is
-/// [batch, groups * out_channels, out...].
+/// x is [batch, groups * in_channels, in...], w is [groups * out_channels, in_channels, kernel...], bias may be null, y
+/// is [batch, groups * out_channels, out...].
 template <class T>
 void convolve(const ConvGeometry& geometry, const T* x, const T* w, const T* bias, T* y, unsigned threads);
 
