@@ -84,7 +84,7 @@ class Planner {
       step.price_again = price.again;
       std::sort(step.kernel.nodes.begin(), step.kernel.nodes.end());
       for (const PlanNode node : step.kernel.nodes) {
-        check(!taken[place(node)], "one kernel takes a node");
+        check(!taken[place(node)], "each node is in one kernel");
         taken[place(node)] = true;
       }
       plan_.cost += step.price;

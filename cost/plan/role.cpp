@@ -43,8 +43,7 @@ constexpr double operations() {
   using namespace op;
   if constexpr (requires { T::flops; }) return T::flops;
   if constexpr (is_one_of<T, Clip, LeakyRelu>) return 2;
-  if constexpr (is_one_of<T, BatchNorm>)
-    return 40;  // in our kernels: a square root and a division per element
+  if constexpr (is_one_of<T, BatchNorm>) return 40;  // in our kernels: a square root and a division per element
   if constexpr (is_one_of<T, Gelu>) return 16;
   if constexpr (is_one_of<T, Softmax>) return 14;
   if constexpr (is_one_of<T, LayerNorm>) return 8;

@@ -168,7 +168,7 @@ std::vector<std::uint32_t> join_gelu(Call& call, const std::vector<std::optional
   }
   call.steps = std::move(steps);
   for (std::uint32_t& result : call.results) result = number[result];
-  check(call.main < call.steps.size(), "what gives a call its kind stays");
+  check(call.main < call.steps.size(), "the main step of a call is kept");
   return kept;
 }
 

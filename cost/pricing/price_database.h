@@ -24,8 +24,7 @@ struct RecordedPrice {
   double nanoseconds = 0;  ///< median, after a writer
   double spread = 0;       ///< half of the interquartile range, relative to the median
   bool is_settled = true;  ///< repeated measurements agreed
-  std::string
-      choice;  ///< the chosen variant: lowering, then the library's engine or algorithm for each launch
+  std::string choice;      ///< the chosen variant: lowering, then the library's engine or algorithm for each launch
   // 0 means not measured
   double warm_nanoseconds = 0;      ///< after itself, with weights from the cache
   double again_nanoseconds = 0;     ///< after itself, with weights from memory

@@ -263,7 +263,7 @@ class Maker {
     check(!placed.is_copy, "a copy has a place");
     const auto [owner, offset] = cost::storage_of(view_, placed.value);
     const auto input = input_of_value_.find(owner);
-    check(input != input_of_value_.end(), "what is not computed is an input or a weight");
+    check(input != input_of_value_.end(), "a value that is not computed is an input or a weight");
     return {Binding::Place::input, input->second, stored_offset(owner, offset)};
   }
 
@@ -300,7 +300,7 @@ class Maker {
     if (!is_to_run_) return [](const auto&, const auto&) {};
     const Node& node = view_.node(kernel.main);
     const Opaque* const opaque = node.as_opaque();
-    check(opaque != nullptr, "an operator without a kernel is one that we do not model");
+    check(opaque != nullptr, "an operator without a kernel is opaque");
     if (!opaque->body) throw InputError(fmt::format("cannot run {}: unknown operator", opaque->kind));
     if (const std::string obstacle = opaque->body->obstacle(); !obstacle.empty())
       throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
@@ -493,7 +493,7 @@ std::vector<std::byte> to_device(const Array& array, cost::Precision precision) 
 Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents,
                   cost::Precision precision) {
   Array array(cost::stored(element, precision), extents);
-  check(array.bytes() == bytes.size(), "as many bytes as the type has");
+  check(array.bytes() == bytes.size(), "the bytes fit the type and the extents");
   std::copy(bytes.begin(), bytes.end(), array.mutable_data());
   return array.type() == element ? array : array.cast(element);
 }

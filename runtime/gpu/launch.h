@@ -53,10 +53,9 @@ struct Pointwise {
     scale  ///< unary, from relu on
   };
   Mode mode = Mode::relu;
-  std::optional<LaunchTensor>
-      operand;                    ///< broadcasts to the product's result: same rank, extents equal or 1
-  bool is_operand_first = false;  ///< for `sub` and `div`
-  double low = 0, high = 0;       ///< the bounds of clip; `low` is also the slope of leaky_relu and the factor of scale
+  std::optional<LaunchTensor> operand;  ///< broadcasts to the product's result: same rank, extents equal or 1
+  bool is_operand_first = false;        ///< for `sub` and `div`
+  double low = 0, high = 0;  ///< the bounds of clip; `low` is also the slope of leaky_relu and the factor of scale
 };
 
 /// x [N, C, spatial...] with w [O, C / groups, kernel...]; computed in float32 or TF32.

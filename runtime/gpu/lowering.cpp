@@ -338,7 +338,7 @@ std::vector<Lowering> lowerings(const cost::Call& call) {
     case cost::Kernel::Kind::copy:
       ways.push_back({"own", {call.gather_axis ? gather_source(call) : copy_source(call)}, 0});
       break;
-    case cost::Kernel::Kind::opaque: throw InputError("an operator that we do not model has no kernel");
+    case cost::Kernel::Kind::opaque: throw InputError("an opaque operator has no kernel");
   }
   check(!ways.empty(), "every call can be done");
   return ways;

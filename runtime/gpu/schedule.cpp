@@ -250,7 +250,7 @@ class ListScheduler {
       while (start_one()) {
       }
       const std::vector<std::uint32_t> done = machine_.advance();
-      check(!done.empty(), "something runs as long as something is left");
+      check(!done.empty(), "a task runs while tasks are left");
       for (const std::uint32_t task : done) {
         --left;
         finished_[task] = machine_.now();
@@ -373,10 +373,10 @@ cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, co
       }
     }
     for (std::uint32_t lane = 0; lane < schedule.lanes; ++lane)
-      check(at[lane] == queues[lane].size(), "a schedule in which nobody waits for ever");
+      check(at[lane] == queues[lane].size(), "a schedule has no deadlock");
   };
   for (const Schedule::Step& step : schedule.steps) {
-    check(step.lane < schedule.lanes, "a lane that there is");
+    check(step.lane < schedule.lanes, "the lane of a step exists");
     lane_of[step.task] = step.lane;
     if (tasks[step.task].is_barrier) finish_all();
     queues[step.lane].push_back(&step);

@@ -48,7 +48,7 @@ Bench::Bench(std::size_t cache_bytes)
 std::byte* Bench::take(std::size_t bytes) {
   std::byte* const data = pool_.get() + taken_;
   taken_ += rounded(bytes);
-  check(taken_ <= pool_.size(), "memory for measurements");
+  check(taken_ <= pool_.size(), "the pool has room for the operands");
   return data;
 }
 

@@ -86,7 +86,7 @@ std::string_view real_text(Arithmetic arithmetic) {
 }  // namespace
 
 void Code::close(std::string_view after) {
-  check(depth_ > 0, "only what is open is closed");
+  check(depth_ > 0, "only an open block is closed");
   --depth_;
   add(fmt::format("}}{}", after));
 }

@@ -133,7 +133,7 @@ std::size_t Computation::access(bool is_written, std::uint32_t operand, const Ax
         "an operand has a stride for each axis");
   Access access{is_written, operand, own.element, cost::Strides(space_.size(), 0), alignment_of(own)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    check(own.strides[i] >= 0, "operands are gone through forwards");
+    check(own.strides[i] >= 0, "strides are not negative");
     if (axes[i] >= 0) access.strides[static_cast<std::size_t>(axes[i])] += own.strides[i];
   }
   const auto found = std::find(accesses_.begin(), accesses_.end(), access);

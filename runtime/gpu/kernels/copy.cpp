@@ -44,7 +44,7 @@ std::optional<std::vector<Axis>> common_axes(std::vector<Axis> from, std::vector
       if (axis.extent == 1) side->pop_back();
     }
   }
-  check(from.empty() && to.empty(), "both sides of a piece hold equally many elements");
+  check(from.empty() && to.empty(), "both sides of a piece have the same number of elements");
   std::reverse(axes.begin(), axes.end());
   return axes;
 }

@@ -100,7 +100,7 @@ class DirectConvolution {
     check(call_.results.size() == call_.written.size() && !call_.written.empty(),
           "each operand that is written is a value");
     for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
-      check(values_.extents.at(call_.results[i]) == y_, "what is written is of the shape of the convolution's result");
+      check(values_.extents.at(call_.results[i]) == y_, "written operands have the shape of the convolution's result");
       results_.push_back(after_.make(call_.results[i], axes));
       stores_.push_back(after_.access(true, i, axes));
     }
@@ -156,8 +156,7 @@ class DirectConvolution {
           break;
         }
     pitch_ = lanes_ * channels_;
-    pitch_ +=
-        16 / size - pitch_ % (16 / size);  // rows start in different banks, aligned for vector reads
+    pitch_ += 16 / size - pitch_ % (16 / size);  // rows start in different banks, aligned for vector reads
     const bool has_room = cells() * pitch_ * size <= 2 * most_staged_bytes - 1024;
     if (!has_room || (lanes_ < 4 && lanes_ < units)) return;  // too few to be worth it
     is_staged_ = true;
@@ -206,7 +205,7 @@ class DirectConvolution {
       place_of_[axis] = static_cast<int>(axes_.size());
       axes_.push_back(std::move(own));
     }
-    check(!is_staged_ || place_of_[1] + 1 == static_cast<int>(axes_.size()), "channels come last");
+    check(!is_staged_ || place_of_[1] + 1 == static_cast<int>(axes_.size()), "the channel axis is the last one");
     std::vector<Axis> read, weights;
     for (std::size_t i = 0; i < x_.extents.size(); ++i) read.push_back({x_.extents[i], {x_.strides[i]}});
     for (std::size_t i = 0; i < w_.extents.size(); ++i) weights.push_back({w_.extents[i], {w_.strides[i]}});

@@ -117,7 +117,7 @@ class Rows {
     check(call_.results.size() == call_.written.size(), "each operand that is written is a value");
     for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
       const Extents& extents = values_.extents.at(call_.results[i]);
-      check(extents == values_.extents.at(main_.first_result), "what is written is of the shape of the main result");
+      check(extents == values_.extents.at(main_.first_result), "written operands have the shape of the main result");
       results_.push_back(after_.make(call_.results[i], result_axes_));
       stores_.push_back(after_.access(true, i, result_axes_));
     }

@@ -33,7 +33,6 @@ class Schedule:
         self.changed = threading.Condition()
         self.pool = concurrent.futures.ThreadPoolExecutor(settings.parallel)
         self.aside = concurrent.futures.ThreadPoolExecutor(3)  # so that rows do not wait for the others
-                                                               # behind the rest
         self.is_over = False
         self.optimising = set()  # jobs whose optimisation has begun
         self.spent = {}  # what -> seconds of the GPU

@@ -234,7 +234,7 @@ void CudnnGraph::add_epilogue(std::int64_t product, const LaunchTensor& y, const
     const Pointwise& step = epilogue[at];
     std::optional<std::int64_t> operand;
     if (is_binary(step.mode)) {
-      check(step.operand.has_value(), "an operand of what takes two");
+      check(step.operand.has_value(), "a binary operation has an operand");
       operand = add_tensor(*step.operand, operands[at]);
     } else if (step.mode == Pointwise::Mode::scale) {
       operand = add_number(step.low, y_shaped.extents.size());
@@ -258,7 +258,7 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, co
     : alignments_(&alignments) {
   const bool is_flat = launch.x.extents.size() == 3;
   const LaunchTensor x = with_height(launch.x), w = with_height(launch.w), y = with_height(launch.y);
-  check(x.extents.size() >= 4 && w.extents.size() == x.extents.size(), "a convolution's ranks");
+  check(x.extents.size() >= 4 && w.extents.size() == x.extents.size(), "the ranks of a convolution agree");
   // Engines assume packed filters, whatever the descriptor says.
   if (!cost::is_packed(w.extents, w.strides, cost::Layout::channels_first) &&
       !cost::is_packed(w.extents, w.strides, cost::Layout::channels_last))

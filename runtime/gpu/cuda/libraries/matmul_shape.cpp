@@ -29,7 +29,7 @@ bool can_merge(const Axis& outer, const Axis& inner) {
 
 MatmulShape shape_of(const MatmulLaunch& launch) {
   const std::size_t rank = launch.y.extents.size();
-  check(rank >= 2 && launch.a.extents.size() == rank && launch.b.extents.size() == rank, "a product of one rank");
+  check(rank >= 2 && launch.a.extents.size() == rank && launch.b.extents.size() == rank, "a product has one rank");
   MatmulShape shape;
   shape.rows = axis_of(launch, rank - 2);
   shape.rows.b = 0;
