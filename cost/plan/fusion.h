@@ -120,7 +120,7 @@ class Fusion {
   void add_products(PlanNode node, std::size_t furthest, Affected& nodes) const;
   /// Whether a value keeps so many users, whatever changes, that the price of each user does not depend on the others.
   bool has_users_enough(PlanValue value, std::size_t changes) const;
-  /// Adds the nodes that may have to copy this value, or no longer have to, when its place in memory changes.
+  /// Adds the nodes whose need to copy may depend on where this value lies.
   void add_moved(PlanValue value, Affected& nodes) const;
 
   const GraphView& view_;

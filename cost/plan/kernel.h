@@ -27,7 +27,7 @@ struct Kernel {
   /// The matrix product of a convolution or matmul: `batches` of [rows, depth] times [depth, columns]. The groups of a
   /// convolution are batches. 0 if there is no product.
   double batches = 0, rows = 0, columns = 0, depth = 0;
-  bool has_few_channels = false;  ///< convolutions in NHWC: the channels of one pixel do not fill 16 bytes
+  bool has_few_channels = false;  ///< of a convolution: fewer than 4 per group, which do not fill 16 bytes
   double operations = 0;          ///< other arithmetic, on CUDA cores
   double chain = 0;               ///< of that arithmetic, the most that a single operator does to one element
   double weight_bytes = 0;        ///< of weights, which always come from memory: no kernel has just written them

@@ -268,7 +268,8 @@ class ListScheduler {
     return std::next(ready_.begin(), static_cast<std::ptrdiff_t>(std::min<std::size_t>(ready_.size(), 32)));
   }
 
-  /// The lane that computed a task's latest operand: the task can follow there without a wait.
+  /// The lane that computed a task's latest operand, where the task can follow without a wait; `nobody` if another step
+  /// has followed there already.
   std::uint32_t home(std::uint32_t task) const {
     std::uint32_t latest = nobody;
     for (const std::uint32_t need : tasks_[task].needs)

@@ -77,7 +77,7 @@ class StepOrder {
     friend class StepOrder;
     std::vector<std::uint32_t> last_, done_;
   };
-  /// Empty if there are no tasks.
+  /// Without tasks, the use is before and after all others.
   Use use_by(const std::vector<std::uint32_t>& tasks) const;
 
  private:

@@ -236,7 +236,7 @@ void read_through(cudaStream_t stream, const std::byte* data, std::size_t bytes,
   const std::size_t count = bytes / sizeof(uint4);
   read_kernel<<<blocks_for(count), block, 0, stream>>>(reinterpret_cast<const uint4*>(data), count,
                                                        reinterpret_cast<unsigned*>(nowhere));
-  require(cudaGetLastError(), "an emptied cache");
+  require(cudaGetLastError(), "emptying the cache");
 }
 
 void rewrite(cudaStream_t stream, const Rewritten& what, bool with_code, unsigned multiprocessors, std::byte* nowhere) {
@@ -246,7 +246,7 @@ void rewrite(cudaStream_t stream, const Rewritten& what, bool with_code, unsigne
   } else {
     rewrite_kernel<<<2 * multiprocessors, threads, 0, stream>>>(what);
   }
-  require(cudaGetLastError(), "a kernel before another");
+  require(cudaGetLastError(), "a rewriting kernel");
 }
 
 }  // namespace taso::gpu::cuda

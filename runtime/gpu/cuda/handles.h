@@ -88,7 +88,7 @@ inline double microseconds(const Event& from, const Event& to) {
 /// Captures what `work` enqueues on the stream as a graph. If it throws, ends the capture and rethrows.
 template <class Work>
 Graph capture(cudaStream_t stream, Work&& work) {
-  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "the begin of a capture");
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "the start of a capture");
   cudaGraph_t graph = nullptr;
   try {
     work();

@@ -276,12 +276,12 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
     takes_part[0] = true;
     std::vector<bool> has_kernel(schedule.lanes, false);  // as its last node
     const Schedule::Step* last_exclusive = nullptr;
-    require(cudaEventRecord(ends[0].get(), stream_.get()), "the begin of lanes");
+    require(cudaEventRecord(ends[0].get(), stream_.get()), "the start of streams");
     for (std::size_t at = first; at < end; ++at) {
       const Schedule::Step& step = schedule.steps[at];
       cudaStream_t const stream = stream_of(step.lane);
       if (!takes_part.at(step.lane)) {
-        require(cudaStreamWaitEvent(stream, ends[0].get(), 0), "the begin of a lane");
+        require(cudaStreamWaitEvent(stream, ends[0].get(), 0), "the start of a stream");
         takes_part[step.lane] = true;
       }
       std::vector<std::uint32_t> after = step.after;
@@ -290,7 +290,7 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
         last_exclusive = &step;
       }
       for (const std::uint32_t other : after)
-        require(cudaStreamWaitEvent(stream, done[other].get(), 0), "waiting for a lane");
+        require(cudaStreamWaitEvent(stream, done[other].get(), 0), "waiting for a stream");
       record(2 * step.task, stream);
       // A step that waits for other steps, or for an event, does not start early.
       launch(step.task, step.lane, has_kernel[step.lane] && after.empty() && events.empty());
@@ -300,8 +300,8 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
     }
     for (std::uint32_t lane = 1; lane < schedule.lanes; ++lane) {
       if (!takes_part[lane]) continue;
-      require(cudaEventRecord(ends[lane].get(), stream_of(lane)), "the end of a lane");
-      require(cudaStreamWaitEvent(stream_.get(), ends[lane].get(), 0), "the end of a lane");
+      require(cudaEventRecord(ends[lane].get(), stream_of(lane)), "the end of a stream");
+      require(cudaStreamWaitEvent(stream_.get(), ends[lane].get(), 0), "the end of a stream");
     }
   });
 }

@@ -56,7 +56,7 @@ elif name == "taso-bench":
                                           ("b: own", 20))],
               speed_against_first={"ratio": 1.25, "low": 1.2, "high": 1.3})]}))
 elif name == "cost_variants":
-    if os.environ.get("PIDS"):  # somebody is to end it
+    if os.environ.get("PIDS"):  # the test will end it
         pathlib.Path(os.environ["PIDS"], str(os.getpid())).touch()
         time.sleep(60)
     if os.environ.get("LATE"):

@@ -303,7 +303,7 @@ class PreparedMatmul : public Prepared {
 }  // namespace
 
 CublasMatmul::CublasMatmul() : state_(std::make_shared<State>()) {
-  require(cublasLtCreate(&state_->handle), "its begin");
+  require(cublasLtCreate(&state_->handle), "a handle");
 }
 CublasMatmul::~CublasMatmul() = default;
 

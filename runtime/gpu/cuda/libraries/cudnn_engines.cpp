@@ -187,7 +187,7 @@ std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<void>& library, c
 
 }  // namespace
 
-CudnnEngines::CudnnEngines() : state_(std::make_shared<State>()) { require(cudnnCreate(&state_->handle), "its begin"); }
+CudnnEngines::CudnnEngines() : state_(std::make_shared<State>()) { require(cudnnCreate(&state_->handle), "a handle"); }
 CudnnEngines::~CudnnEngines() = default;
 
 std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,
