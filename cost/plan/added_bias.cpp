@@ -7,7 +7,8 @@
 namespace taso::cost {
 namespace {
 
-/// Axes of 1 but for the channels, behind which lie all axes of space.
+/// Whether a vector has one element per channel: all its axes are 1 except the channel axis, and all axes of space
+/// follow it.
 bool is_one_for_each_channel(const Extents& vector, const Extents& result) {
   if (vector.size() > result.size() || vector.size() + 1 < result.size()) return false;
   for (std::size_t i = 0; i < vector.size(); ++i) {

@@ -1,5 +1,6 @@
-// A convolution without a bias, and behind it a vector that is added to its channels: the same work as a convolution with this
-// bias, and the same kernel does it. So that a search may move biases about, both are one call and have one price.
+// A convolution without a bias, followed by an add of one number per channel. It is the same work as a convolution with
+// that bias, and the same kernel does it. Both forms are one call with one price, so that a search may move biases
+// about.
 #pragma once
 
 #include <optional>
@@ -10,11 +11,11 @@ namespace taso::cost {
 
 struct AddedBias {
   PlanNode add{};
-  PlanValue vector{};  ///< a weight with an element for each channel, whatever its rank; nothing else here reads it
+  PlanValue vector{};  ///< a weight with one element per channel, of any rank; nothing else in this kernel reads it
   std::int64_t channels = 0;
 };
 
-/// Of the kernel's main operator, from its main operator and nodes.
+/// Finds the added bias of a kernel from its main operator and its nodes.
 std::optional<AddedBias> added_bias(const GraphView& view, const Kernel& kernel);
 
 }  // namespace taso::cost

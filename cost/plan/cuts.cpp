@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 
-/// What a node may be taken with: the node that uses its only result; for a split the one that it splits a result of,
-/// and for a view the one that it is a view of. More than fusion.h takes together, but never less.
+/// The neighbour that a node may share a kernel with: the user of its only result; for a split or a view, the producer
+/// of its operand. It links at least everything that fusion.h joins.
 struct Link {
   std::uint32_t node = none;
   PlanValue value = no_plan_value;
@@ -61,13 +61,13 @@ class Cutter {
   Link link_to(PlanNode node, PlanNode other, PlanValue through) const {
     const std::optional<Role> here = role_of(graph_, node), there = role_of(graph_, other);
     if (graph_.is_free(other) || !there) return {};
-    const bool is_view = is_of_views(*here) && is_of_views(*there);  // whoever else uses what is seen
+    const bool is_view = is_of_views(*here) && is_of_views(*there);  // views join even if the value has other users
     if (!is_view && only_user(graph_, through) == no_plan_node) return {};
     const bool is_one = is_view || here == there || (is_of_row(*here) && is_of_row(*there));
     return is_one ? Link{static_cast<std::uint32_t>(place(other)), through} : Link();
   }
 
-  /// Calls it for every node with a link: before that of the node which the link leads to.
+  /// Calls `function` for every node with a link, before the node that the link leads to.
   template <class Function>
   void leaves_first(const Function& function) const {
     for (std::uint32_t i = 0; i < links_.size(); ++i)
@@ -90,7 +90,7 @@ class Cutter {
 
   const WholeGraph& graph_;
   std::vector<Link> links_;
-  std::vector<bool> is_below_;  // its link leads to what computes its operand
+  std::vector<bool> is_below_;  // whether the link leads to the producer of its operand
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Where kernels end that would take more operators than any does: rows and trees of thousands are many kernels, so that
-// what is near a change of the graph, and has to be priced again, stays small.
+// Limits the length of kernels: chains and trees of thousands of operators become many kernels. The part of the graph
+// that has to be priced again after a change thus stays small.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace taso::cost {
 
-/// A kernel of more operators is cut, into parts of about so many.
+/// A kernel of more than `longest_uncut_kernel` operators is cut into parts of about `operators_of_part`.
 inline constexpr std::size_t longest_uncut_kernel = 256, operators_of_part = 16;
 
-/// By value: those that no kernel takes together with what uses them, although it could. None in ordinary graphs.
+/// Marks the values (by index) at which kernels end although fusion could continue. Empty for ordinary graphs.
 std::vector<bool> find_cuts(const WholeGraph& graph);
 
 }  // namespace taso::cost

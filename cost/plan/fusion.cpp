@@ -15,7 +15,7 @@ bool same_kind(const GraphView& view, PlanValue a, PlanValue b) {
          is_image(view, a) == is_image(view, b);
 }
 
-/// Concats whose operands are all where they should be.
+/// Whether all operands of the concats already lie in place.
 bool is_all_in_place(const GraphView& view, PlanNode root) {
   for (const PlanNode node : concats_below(view, root))
     for (std::size_t i = 0; i < view.operands(node); ++i)
@@ -149,7 +149,7 @@ PlanNode Fusion::find_absorber(const Segment& segment) const {
 }
 
 const Fusion::Segment& Fusion::last_segment(PlanNode node) const {
-  // Each remembers where this led: one segment may go into the next thousands of times, and every node asks.
+  // Caches the result in every segment on the way: a chain may have thousands of segments, and every node asks.
   std::vector<const Segment*> way;
   const Segment* last = nullptr;
   while (last == nullptr) {
@@ -179,7 +179,7 @@ PlanNode Fusion::find_product(const Segment& segment) const {
     for (std::size_t i = 0; i < view_.operands(member); ++i) {
       const PlanValue value = view_.operand(member, i);
       const PlanNode producer = view_.producer(value);
-      // What has one user is in its chain, or does not go with it.
+      // A value with one user is in its own chain, or does not join.
       if (view_.is_weight(value) || view_.users(value) < 2 || !can_lead_chain(producer)) continue;
       const Segment& other = segment_of(producer);
       if (other.tail() == producer && goes_with(other, members)) return other.head();
@@ -378,7 +378,7 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
     nodes.begin(member);
     nodes.add(member);
     if (const PlanNode first = leader(member); first != no_plan_node) nodes.add(first);
-    // What else comes in may be taken by one kernel of the chain and not by another.
+    // Other operands may join one kernel of the chain and not another.
     for (std::size_t i = 0; i < view_.operands(member); ++i) {
       const PlanNode producer = view_.producer(view_.operand(member, i));
       if (is_element_wise(producer)) nodes.add(segment_of(producer).head());
@@ -390,9 +390,9 @@ void Fusion::add_chain(PlanNode node, Affected& nodes) const {
       if (is_role(view_, user, Role::transpose)) nodes.add(user);
       if (!is_element_wise(user)) continue;
       const Segment& last = last_segment(user);
-      // What uses it more than once goes along with it, or does not.
+      // The kernel that uses it more than once may join it, or not.
       if (view_.users(result) > 1) nodes.add(last.head());
-      // What comes in beside what works on a product may keep that from going with it.
+      // Other operands of an operator that works on a product may prevent it from joining that product.
       add_products(last.tail(), longest_branching_epilogue, nodes);
     }
   }
@@ -420,9 +420,9 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
   };
   const PlanNode producer = view_.producer(value);
   add(producer);
-  // It is dense, whatever changes before it.
+  // The value is dense, whatever changes before it.
   if (ends_views(view_, value)) return;
-  // Where the parts of a concat lie depends on where it lies itself.
+  // The place of a concat's operands depends on the place of the concat.
   if (!view_.is_free(producer) && is_role(view_, producer, Role::concat))
     for (std::size_t i = 0; i < view_.operands(producer); ++i) add_moved(view_.operand(producer, i), nodes);
   for (std::size_t i = 0; i < view_.users(value); ++i) {
@@ -433,7 +433,7 @@ void Fusion::add_moved(PlanValue value, Affected& nodes) const {
       for (std::size_t j = 0; j < view_.results(user); ++j)
         if (view_.result(user, j) != no_plan_value) add_moved(view_.result(user, j), nodes);
     } else if (is_role(view_, user, Role::concat)) {
-      // Whether one part lies in its place says how the others lie.
+      // Whether one operand lies in place decides how the others lie.
       const PlanNode root = root_of_concats(view_, user);
       if (!nodes.begin_concats(root)) continue;
       for (const PlanNode concat : concats_below(view_, root))
@@ -464,8 +464,9 @@ void Fusion::affected(PlanNode changed, Affected& nodes) const {
     if (view_.result(changed, i) != no_plan_value) affected(view_.result(changed, i), nodes);
 }
 
-/// No kernel takes so many users of a value with what computes it. Else they matter to one another where they decide how the
-/// value lies: as a view, or in the place of a concat. A concat that comes is asked for when it is there.
+/// True if no kernel could fuse that many users with the producer, and the users do not affect one another. They do
+/// where they decide how the value lies: as a view, or in the place of a concat. A concat that the change adds is
+/// handled when it exists.
 bool Fusion::has_users_enough(PlanValue value, std::size_t changes) const {
   const std::size_t users = view_.users(value);
   if (users <= longest_branching_epilogue || users - longest_branching_epilogue <= changes) return false;

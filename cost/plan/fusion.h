@@ -1,18 +1,18 @@
-// Which operators one kernel takes together. Every answer depends on what is near, so that after a local change only what
-// is near has to be asked again.
+// Decides which operators share one kernel. Every decision depends on nearby nodes only, so that a local change of the
+// graph needs only local updates.
 //
-// - An element-wise operator joins the convolution, matmul, reduction or element-wise operator that gives it an operand of
-//   its result's shape, if it is the only one to use it. So chains form. A convolution or matmul takes at most six of them,
-//   which together read at most one tensor that is computed at run time (the residual); what comes after that in the chain
-//   starts a kernel of its own.
-// - Where several element-wise operators use the result of such a chain of a convolution or matmul, the kernel that takes all of
-//   them goes along with it, if each of its operators works on that result, in its shape: gelu, written out, needs its operand
-//   twice. Both together have at most twelve such operators and one residual.
-// - A chain that starts with an element-wise operator and ends where only a reduction, or an operator of another such
-//   kernel, reads it goes into that kernel.
-// - Concats of concats along one axis are one concat, splits of splits one split.
+// - An element-wise operator joins the convolution, matmul, reduction or element-wise operator that produces an operand
+//   of the same shape as its result, if it is the only user of that operand. Chains form this way. A convolution or
+//   matmul takes at most six element-wise operators, which together read at most one tensor computed at run time (the
+//   residual); the rest of the chain starts a kernel of its own.
+// - If several element-wise operators use the result of such a convolution or matmul chain, the kernel that takes all
+//   of them is merged with it, provided that each of its operators works on that result, in its shape: a decomposed
+//   gelu uses its operand twice. Together they have at most twelve such operators and one residual.
+// - A chain that starts with an element-wise operator and is read only by a reduction, or by one operator of another
+//   such kernel, joins that kernel.
+// - Concats of concats along one axis are one concat; splits of splits are one split.
 //
-// What moves data is free where movement.h says so.
+// movement.h says where moving data is free.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +27,24 @@ namespace taso::cost {
 
 inline constexpr std::size_t longest_epilogue = 6, longest_branching_epilogue = 12;
 
-/// The nodes that a change of a graph may give other prices, each once: see Fusion::affected.
+/// The nodes whose prices may change with a change of the graph, each once: see Fusion::affected.
 class Affected {
  public:
   const std::vector<PlanNode>& nodes() const { return nodes_; }
-  /// `changes`: at most so many nodes are taken away, and so many come; as many as there are, if that is not known.
+  /// `changes`: an upper bound on the nodes removed, and on the nodes added. The default means unknown.
   void clear(std::size_t changes = std::numeric_limits<std::size_t>::max());
-  /// Keeps the nodes, but what is near is looked at again: the graph is another one.
+  /// Keeps the nodes, but visits their neighbours again, because the graph has changed.
   void next_graph() { ++graph_; }
 
  private:
   friend class Fusion;
   void add(PlanNode node);
-  /// Whether it is the first time in this graph.
+  /// Whether this is the first visit in this graph.
   bool begin(PlanNode node) { return mark(begun_nodes_, place(node), graph_); }
   bool begin(PlanValue value) { return mark(begun_values_, place(value), graph_); }
   bool begin_layout(PlanValue value) { return mark(begun_layouts_, place(value), graph_); }
   bool begin_concats(PlanNode root) { return mark(begun_concats_, place(root), graph_); }
-  /// Whether products have not yet been looked for from this node as far.
+  /// Whether add_products has not been here yet with a limit of `furthest` or more.
   bool begin_products(PlanNode node, std::size_t furthest);
   static bool mark(std::vector<std::uint32_t>& marks, std::size_t at, std::uint32_t by);
 
@@ -59,28 +59,30 @@ class Affected {
   std::size_t changes_ = std::numeric_limits<std::size_t>::max();
 };
 
-/// It remembers what it found out, until it is told that the graph has changed.
+/// Answers questions about fusion. Caches its answers until forget() says that the graph has changed.
 class Fusion {
  public:
   explicit Fusion(const GraphView& view) : view_(view) { view_.forget(); }
   void forget();
 
-  /// The node that the kernel which takes `node` is known by; `no_plan_node` if no kernel does.
+  /// The node that represents the kernel containing `node`; `no_plan_node` if no kernel does.
   PlanNode leader(PlanNode node) const;
-  /// The kernel of a node that is its own leader.
+  /// The kernel represented by `leader`, which is its own leader.
   Kernel kernel(PlanNode leader) const;
-  /// What copies a value into the layout in which it does not lie.
+  /// The kernel that copies a value into the other layout.
   Kernel conversion(PlanValue value) const;
-  /// What the kernel costs that is known by this node, and the conversions of its results. The cost of a graph is the sum over
-  /// its nodes.
+  /// The price of the kernel represented by this node, plus the conversions of its results. The cost of a graph is the
+  /// sum over its nodes.
   Cost price(PlanNode node, const KernelPrices& prices) const;
-  /// Adds the nodes whose price may depend on `changed` being there, or on who uses the value. What a change of the graph
-  /// costs is the difference of the prices of the nodes that are added before it, for what it takes away, or after it, for
-  /// what it adds; a value counts as both where it becomes, or is no longer, an output of the graph.
+  /// Adds the nodes whose prices may depend on the existence of `changed`, or on the users of the value. Call it before
+  /// the change for everything that is removed, and after the change for everything that is added; the cost of the
+  /// change is the difference of the prices of all nodes added at either time. A value counts as removed and added if
+  /// it becomes, or ceases to be, an output of the graph.
   void affected(PlanNode changed, Affected& nodes) const;
   void affected(PlanValue changed, Affected& nodes) const;
-  /// The same for a value that lies in another layout afterwards, which everything does that is computed from it element by
-  /// element. To be asked besides for each value that is in the graph before and after, if is_image() differs.
+  /// The same for a value whose layout changes, and with it the layout of everything computed from it element by
+  /// element. Call it in addition for each value that exists before and after the change and for which is_image()
+  /// differs.
   void affected_by_layout(PlanValue changed, Affected& nodes) const;
 
  private:
@@ -88,8 +90,8 @@ class Fusion {
     std::vector<PlanNode> nodes;
     PlanNode head() const { return nodes.front(); }
     PlanNode tail() const { return nodes.back(); }
-    mutable std::optional<PlanNode> absorber, product;  // once they are known
-    mutable const Segment* last = nullptr;              // of those that go into one another, once it is known
+    mutable std::optional<PlanNode> absorber, product;  // cached
+    mutable const Segment* last = nullptr;              // cached: the last of the segments that merge into one another
   };
   bool is_element_wise(PlanNode node) const;
   bool can_lead_chain(PlanNode node) const;
@@ -100,25 +102,25 @@ class Fusion {
   bool takes(const Segment& segment, PlanNode node) const;
   std::vector<PlanNode> chain(PlanNode node) const;
   const Segment& segment_of(PlanNode node) const;
-  /// The node into whose kernel the whole segment goes.
+  /// The node whose kernel absorbs the whole segment.
   PlanNode absorber(const Segment& segment) const;
   PlanNode find_absorber(const Segment& segment) const;
-  /// Whether concats, or splits, that are one need no kernel: all lies where it should. Of a root.
+  /// Whether the concats or splits of this root need no kernel because everything already lies in place.
   bool is_free_root(PlanNode root) const;
-  /// The last of the segments that go into one another.
+  /// The last of the segments that merge into one another.
   const Segment& last_segment(PlanNode node) const;
-  /// The convolution or matmul with whose kernel goes the one that this segment ends.
+  /// The convolution or matmul whose kernel absorbs the kernel that this segment ends.
   PlanNode product_of(const Segment& segment) const;
   PlanNode find_product(const Segment& segment) const;
   bool goes_with(const Segment& product, const std::vector<PlanNode>& members) const;
   PlanNode leader_of_chain(PlanNode node) const;
   void collect(const Segment& segment, std::vector<PlanNode>& nodes) const;
   void add_chain(PlanNode node, Affected& nodes) const;
-  /// Those with which the kernel that takes a node may go, or may have gone.
+  /// Adds the convolutions and matmuls whose kernels may absorb, or may have absorbed, the kernel of a node.
   void add_products(PlanNode node, std::size_t furthest, Affected& nodes) const;
-  /// Whether so many use a value, however the graph changes, that its users are priced as they are without regard to each other.
+  /// Whether a value keeps so many users, whatever changes, that the price of each user does not depend on the others.
   bool has_users_enough(PlanValue value, std::size_t changes) const;
-  /// Whether what shows this value in another way has to copy it may depend on how it lies.
+  /// Adds the nodes whose need to copy may depend on where this value lies.
   void add_moved(PlanValue value, Affected& nodes) const;
 
   const GraphView& view_;

@@ -16,7 +16,7 @@ const Extents* ExtentsTable::of(std::size_t place, const Type& type) const {
   if (place >= known_.size()) known_.resize(place + 1, nullptr);
   if (known_[place] == nullptr) {
     Extents extents;
-    // A kernel may not fit into an unknown dimension that is taken as 1: then there is one window.
+    // A window may not fit into an unknown dimension of assumed size 1: then there is one window.
     for (const Dim& dim : *type.shape) extents.push_back(std::max<std::int64_t>(dim.is_static() ? 0 : 1, size(dim)));
     known_[place] = &extents_.emplace_back(std::move(extents));
   }
@@ -24,9 +24,9 @@ const Extents* ExtentsTable::of(std::size_t place, const Type& type) const {
 }
 
 bool gives_weights(const Opaque& opaque) {
-  // What fills a tensor with a constant is an opaque node by the model's grace only.
+  // ConstantOfShape is opaque only because the model keeps it as a node; it fills a tensor with a constant.
   if (opaque.kind == "ConstantOfShape") return true;
-  // More is better computed where it is needed than kept.
+  // Larger results are better computed where they are needed than kept.
   constexpr double most_bytes = 1 << 30;
   const auto has_size = [](const Type& type) {
     if (size_of(type.element) == 0 || !type.shape) return false;

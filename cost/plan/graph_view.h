@@ -1,5 +1,5 @@
-// What pricing needs to see of a graph: operators, sizes, and who uses what. A finished graph can be seen so (WholeGraph
-// below), and so can the graph that a search changes in place, so that both are priced by the same code.
+// The part of a graph that pricing sees: operators, sizes and uses. A finished graph has such a view (WholeGraph
+// below), and so has the graph that a search changes in place: the same code prices both.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace taso::cost {
 
-/// Numbers that a view gives to the nodes and values that it shows.
+/// Numbers of the nodes and values of a view.
 enum class PlanNode : std::uint32_t {};
 enum class PlanValue : std::uint32_t {};
 inline constexpr PlanNode no_plan_node{std::numeric_limits<std::uint32_t>::max()};
@@ -25,7 +25,7 @@ inline constexpr PlanValue no_plan_value{std::numeric_limits<std::uint32_t>::max
 constexpr std::size_t place(PlanNode node) { return static_cast<std::size_t>(node); }
 constexpr std::size_t place(PlanValue value) { return static_cast<std::size_t>(value); }
 
-/// Where the channels of images lie, in a whole plan: each a picture of its own, or those of a place side by side.
+/// Image layout of a whole plan: NCHW (channels_first) or NHWC (channels_last).
 enum class Layout : std::uint8_t { channels_first, channels_last };
 
 class GraphView {
@@ -33,21 +33,21 @@ class GraphView {
   explicit GraphView(Layout layout = Layout::channels_first) : layout_(layout) {}
   virtual ~GraphView() = default;
   Layout layout() const { return layout_; }
-  /// Where channels come last: whether a leaf lies so, and whether it does not matter how an output lies. Both are so for
-  /// values on the border of a part of a graph, which is looked at by itself.
+  /// For a plan in NHWC: whether a leaf is stored in NHWC, and whether an output may have either layout. Both hold for
+  /// the border values of a part of a graph that is viewed by itself.
   virtual bool is_image_on_border(PlanValue) const { return false; }
   virtual bool is_output_on_border(PlanValue) const { return false; }
   /// Null for inputs, constants and opaque nodes.
   virtual const Operator* op(PlanNode node) const = 0;
-  /// Null for all others; views that show none of the model's own nodes need not tell.
+  /// Null for all other nodes. A view without opaque nodes need not override it.
   virtual const Opaque* opaque(PlanNode) const { return nullptr; }
-  /// A leaf of the graph, or something that depends on constants only: nothing has to be done for it at run time.
+  /// Whether the node needs no work at run time: a leaf of the graph, or something that depends on constants only.
   virtual bool is_free(PlanNode node) const = 0;
   virtual std::size_t operands(PlanNode node) const = 0;
-  /// `no_plan_value` where an opaque node leaves one out.
+  /// `no_plan_value` where an opaque node omits an operand.
   virtual PlanValue operand(PlanNode node, std::size_t index) const = 0;
   virtual std::size_t results(PlanNode node) const = 0;
-  /// May be `no_plan_value` if nobody uses it.
+  /// May be `no_plan_value` if the result is unused.
   virtual PlanValue result(PlanNode node, std::size_t index) const = 0;
 
   virtual PlanNode producer(PlanValue value) const = 0;
@@ -56,18 +56,18 @@ class GraphView {
   virtual PlanNode user(PlanValue value, std::size_t index) const = 0;
   virtual bool is_output(PlanValue value) const = 0;
   virtual bool is_weight(PlanValue value) const = 0;  ///< depends on constants only
-  /// Of a constant with a single element, if the view can tell.
+  /// The content of a constant with a single element, if the view knows it.
   virtual std::optional<double> number(PlanValue) const { return std::nullopt; }
   virtual ElementType element(PlanValue value) const = 0;
-  /// Null if the rank is unknown. The numbers are those that unknown dimensions are priced with.
+  /// Null if the rank is unknown. Unknown dimensions have the sizes assumed for pricing.
   virtual const Extents* extents(PlanValue value) const = 0;
 
-  /// A value at which kernels end, see cuts.h.
+  /// Whether kernels end at this value (see cuts.h).
   bool is_cut(PlanValue value) const { return place(value) < cuts_.size() && cuts_[place(value)]; }
   const std::vector<bool>& cuts() const { return cuts_; }
   void set_cuts(std::vector<bool> cuts) { cuts_ = std::move(cuts); }
 
-  /// To be called when the graph has changed.
+  /// Must be called after every change of the graph.
   void forget() const { ++time_; }
 
  private:
@@ -87,27 +87,27 @@ class GraphView {
     std::uint32_t time = 0;
     PlanNode root = no_plan_node;
   };
-  /// The last node that `next` leads to, which gives `no_plan_node` there. Each is worked out once: of a long row, every node
-  /// asks for its end.
+  /// Follows `next` until it returns `no_plan_node`, and returns the last node. Caches the result for every node on the
+  /// way: in a long chain, every node asks for its end.
   template <class Next>
   PlanNode end_of_row(PlanNode node, const Next& next) const;
   Layout layout_;
-  std::vector<bool> cuts_;  // by value; shorter, if the last ones are none
+  std::vector<bool> cuts_;  // by value; missing values at the end are not cut
   mutable std::uint32_t time_ = 1;
   mutable std::vector<Known> known_images_;  // by value
   mutable std::vector<KnownStrides> known_strides_;
   mutable std::vector<KnownRoot> known_roots_;  // of concats and splits, by node
 };
 
-/// The size of unknown dimensions when something is priced. Left empty, they are 1.
+/// The sizes of unknown dimensions for pricing. If empty, they are 1.
 using DimensionSizes = std::function<std::int64_t(std::string_view)>;
 
 struct PlanOptions {
-  DimensionSizes sizes;  ///< of unknown dimensions; 1, if nothing is given
+  DimensionSizes sizes;  ///< of unknown dimensions; 1 if empty
   Layout layout = Layout::channels_first;
 };
 
-/// The extents of values, each worked out once.
+/// The extents of values, each computed once.
 class ExtentsTable {
  public:
   explicit ExtentsTable(DimensionSizes sizes = {}) : sizes_(std::move(sizes)) {}
@@ -120,11 +120,11 @@ class ExtentsTable {
   mutable std::deque<Extents> extents_;
 };
 
-/// Whether an operator of the model's own gives weights where all of its operands are such: it is computed once, when a plan is
-/// made ready. The model keeps it.
+/// Whether an opaque operator gives a weight if all of its operands are weights. It is computed once, when a plan is
+/// prepared; the model still contains the node.
 bool gives_weights(const Opaque& opaque);
 
-/// What a node that is a constant of a single element holds.
+/// The content of a node that is a constant with a single element.
 std::optional<double> number_of(const Node& node);
 
 /// A finished graph.
@@ -132,14 +132,14 @@ class WholeGraph : public GraphView {
  public:
   explicit WholeGraph(const Graph& graph, DimensionSizes sizes = {}, Layout layout = Layout::channels_first);
 
-  /// Operands first.
+  /// Nodes are sorted: operands come first.
   std::size_t nodes() const { return nodes_.size(); }
   const Node& node(PlanNode node) const { return *nodes_[place(node)].node; }
   Value value(PlanValue value) const { return values_[place(value)].value; }
   /// `no_plan_value` if no output needs it.
   PlanValue find(const Value& value) const;
   std::size_t values() const { return values_.size(); }
-  /// What a dimension is priced as.
+  /// The size assumed for a dimension.
   std::int64_t size(const Dim& dim) const { return extents_.size(dim); }
 
   const Operator* op(PlanNode node) const override { return this->node(node).as_operator(); }

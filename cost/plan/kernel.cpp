@@ -44,7 +44,7 @@ void measure_matmul(const GraphView& view, Kernel& kernel) {
   kernel.rows = static_cast<double>(out[rank - 2]);
   kernel.columns = static_cast<double>(out[rank - 1]);
   kernel.depth = static_cast<double>(a.back());
-  if (product(b, 0, b.size() - 2) == 1) {  // one right factor for all: the left ones lie below one another
+  if (product(b, 0, b.size() - 2) == 1) {  // one right factor for all batches: stack the left factors
     kernel.rows *= kernel.batches;
     kernel.batches = 1;
   }
@@ -52,7 +52,7 @@ void measure_matmul(const GraphView& view, Kernel& kernel) {
 
 double operations_of(const GraphView& view, PlanNode node, double each) {
   const Operator& op = *view.op(node);
-  if (each == 0) return 0;  // what only moves may have results that nobody uses
+  if (each == 0) return 0;  // operators that only move data may have unused results
   const Role role = role_of(op);
   const PlanValue counted = role == Role::rows ? view.operand(node, 0) : view.result(node, 0);
   double window = 1;
@@ -63,7 +63,7 @@ double operations_of(const GraphView& view, PlanNode node, double each) {
   return each * elements(view, counted) * window;
 }
 
-/// Of a table, for example, only the rows that are looked up.
+/// Whether the node reads only parts of its operand, such as the rows looked up in a table.
 bool only_takes_parts(const GraphView& view, PlanNode node) {
   const Opaque* const opaque = view.opaque(node);
   const auto movement = opaque != nullptr && opaque->body ? opaque->body->movement() : std::nullopt;
@@ -95,7 +95,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   const auto is_member = [&](PlanNode node) { return std::binary_search(members.begin(), members.end(), node); };
 
   const std::optional<AddedBias> bias = added_bias(view, kernel);
-  double copied = 0;  // into a concat: what is in place already is not
+  double copied = 0;  // into a concat, without operands that already lie in place
   for (const PlanNode node : kernel.nodes) {
     const std::optional<Role> role = role_of(view, node);
     for (std::size_t i = 0; i < view.operands(node); ++i) {
@@ -127,7 +127,7 @@ void measure_work(const GraphView& view, Kernel& kernel) {
   for (const PlanValue value : kernel.read)
     (view.is_weight(value) ? kernel.weight_bytes : kernel.bytes) += std::min(bytes_of(view, value), most);
   if (role == Role::concat) written = copied;
-  if (role == Role::split || role == Role::slice) kernel.bytes = written;  // only what is taken is read
+  if (role == Role::split || role == Role::slice) kernel.bytes = written;  // only the taken part is read
   kernel.bytes += written;
   if (view.results(kernel.main) > 0 && view.result(kernel.main, 0) != no_plan_value)
     kernel.element = view.element(view.result(kernel.main, 0));

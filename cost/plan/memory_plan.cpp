@@ -9,7 +9,7 @@ namespace {
 
 std::int64_t aligned(std::int64_t size) { return (size + buffer_alignment - 1) / buffer_alignment * buffer_alignment; }
 
-/// The smallest gap that is large enough between those, which are in order of their offsets, or behind them.
+/// The offset of the smallest gap between the `near` buffers (sorted by offset) that is large enough, or the end.
 std::int64_t offset_among(const std::vector<Buffer>& buffers, const Buffer& buffer,
                           const std::vector<std::size_t>& near) {
   const std::int64_t size = aligned(buffer.size);
@@ -34,8 +34,8 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
   constexpr std::size_t few = 256;
   if (buffers.size() <= few) return lay_out(buffers, are_needed_together);
 
-  // The same, but only what is near in time is looked at. Buffers are listed by stretches of steps; those that are
-  // needed for many stretches, in one list.
+  // The same, but compares only with buffers near in time. Buffers are listed by ranges of 16 steps; buffers needed in
+  // many ranges are in one list.
   std::size_t last = 0;
   for (const Buffer& buffer : buffers) last = std::max(last, buffer.end);
   constexpr std::size_t stretch = 16, most_stretches = 64;
@@ -45,7 +45,8 @@ std::int64_t lay_out(std::vector<Buffer>& buffers) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return buffers[a].size > buffers[b].size; });
-  // Very many that are needed for long lie behind all others, one after the other: few of them could share memory.
+  // If very many buffers are needed for long, they are placed after all others without sharing: few of them could share
+  // memory.
   constexpr std::size_t very_many = 2000;
   const auto lasts = [&](const Buffer& buffer) {
     return buffer.end / stretch - buffer.begin / stretch >= most_stretches;

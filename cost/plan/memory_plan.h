@@ -1,4 +1,4 @@
-// Where buffers lie in one arena, when it is known from when to when each is needed.
+// Places buffers in one arena, given the steps during which each is needed.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace taso::cost {
 struct Buffer {
   std::int64_t size = 0;
   std::size_t begin = 0, end = 0;  ///< the first and the last step that needs it
-  std::int64_t offset = 0;         ///< what is planned
+  std::int64_t offset = 0;         ///< the result
 };
 
 inline constexpr std::int64_t buffer_alignment = 256;
 
-/// Gives every buffer its offset, so that no two that are needed in one step overlap, and returns the size of the arena.
-/// The largest first, each into the smallest gap that holds it.
+/// Sets the offset of every buffer, so that buffers needed in the same step do not overlap, and returns the size of the
+/// arena. Places the largest buffer first, each into the smallest gap that holds it.
 std::int64_t lay_out(std::vector<Buffer>& buffers);
-/// The same where it is not a matter of the first and last step which buffers, by their indices, are needed together.
+/// The same with a predicate that tells, by index, which two buffers are needed at the same time.
 std::int64_t lay_out(std::vector<Buffer>& buffers,
                      const std::function<bool(std::size_t, std::size_t)>& are_needed_together);
 

@@ -12,9 +12,9 @@ const T& as(const GraphView& view, PlanNode node) {
   return std::get<T>(*view.op(node));
 }
 
-/// Whether the leading axes, the last two left out, can be walked with one stride.
+/// Whether the leading axes, without the last two, can be walked with one stride.
 bool has_one_batch_stride(const Extents& extents, const std::vector<std::int64_t>& strides) {
-  std::int64_t expected = 0;  // of the next axis outwards; 0: any
+  std::int64_t expected = 0;  // of the next outer axis; 0: any
   for (std::size_t i = extents.size() - 2; i-- > 0;) {
     if (extents[i] == 1) continue;
     if (expected != 0 && strides[i] != expected) return false;
@@ -27,7 +27,7 @@ std::int64_t extent(const GraphView& view, PlanValue value, std::int64_t axis) {
   return (*view.extents(value))[static_cast<std::size_t>(axis)];
 }
 
-/// The axes from the innermost outwards.
+/// The axes, innermost first.
 std::vector<std::size_t> axes_of(std::size_t rank, Layout layout) {
   std::vector<std::size_t> axes;
   if (layout == Layout::channels_last && rank > 1) axes.push_back(1);
@@ -36,9 +36,9 @@ std::vector<std::size_t> axes_of(std::size_t rank, Layout layout) {
   return axes;
 }
 
-/// Whether nothing lies between the elements; between examples, too, unless these may lie apart.
+/// Whether there are no gaps between elements; with `apart`, gaps between examples are allowed.
 bool is_packed_but_examples(const Extents& extents, const Strides& strides, Layout layout, bool apart) {
-  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;  // there is nothing in it
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return true;  // an empty tensor
   std::int64_t expected = 1;
   for (const std::size_t axis : axes_of(extents.size(), layout)) {
     if (extents[axis] == 1) continue;
@@ -48,16 +48,16 @@ bool is_packed_but_examples(const Extents& extents, const Strides& strides, Layo
   return true;
 }
 
-/// A part of channels that lie side by side is read and written in its place where its begin, its length and the distance of
-/// the places are multiples of so many: kernels move as many at once.
+/// In NHWC, a part of the channels is read and written in place if its begin, its length and the stride between pixels
+/// are multiples of this: kernels move that many at once.
 constexpr std::int64_t channels_at_once = 4;
 
-/// Whether the channels of a place lie side by side and the places one behind the other, with something between them; examples
-/// may lie apart.
+/// Whether a value is a part of the channels of an NHWC image: the channels of a pixel are contiguous, with gaps
+/// between pixels. Examples may have any stride.
 bool is_part_of_channels(const Extents& extents, const Strides& strides) {
   if (extents.size() < 3 || extents[1] % channels_at_once != 0) return false;
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return false;
-  std::int64_t expected = 0;  // of the next axis outwards; 0: any
+  std::int64_t expected = 0;  // of the next outer axis; 0: any
   for (const std::size_t axis : axes_of(extents.size(), Layout::channels_last)) {
     if (extents[axis] == 1 || axis == 0) continue;
     if (axis == 1) {
@@ -79,14 +79,14 @@ Layout layout_of(const GraphView& view, PlanValue value) {
   return is_image(view, value) ? Layout::channels_last : Layout::channels_first;
 }
 
-/// Whether the innermost axis is dense: what reads rows does not mind where each begins.
+/// Whether the innermost axis is dense. Readers of rows accept rows that begin anywhere.
 bool has_dense_rows(const Extents& extents, const Strides& strides, Layout layout) {
   if (extents.empty()) return true;
   const std::size_t axis = axes_of(extents.size(), layout).front();
   return extents[axis] == 1 || strides[axis] == 1;
 }
 
-/// Whether a reduction goes over all places of an image, channel by channel: it can do so in either layout.
+/// Whether a reduction covers all pixels of an image, channel by channel: it works in either layout.
 bool reduces_places(const Operator& op, std::size_t rank) {
   if (std::holds_alternative<op::GlobalAveragePool>(op)) return true;
   const auto covers = [&](const std::vector<std::int64_t>& axes) {
@@ -102,19 +102,19 @@ bool reduces_places(const Operator& op, std::size_t rank) {
 bool is_matrix(const Extents& extents, const Strides& strides) {
   const std::size_t rank = extents.size();
   if (rank < 2) return false;
-  // One axis of the matrix must be contiguous, whichever.
+  // One axis of the matrix must be contiguous; it does not matter which.
   const bool contiguous =
       strides[rank - 1] == 1 || strides[rank - 2] == 1 || extents[rank - 1] == 1 || extents[rank - 2] == 1;
   return contiguous && has_one_batch_stride(extents, strides);
 }
 
-/// The strides of another shape over the same elements, which lie so; nothing if there are none.
+/// The strides of the same elements in another shape; nothing if no strides describe it.
 std::optional<Strides> reshaped(const Extents& from, const Strides& strides, const Extents& to) {
   if (is_dense(from, strides)) return strides_of(to);
   Strides result(to.size(), 1);
   std::size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
-    // The fewest axes of either that hold equally many elements.
+    // The fewest axes of both shapes that hold the same number of elements.
     std::size_t begin = i, end = j;
     std::int64_t have = i < from.size() ? from[i++] : 1, want = j < to.size() ? to[j++] : 1;
     while (have != want) {
@@ -123,9 +123,9 @@ std::optional<Strides> reshaped(const Extents& from, const Strides& strides, con
       else if (want < have && j < to.size())
         want *= to[j++];
       else
-        return std::nullopt;  // sizes that were assumed for unknown dimensions need not fit together
+        return std::nullopt;  // the sizes assumed for unknown dimensions need not be consistent
     }
-    // They must be walked with one stride.
+    // These axes must have one common stride.
     std::int64_t step = 0;
     for (std::size_t k = i; k-- > begin;) {
       if (from[k] == 1) continue;
@@ -149,7 +149,7 @@ std::optional<Strides> reshaped(const Extents& from, const Strides& strides, con
   return result;
 }
 
-/// How a result of a node that only moves lies as a view of its operand, which lies so.
+/// The strides of the result of a node that only moves data, as a view of its operand with the given strides.
 std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const Strides& operand) {
   const Extents& from = *view.extents(view.operand(node, 0));
   switch (*role_of(view, node)) {
@@ -166,7 +166,8 @@ std::optional<Strides> seen_through(const GraphView& view, PlanNode node, const 
   }
 }
 
-/// Whether a part of channels that lie side by side begins where as many can be moved at once as its length allows.
+/// Whether a part of the channels in NHWC begins at a multiple of the number of channels that its length allows to move
+/// at once.
 bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Strides& strides) {
   std::int64_t axis = 0, begin = 0;
   if (const auto* split = std::get_if<op::Split>(view.op(node))) {
@@ -185,7 +186,7 @@ bool begins_well(const GraphView& view, PlanNode node, PlanValue part, const Str
   return begin % together == 0;
 }
 
-/// The concat that takes this one's result and nothing else does, along the same axis: both are one.
+/// The concat along the same axis that is the only user of this one's result: both become one.
 PlanNode joined(const GraphView& view, PlanNode concat) {
   const std::optional<Use> use = only_use(view, view.result(concat, 0));
   if (!use || role_of(view, use->node) != Role::concat ||
@@ -194,7 +195,7 @@ PlanNode joined(const GraphView& view, PlanNode concat) {
   return use->node;
 }
 
-/// Where an operand begins in what the concat and those that it is one with make, along their axis.
+/// The position of an operand along the axis in the result of the whole chain of concats.
 std::int64_t begin_in_concats(const GraphView& view, PlanNode concat, std::size_t operand) {
   const std::int64_t axis = as<op::Concat>(view, concat).axis;
   std::int64_t begin = operand == 0 ? 0 : extent(view, view.operand(concat, 0), axis);
@@ -293,7 +294,7 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
   if (!role || view.is_free(node)) return rows;
   switch (*role) {
     case Role::element_wise:
-      // What is stretched is small, and stays in the cache however it is read.
+      // A broadcast operand is small and stays in the cache however it is read.
       if (view.layout() == Layout::channels_last && extents != *view.extents(view.result(node, 0))) return true;
       return has_dense_rows(extents, strides, layout_of(view, view.result(node, 0)));
     case Role::rows:
@@ -313,7 +314,8 @@ bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides&
     case Role::transpose:
     case Role::copy: return true;
     case Role::reshape:
-      // Rather than that it copies a view, what gives the view does: a matmul may even write it so. Unless that helps nothing.
+      // The producer of the view copies it instead of this node: a matmul can even write it in this order. Not if that
+      // would not help.
       return rows || !only_moves(view, view.producer(value)) || seen_through(view, node, strides) ||
              !seen_through(view, node, packed(extents, layout_of(view, value)));
     case Role::constant: break;
@@ -358,7 +360,7 @@ std::optional<Strides> seen(const GraphView& view, PlanValue value) {
   if (!only_moves(view, producer) || ends_views(view, value)) return std::nullopt;
   std::optional<Strides> strides = seen_through(view, producer, strides_in_memory(view, view.operand(producer, 0)));
   if (!strides) return std::nullopt;
-  // A copy would lie in just this way: those who want it otherwise have it converted.
+  // A copy would have exactly these strides. Readers that need the other layout get a conversion.
   if (is_packed(*view.extents(value), *strides, layout_of(view, value))) return strides;
   if (!begins_well(view, producer, value, *strides)) return std::nullopt;
   if (view.is_output(value) && !view.is_output_on_border(value) && !is_dense(*view.extents(value), *strides))
@@ -376,7 +378,7 @@ Strides find_strides(const GraphView& view, PlanValue value) {
   const PlanNode concat = concat_in_place(view, value);
   if (concat == no_plan_node) return own;
   Strides strides = strides_in_memory(view, view.result(concat, 0));
-  // Where neighbours lie as if nothing was between them, nothing is.
+  // Strides that differ from the packed ones only along axes of extent 1 are packed.
   return is_packed(*view.extents(value), strides, layout_of(view, value)) ? own : strides;
 }
 
@@ -425,10 +427,10 @@ bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand) {
     if (role_of(view, view.user(value, i)) == Role::concat) ++claims;
   if (claims != 1) return false;
 
-  // What lies in another layout than the whole has to be turned.
+  // A value in another layout than the whole result has to be converted.
   const PlanValue whole = view.result(root_of_concats(view, concat), 0);
   if (layout_of(view, value) != layout_of(view, whole) && !is_layout_free(*view.extents(whole))) return false;
-  // What concats that are one join has no place of its own: whether its parts are in theirs is for them to say.
+  // The result of an inner concat of a chain has no place of its own; its operands decide for themselves.
   if (role_of(view, producer) == Role::concat && joined(view, producer) == concat) return true;
   const Extents& extents = *view.extents(value);
   const Strides strides = strides_in_memory(view, view.result(concat, 0));

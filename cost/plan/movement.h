@@ -1,5 +1,5 @@
-// Where moving data costs nothing: the result is a view of the same bytes, or whoever computes it writes it, or whoever
-// needs it reads it, in the right place.
+// Decides where moving data is free: the result is a view of the same bytes, or its producer writes it, or its reader
+// reads it, in the right place.
 #pragma once
 
 #include <optional>
@@ -14,73 +14,76 @@ struct Use {
   PlanNode node = no_plan_node;
   std::size_t operand = 0;
 };
-/// The only use of a value, if there is just one and it is no output of the graph and not cut off.
+/// The only use of a value, if there is exactly one, and the value is neither an output of the graph nor cut.
 std::optional<Use> only_use(const GraphView& view, PlanValue value);
 
-/// The only node that uses a value, in whichever operands; `no_plan_node` if there are several, or it is an output
-/// or cut off.
+/// The only node that uses a value, in any number of operands; `no_plan_node` if there are several, or if the value is
+/// an output or cut.
 PlanNode only_user(const GraphView& view, PlanValue value);
 
-/// Null-safe: opaque nodes, inputs and constants have none.
+/// Nothing for opaque nodes, inputs and constants.
 std::optional<Role> role_of(const GraphView& view, PlanNode node);
-/// The same, but operators that we do not model and do element by element have the role of those that we do.
+/// The same, but opaque operators that a kernel computes element by element are element_wise.
 std::optional<Role> role_of_kernel(const GraphView& view, PlanNode node);
 
-/// How far apart, in elements, neighbours along each axis lie.
+/// The distance, in elements, between neighbours along each axis.
 using Strides = std::vector<std::int64_t>;
-/// Nothing between the elements.
+/// The strides of a value without gaps.
 Strides packed(const Extents& extents, Layout layout);
-/// Whether a value that lies so has nothing between its elements. Along an axis of 1 there are no neighbours.
+/// Whether a value with these strides has no gaps in this layout. Strides along axes of extent 1 do not matter.
 bool is_packed(const Extents& extents, const Strides& strides, Layout layout);
-/// Whether a value that lies so has nothing between its elements, row by row. Along an axis of 1 there are no neighbours.
+/// Whether a value with these strides has no gaps in row-major order. Strides along axes of extent 1 do not matter.
 bool is_dense(const Extents& extents, const Strides& strides);
 
-/// Whether the channels of a value lie side by side: where the plan has it so, what convolutions and pooling compute, and what
-/// is computed from that element by element or moved as a whole.
+/// Whether a value is stored in NHWC. In a plan in NHWC these are the results of convolutions and pooling, and what is
+/// computed from them element by element or moved as a whole.
 bool is_image(const GraphView& view, PlanValue value);
 
-/// How a value lies in memory as a view of what its producer, a reshape, transpose, split or slice, takes it from. Nothing if
-/// it has to be copied, because somebody reads it who cannot do so where it lies, or if something else computes it.
+/// The strides of a value as a view of the operand of its producer (a reshape, transpose, split or slice). Nothing if
+/// it has to be copied because a reader cannot read it in place, or if it has another producer.
 ///
-/// Element-wise operators, reductions and other copies read rows wherever each begins. A matmul reads matrices either way
-/// round at any distance. Convolutions and pooling read examples at any distance and, where channels lie side by side, a part
-/// of them: begin, length and all of them are multiples of 4 then. Everybody else wants a value to be dense.
+/// Element-wise operators, reductions and other copies read rows that begin anywhere. A matmul reads matrices in either
+/// orientation with any stride. Convolutions and pooling read examples with any stride and, in NHWC, a part of the
+/// channels, if its begin, its length and the number of all channels are multiples of 4. All other readers need a dense
+/// value.
 std::optional<Strides> seen(const GraphView& view, PlanValue value);
-/// How a value lies: as a view, as a part of a concat, or densely, in its own layout.
+/// The strides of a value: as a view, as a part of a concat, or densely in its own layout.
 Strides strides_in_memory(const GraphView& view, PlanValue value);
-/// Whether a node can read a value that lies so.
+/// Whether a node can read a value with these strides.
 bool reads(const GraphView& view, PlanNode node, PlanValue value, const Strides& strides);
-/// Whether a value is needed in another layout too: a kernel makes a copy for those who cannot read it as it lies.
+/// Whether a value is also needed in the other layout. A kernel then makes a copy for those that cannot read it as it
+/// is.
 bool is_converted(const GraphView& view, PlanValue value);
-/// How that copy lies.
+/// The strides of that copy.
 Strides other_strides(const GraphView& view, PlanValue value);
 
-/// Whether a node reads that copy, and not the value as it lies.
+/// Whether a node reads that copy instead of the value itself.
 bool reads_copy(const GraphView& view, PlanNode node, PlanValue value);
 
-/// Reshapes, transposes, splits and slices: what gives a view, if its readers allow.
+/// Whether a node is a reshape, transpose, split or slice: it gives a view if its readers allow that.
 bool only_moves(const GraphView& view, PlanNode node);
-/// Whether a chain of views is cut at this value (cuts.h): the view that gives it copies.
+/// Whether a chain of views is cut at this value (cuts.h): its producer copies.
 bool ends_views(const GraphView& view, PlanValue value);
-/// Whether nothing has to be done for a node that only moves: all of its results that somebody uses are seen.
+/// Whether a node that only moves data needs no kernel: all of its used results are views.
 bool is_view(const GraphView& view, PlanNode node);
 
-/// Whether a matmul can write its result so that it lies as this transpose of it wants it. Says nothing about whether there
-/// is a matmul.
+/// Whether a matmul could write its result directly in the order of this transpose. Does not check that the producer is
+/// a matmul.
 bool can_write_transposed(const GraphView& view, PlanNode transpose);
 
-/// Whether an operand of a concat is computed where the concat wants it: it lies densely there, or with nothing but its examples
-/// apart, or is a part of channels that lie side by side, as above; something computes it, no other concat claims it, and it is
-/// no output by itself. Others may read it there, if they can. The whole may itself lie in the place of another.
+/// Whether an operand of a concat is computed directly in its place in the result. The place must be dense, or have
+/// gaps between examples only, or be a part of the channels in NHWC as above; a kernel must compute the operand, no
+/// other concat may claim it, and it may not be an output itself. Other nodes may read it there, if they can. The
+/// result may itself lie in another concat's result.
 bool is_in_place(const GraphView& view, PlanNode concat, std::size_t operand);
-/// The concat in whose place a value is computed; `no_plan_node` if there is none.
+/// The concat in whose result a value is computed; `no_plan_node` if there is none.
 PlanNode concat_in_place(const GraphView& view, PlanValue value);
 
-/// The concat or split that does this one's work too: the last of concats, or the first of splits, of one another along one
-/// axis.
+/// The concat or split whose kernel includes this one: the last in a chain of concats, or the first in a chain of
+/// splits, along one axis.
 PlanNode root_of_concats(const GraphView& view, PlanNode concat);
 PlanNode root_of_splits(const GraphView& view, PlanNode split);
-/// The root and all others whose work it does.
+/// The root and all others that its kernel includes.
 std::vector<PlanNode> concats_below(const GraphView& view, PlanNode root);
 std::vector<PlanNode> splits_below(const GraphView& view, PlanNode root);
 

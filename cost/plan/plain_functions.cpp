@@ -12,7 +12,7 @@ bool is_among(ops::ElementType element, std::initializer_list<ops::ElementType> 
   return std::find(types.begin(), types.end(), element) != types.end();
 }
 
-/// A node as far as it matters here: all of its operands but trailing ones that are left out.
+/// The types and extents of a node, without trailing operands that are omitted.
 struct Operands {
   std::vector<ops::ElementType> elements;
   std::vector<const Extents*> extents;
@@ -56,7 +56,7 @@ bool broadcasts(const Operands& operands) {
   return true;
 }
 
-/// The axis along which scales and zero points lie; 0 if there is one for all; nothing if they do not fit.
+/// The axis of scales and zero points; 0 if there is a single one; nothing if they do not fit.
 std::optional<std::int64_t> axis_of_scales(const Operands& operands, std::int64_t axis) {
   const Extents& whole = *operands.extents[0];
   if (*operands.result_extents != whole) return std::nullopt;
@@ -92,7 +92,7 @@ bool has_types(Kind kind, const Operands& operands) {
       return elements.size() == 3 && elements[0] == boolean && elements[1] == elements[2] &&
              operands.result == elements[1] && size_of(elements[1]) > 0;
     case Kind::quantise:
-      // Quotients by scales of fewer bits are rounded to these, or not: that depends on the opset.
+      // Whether quotients by scales of lower precision are rounded to that precision depends on the opset.
       return (elements.size() == 2 || (elements.size() == 3 && elements[2] == operands.result)) &&
              is_float(elements[0]) && elements[1] == float32 && is_among(operands.result, {int8, uint8, int16, uint16});
     case Kind::dequantise:

@@ -1,4 +1,4 @@
-// Operators of the model's own that kernels of ours do element by element, in either layout.
+// Opaque operators that our kernels compute element by element, in either layout.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace taso::cost {
 
-/// What such a node does, with its axis counted from the front (0 where it does not matter). Nothing if the node is something
-/// else, or works on types or extents for which device code does not know what the interpreter makes of every value.
+/// The function of such a node, with its axis counted from the front (0 where it does not matter). Nothing for other
+/// nodes, and for types or extents where device code might not agree with the interpreter for every value.
 std::optional<PlainFunction> function_of(const GraphView& view, PlanNode node);
 
 }  // namespace taso::cost

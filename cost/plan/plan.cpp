@@ -13,7 +13,7 @@
 namespace taso::cost {
 namespace {
 
-/// Bytes of a value as a whole number. What no machine could hold is cut, so that sums stay numbers.
+/// The size of a value in bytes as an integer, limited so that sums do not overflow.
 std::int64_t whole_bytes(const GraphView& view, PlanValue value) {
   return static_cast<std::int64_t>(std::min(bytes_of(view, value), 1e15));
 }
@@ -30,7 +30,7 @@ std::int64_t offset_of_view(const WholeGraph& view, PlanNode node, PlanValue res
     if (result != view.result(node, 0)) begin = extent(view, view.result(node, 0), axis);
   } else if (const auto* slice = std::get_if<op::Slice>(view.op(node))) {
     axis = slice->axis;
-    // Sizes that were assumed for unknown dimensions need not fit together: it is a part of the operand anyway.
+    // The sizes assumed for unknown dimensions need not be consistent: clamp to a part of the operand.
     begin =
         std::clamp<std::int64_t>(view.size(slice->begin), 0,
                                  std::max<std::int64_t>(0, extent(view, operand, axis) - extent(view, result, axis)));
@@ -40,8 +40,8 @@ std::int64_t offset_of_view(const WholeGraph& view, PlanNode node, PlanValue res
          static_cast<std::int64_t>(size_of(view.element(operand)));
 }
 
-/// The value in whose memory this one lies, and where in it; nothing if it has memory of its own. Operands come before
-/// results, and concats before what is written into them.
+/// The value in whose memory this one lies, and the offset in it; nothing if it owns its memory. Operands come before
+/// results, and concats before the operands that are written into them.
 std::optional<Storage> next_storage(const WholeGraph& view, PlanValue value) {
   const PlanNode producer = view.producer(value);
   if (view.is_free(producer)) return std::nullopt;
@@ -84,7 +84,7 @@ class Planner {
       step.price_again = price.again;
       std::sort(step.kernel.nodes.begin(), step.kernel.nodes.end());
       for (const PlanNode node : step.kernel.nodes) {
-        check(!taken[place(node)], "one kernel takes a node");
+        check(!taken[place(node)], "each node is in one kernel");
         taken[place(node)] = true;
       }
       plan_.cost += step.price;
@@ -102,11 +102,11 @@ class Planner {
     }
   }
 
-  /// The nodes are in an order in which they can be done. A kernel runs where its last node stands: nobody else needs what
-  /// is inside of it. Only splits give something to others before that; they need nothing but their root's operand. Values
-  /// are converted as soon as they are there.
+  /// Sorts the steps by the position of their last node: nothing else needs the values inside a kernel. Splits are the
+  /// exception: their results are needed earlier, and they need only the operand of their root. Conversions run as soon
+  /// as their value exists.
   void order_steps() {
-    std::vector<std::size_t> done(view_.nodes());  // when a node is: inputs before everything
+    std::vector<std::size_t> done(view_.nodes());  // when a node is done; inputs are done before the first step
     for (std::uint32_t i = 0; i < view_.nodes(); ++i) done[i] = view_.is_free(PlanNode{i}) ? 0 : i + 1;
     for (const Plan::Step& step : plan_.steps) {
       if (step.kernel.nodes.empty()) continue;
@@ -178,7 +178,7 @@ class Planner {
     }
   }
 
-  /// Each is worked out once: of views of views in a long row, every one asks for the beginning.
+  /// Caches the result for every value on the way: in a long chain of views, every view asks for the owner.
   Storage storage_of(PlanValue value) {
     std::vector<PlanValue> row;
     std::vector<std::int64_t> offsets;

@@ -43,12 +43,11 @@ constexpr double operations() {
   using namespace op;
   if constexpr (requires { T::flops; }) return T::flops;
   if constexpr (is_one_of<T, Clip, LeakyRelu>) return 2;
-  if constexpr (is_one_of<T, BatchNorm>)
-    return 40;  // as our kernels do it: a square root and a division for every element
+  if constexpr (is_one_of<T, BatchNorm>) return 40;  // in our kernels: a square root and a division per element
   if constexpr (is_one_of<T, Gelu>) return 16;
   if constexpr (is_one_of<T, Softmax>) return 14;
   if constexpr (is_one_of<T, LayerNorm>) return 8;
-  if constexpr (role<T>() == Role::pooling) return 8;  // most of it is finding and reading one element of a window
+  if constexpr (role<T>() == Role::pooling) return 8;  // mostly locating and reading one element of a window
   if constexpr (role<T>() == Role::rows) return 1;
   return 0;
 }

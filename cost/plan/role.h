@@ -1,4 +1,5 @@
-// What an operator is to a planner: which sort of kernel does it, and how much it does to an element.
+// Classifies operators for the planner: which kind of kernel computes an operator, and how many operations it needs per
+// element.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,7 @@
 namespace taso::cost {
 
 enum class Role : std::uint8_t {
-  element_wise,  ///< one thing to each element; broadcasts
+  element_wise,  ///< one operation per element; broadcasts
   convolution,
   matmul,
   pooling,
@@ -24,7 +25,7 @@ enum class Role : std::uint8_t {
 
 Role role_of(const Operator& op);
 
-/// Operations on CUDA cores for each element of the result; for `rows` and `pooling` for each element that is read.
+/// Operations on CUDA cores per element of the result; for `rows` and `pooling` per element read.
 double operations_per_element(const Operator& op);
 
 }  // namespace taso::cost

@@ -45,7 +45,7 @@ class CallMaker {
  private:
   bool is_member(PlanNode node) const { return std::binary_search(members_.begin(), members_.end(), node); }
 
-  /// Of a matmul, and nothing else in this kernel.
+  /// Whether a value is the right factor of a matmul, and used for nothing else in this kernel.
   bool is_right_factor(PlanValue value) const {
     if (kernel_.kind != Kernel::Kind::matmul || view_.extents(value)->size() < 2) return false;
     for (const PlanNode member : members_)
@@ -54,11 +54,11 @@ class CallMaker {
     return view_.operands(kernel_.main) > 1 && view_.operand(kernel_.main, 1) == value;
   }
 
-  /// How the kernel would like a constant to lie: it is laid out ahead, once.
+  /// The strides that the kernel prefers for a constant, which is laid out once in advance.
   Strides strides_of_weight(PlanValue value) const {
     const Extents& extents = *view_.extents(value);
     if (is_right_factor(value)) {
-      // Column by column: that is how a GPU's fastest products of TF32 want it.
+      // Column-major: the fastest TF32 products of a GPU expect that.
       Strides strides = packed(extents, Layout::channels_first);
       const std::size_t rank = extents.size();
       strides[rank - 2] = 1;
@@ -78,7 +78,7 @@ class CallMaker {
     operand.element = stored(view_.element(placed.value), precision_);
     operand.is_weight = view_.is_weight(placed.value);
     if (view_.extents(placed.value) == nullptr) return operand;
-    if (bias_ && placed.value == bias_->vector) {  // as the convolution wants it
+    if (bias_ && placed.value == bias_->vector) {  // as a vector, which the convolution expects
       operand.extents = {bias_->channels};
       operand.strides = packed(operand.extents, Layout::channels_first);
       return operand;
@@ -87,7 +87,8 @@ class CallMaker {
     operand.strides = operand.is_weight ? strides_of_weight(placed.value)
                       : placed.is_copy  ? other_strides(view_, placed.value)
                                         : strides_in_memory(view_, placed.value);
-    // Along an axis of 1 a stride means nothing, but libraries look at it: let equal things look equal.
+    // Strides along axes of extent 1 have no meaning, but libraries look at them: normalise them, so that equal calls
+    // look equal.
     const bool last = view_.layout() == Layout::channels_last && operand.extents.size() > 2 &&
                       (kernel_.kind == Kernel::Kind::convolution || kernel_.kind == Kernel::Kind::pooling);
     for (const Layout layout : {last ? Layout::channels_last : Layout::channels_first,
@@ -119,10 +120,10 @@ class CallMaker {
     return index;
   }
 
-  // --- what computes ---
+  // --- Calls that compute ---
 
-  /// The first operand that is looked at. What comes from within goes before what is read, and weights go last, wherever that
-  /// is all the same: so the same work has the same text.
+  /// The index of the operand to visit first. For commutative operators, results of this call come first and weights
+  /// last, so that the same work has the same text.
   std::size_t first_operand(PlanNode node) const {
     const Operator* const op = view_.op(node);
     const auto is = [&]<class T>(const T&) { return op != nullptr && std::holds_alternative<T>(*op); };
@@ -133,7 +134,7 @@ class CallMaker {
     };
     return rank(1) < rank(0) ? 1 : 0;
   }
-  /// The operand with this number, counted from the first on.
+  /// An operand by its position in that order.
   PlanValue ordered_operand(PlanNode node, std::size_t number) const {
     const std::size_t first = first_operand(node);
     return view_.operand(node, first == 0 ? number : 1 - number);
@@ -152,7 +153,7 @@ class CallMaker {
       }
       if (node == kernel_.main) call.main = call.steps.size();
       Call::Step step{*view_.op(node), {}, next};
-      if (std::holds_alternative<op::ScalarMul>(step.op)) step.op = op::Mul{};  // the same work, at the same price
+      if (std::holds_alternative<op::ScalarMul>(step.op)) step.op = op::Mul{};  // the same work at the same price
       for (std::size_t i = 0; i < view_.operands(node); ++i) {
         const PlanValue value = ordered_operand(node, i);
         const PlanNode producer = view_.producer(value);
@@ -191,7 +192,7 @@ class CallMaker {
       const bool is_single = extents != nullptr && (extents->empty() || *extents == Extents{1});
       numbers.push_back(is_single && view_.is_weight(placed.value) ? view_.number(placed.value) : std::nullopt);
     }
-    // A single number may have an axis more than what it meets.
+    // A single number may have a higher rank than the value it is combined with.
     for (const Call::Operand& operand : call.read)
       if (!operand.is_weight && operand.extents.empty()) return;
     std::vector<PlacedValue> kept;
@@ -209,7 +210,7 @@ class CallMaker {
     order.push_back(node);
   }
 
-  // --- what only moves ---
+  // --- Calls that only move data ---
 
   void move(std::uint32_t from, std::uint32_t to) {
     Call& call = placed_.call;
@@ -261,7 +262,7 @@ class CallMaker {
     piece.from_offset = begin * piece.from_strides[static_cast<std::size_t>(axis)];
   }
 
-  /// What the concats below do not find in its place, from this number of elements along the axis on.
+  /// Adds pieces for the operands of the chain of concats that do not lie in place, starting at `begin` along the axis.
   void gather(PlanNode concat, std::uint32_t to, std::int64_t begin) {
     const std::int64_t axis = std::get<op::Concat>(*view_.op(concat)).axis;
     for (std::size_t i = 0; i < view_.operands(concat); ++i) {
@@ -281,7 +282,7 @@ class CallMaker {
 
   void scatter(PlanNode split, std::uint32_t from, std::int64_t begin) {
     const std::int64_t axis = std::get<op::Split>(*view_.op(split)).axis;
-    // A part that nobody uses may have no number.
+    // An unused result may have no number.
     const std::int64_t whole = extent(view_.operand(split, 0), axis);
     const PlanValue first = view_.result(split, 0), second = view_.result(split, 1);
     const std::int64_t length = first != no_plan_value ? extent(first, axis) : whole - extent(second, axis);
@@ -328,7 +329,7 @@ class CallMaker {
     placed_.call.gather_axis = movement.axis < 0 ? movement.axis + rank : movement.axis;
   }
 
-  /// Broadcasts: along axes that the operand does not have, and those in which it has one element, it stays where it is.
+  /// Broadcasts: uses stride 0 along axes that the operand lacks or where its extent is 1.
   void repeat(std::uint32_t from, std::uint32_t to) {
     move(from, to);
     Call::Piece& piece = placed_.call.pieces.back();

@@ -8,7 +8,7 @@
 namespace taso::cost {
 namespace {
 
-/// How far a constant may be off, as a part of it: what rounding to the type of the results does, and a few digits left out.
+/// The relative tolerance for constants: rounding to the type of the results, and a few omitted digits.
 double tolerance_of(const Call& call) {
   switch (call.written.empty() ? ElementType::undefined : call.written[0].element) {
     case ElementType::float16: return 5e-4;
@@ -36,7 +36,7 @@ class Finder {
     std::uint32_t operand = 0;
     bool tanh = false;
   };
-  /// Of what a value is gelu.
+  /// If a value is a gelu, returns what it is the gelu of.
   std::optional<Found> gelu(std::uint32_t value) const {
     const Factors product = factors(value);
     if (product.values.size() != 2 || !is_about(product.number, 0.5)) return std::nullopt;
@@ -65,7 +65,7 @@ class Finder {
     return value < numbers_.size() ? numbers_[value] : std::nullopt;
   }
   const Call::Step* step(std::uint32_t value) const { return steps_[value]; }
-  /// The step that gives a value which only one other uses.
+  /// The step that computes a value with only one use, if it is of this type.
   template <class T>
   const Call::Step* once(std::uint32_t value) const {
     const Call::Step* const found = step(value);
@@ -93,7 +93,7 @@ class Finder {
     }
   }
 
-  /// Of a sum that is used once, a constant second.
+  /// The terms of a sum that is used once, with a constant term second.
   std::optional<std::pair<std::uint32_t, std::uint32_t>> terms(std::uint32_t value) const {
     const Call::Step* const sum = once<op::Add>(value);
     if (sum == nullptr) return std::nullopt;
@@ -117,7 +117,7 @@ class Finder {
   const std::vector<std::optional<double>>& numbers_;
   double tolerance_;
   std::vector<std::size_t> uses_;
-  std::vector<const Call::Step*> steps_;  // by value; of each step the first result alone: what is element-wise has one
+  std::vector<const Call::Step*> steps_;  // by value; only first results, because element-wise steps have one
 };
 
 }  // namespace
@@ -126,7 +126,7 @@ std::vector<std::uint32_t> join_gelu(Call& call, const std::vector<std::optional
   std::vector<std::uint32_t> kept(call.read.size());
   for (std::uint32_t i = 0; i < kept.size(); ++i) kept[i] = i;
   bool is_found = false;
-  std::optional<Finder> finder;  // of the call as it is
+  std::optional<Finder> finder;  // of the current call
   for (std::size_t i = call.steps.size(); i-- > 0;) {
     if (!finder) finder.emplace(call, numbers);
     const auto found = finder->gelu(call.steps[i].first_result);
@@ -138,7 +138,7 @@ std::vector<std::uint32_t> join_gelu(Call& call, const std::vector<std::optional
   }
   if (!is_found) return kept;
 
-  // What is still needed, numbered anew.
+  // Keep what is still needed, with new numbers.
   std::size_t values = call.read.size();
   for (const Call::Step& step : call.steps) values = std::max<std::size_t>(values, step.first_result + 1);
   std::vector<bool> is_needed(values, false);
@@ -168,7 +168,7 @@ std::vector<std::uint32_t> join_gelu(Call& call, const std::vector<std::optional
   }
   call.steps = std::move(steps);
   for (std::uint32_t& result : call.results) result = number[result];
-  check(call.main < call.steps.size(), "what gives a call its kind stays");
+  check(call.main < call.steps.size(), "the main step of a call is kept");
   return kept;
 }
 

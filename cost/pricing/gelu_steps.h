@@ -1,4 +1,5 @@
-// Gelu, written out in steps as exporters do, found again: libraries have it as one, and its operand is used twice otherwise.
+// Recognises a gelu that an exporter decomposed into steps. Libraries have gelu as one operation; decomposed, it uses
+// its operand twice.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,9 @@
 
 namespace taso::cost {
 
-/// x/2 · (1 + erf(x / √2)), or with tanh, in any order of its factors, becomes one step. `numbers` tells which operands that are
-/// read are constants of a single element. What is no longer read is taken out of the call; gives the old numbers of what is
-/// still read.
+/// Replaces x/2 · (1 + erf(x / √2)), or the form with tanh, with its factors in any order, by one step. `numbers` holds
+/// the values of those read operands that are constants of a single element. Removes reads that are no longer needed
+/// from the call, and returns the old numbers of the remaining reads.
 std::vector<std::uint32_t> join_gelu(Call& call, const std::vector<std::optional<double>>& numbers);
 
 }  // namespace taso::cost

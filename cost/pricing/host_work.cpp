@@ -10,7 +10,7 @@
 namespace taso::cost {
 namespace {
 
-/// Operators that move elements or do one simple thing to each.
+/// Operators that move elements or do one simple operation on each.
 bool is_light(std::string_view kind) {
   static const std::set<std::string_view> kinds{"Abs",
                                                 "And",
@@ -88,21 +88,21 @@ double extent_of(const GraphView& view, PlanValue value, std::size_t axis) {
   return extents == nullptr || axis >= extents->size() ? 0 : static_cast<double>((*extents)[axis]);
 }
 
-/// Multiplications and additions in pairs, of an operator that is a product of its first two operands.
+/// The number of multiply-adds of an operator that multiplies its first two operands.
 double products_of(const GraphView& view, PlanNode node, std::string_view kind) {
   const auto operand = [&](std::size_t i) { return i < view.operands(node) ? view.operand(node, i) : no_plan_value; };
   const PlanValue result = view.results(node) > 0 ? view.result(node, 0) : no_plan_value;
   const double out = elements_of(view, result);
-  if (kind == "ConvTranspose")  // each element of the input, through all filters of its channel
+  if (kind == "ConvTranspose")  // each input element meets all filters of its channel
     return elements_of(view, operand(0)) * elements_of(view, operand(1)) /
            std::max(extent_of(view, operand(1), 0), 1.0);
   if (kind == "Conv" || kind == "ConvInteger" || kind == "DeformConv")
     return out * elements_of(view, operand(1)) / std::max(extent_of(view, operand(1), 0), 1.0);
   if (kind == "QLinearConv") return out * elements_of(view, operand(3)) / std::max(extent_of(view, operand(3), 0), 1.0);
-  if (kind == "LSTM" || kind == "GRU" || kind == "RNN")  // every step of every sequence, through both matrices
+  if (kind == "LSTM" || kind == "GRU" || kind == "RNN")  // each step of each sequence meets both matrices
     return extent_of(view, operand(0), 0) * extent_of(view, operand(0), 1) *
            (elements_of(view, operand(1)) + elements_of(view, operand(2)));
-  // Of [m, k] times [k, n] this is m k n; of other products about that.
+  // For [m, k] times [k, n] this is exactly m k n; for other products it is an estimate.
   const auto product = [&](PlanValue left, PlanValue right) {
     return std::sqrt(elements_of(view, left) * elements_of(view, right) * out);
   };
@@ -121,7 +121,7 @@ double nanoseconds_on_host(const GraphView& view, const Kernel& kernel) {
   double elements = 0;
   for (const auto* values : {&kernel.read, &kernel.written})
     for (const PlanValue value : *values) elements += elements_of(view, value);
-  // Weights are copied as well: the host gets its operands from the device.
+  // Weights are copied too: the host gets its operands from the device.
   return h200::least_opaque + (kernel.bytes + kernel.weight_bytes) / h200::host_transfer +
          elements * (is_light(kind) ? h200::host_light_element : h200::host_element) +
          products_of(view, kernel.main, kind) * h200::host_product;

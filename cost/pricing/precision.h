@@ -1,4 +1,4 @@
-// How exactly a program is computed on a device.
+// The arithmetic precision of a program on a device.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace taso::cost {
 
-/// What products of float32 are computed in, and what float32 is stored as. TF32 keeps 10 bits of each factor; in the two
-/// small types activations and weights are rounded, sums are not.
+/// The precision of float32 products and the storage type of float32. TF32 keeps 10 bits of each factor. fp16 and bf16
+/// round activations and weights, but not sums.
 enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
 std::string_view name_of(Precision precision);
 std::optional<Precision> precision_named(std::string_view name);

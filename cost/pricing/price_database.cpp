@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::string_view first_words = "taso prices ";
 constexpr int oldest_version = 1, version_now = 4;
-constexpr int knows_warm_behind_itself = 4;  // the first version that does
-/// Of what weights from the cache save behind a writer, so much is saved behind itself, where some of it is hidden: this fits seven
-/// networks whose weights stay in the cache.
+constexpr int knows_warm_behind_itself = 4;  // the first such version
+/// The share of the saving by cached weights after a writer that remains after itself, where a part of it is hidden.
+/// Fits seven networks whose weights stay in the cache.
 constexpr double saved_behind_itself = 0.5;
 constexpr std::string_view machine_word = "machine ";
 
@@ -30,7 +30,7 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
-/// What the first line says; nothing if it is not that of a file of prices.
+/// The version in the first line; nothing if this is not a price file.
 std::optional<int> version_of(std::string_view line) {
   if (!line.starts_with(first_words)) return std::nullopt;
   line.remove_prefix(first_words.size());
@@ -53,7 +53,7 @@ std::optional<std::array<std::string_view, 4>> fields_of(std::string_view line) 
   return fields;
 }
 
-/// In the order in which they are written.
+/// The times in the order of the file.
 template <class Price>
 auto times_of(Price& price) {
   return std::array{&price.nanoseconds, &price.warm_nanoseconds, &price.again_nanoseconds, &price.stranger_nanoseconds};
@@ -82,18 +82,18 @@ std::optional<RecordedPrice> price_of(const std::array<std::string_view, 4>& fie
   for (double* const time : times_of(price)) {
     const std::size_t slash = times.find('/');
     const auto nanoseconds = number_of(times.substr(0, slash));
-    // Beyond what a kernel may cost nothing is believed.
+    // Prices above the limit of a kernel are rejected.
     if (!nanoseconds || *nanoseconds > static_cast<double>(highest_kernel_price) / 1e3) return std::nullopt;
     *time = *nanoseconds;
     if (slash == std::string_view::npos) break;
     times.remove_prefix(slash + 1);
-    if (time == &price.stranger_nanoseconds) return std::nullopt;  // one more than there are
+    if (time == &price.stranger_nanoseconds) return std::nullopt;  // more figures than a line may have
   }
   price.choice = fields[2];
   return price;
 }
 
-/// What a file says that knew weights from the cache only behind a writer.
+/// Converts a price of an older file, where the time with weights from the cache was measured after a writer.
 void renew(RecordedPrice& price) {
   if (price.again_nanoseconds <= 0 || price.warm_nanoseconds <= 0) return;
   const double saved = std::max(price.nanoseconds - price.warm_nanoseconds, 0.0) * saved_behind_itself;
@@ -122,7 +122,7 @@ PriceDatabase PriceDatabase::parse(std::string_view text, const std::string& sou
                            version, oldest_version, version_now));
       continue;
     }
-    // What is left of a call that was cut off would be another call.
+    // The rest of a truncated call would be another call.
     if (end == std::string_view::npos) refuse("the file breaks off in the middle of this line");
     if (line.empty() || line.front() == '#') continue;
     if (line.starts_with(machine_word)) {

@@ -21,9 +21,9 @@ class Hash {
   std::size_t state_ = 0;
 };
 
-/// In a network a kernel runs behind others, and its code may have to be fetched. What that takes is known from where none of it is
-/// at hand. Of little code next to nothing is noticed, for it comes while the kernel before still runs: a twentieth; of what takes
-/// longer than this, nearly all (see cost/README.md).
+/// The share of a kernel's code-fetch time that counts in a network. The full time is measured with none of the code
+/// cached. Little code arrives while the previous kernel still runs: 5 % of it counts. Of the time beyond `little_code`
+/// nanoseconds, nearly all counts (see runtime/README.md).
 constexpr double share_of_code = 0.05, share_of_much_code = 0.8, little_code = 1500;
 
 double noticed(double code) {
@@ -63,7 +63,7 @@ std::size_t hash_of(const Call& call) {
   return hash.value();
 }
 
-/// Makes it wider or higher; false if it lies in memory in such a way that this would be something else.
+/// Sets one extent of an operand. False if its strides do not allow this.
 bool resize(Call::Operand& operand, std::size_t axis, std::int64_t extent) {
   const bool is_dense = operand.strides == strides_of(operand.extents);
   operand.extents[axis] = extent;
@@ -71,39 +71,40 @@ bool resize(Call::Operand& operand, std::size_t axis, std::int64_t extent) {
   return is_dense || (operand.extents.size() == 2 && axis == 1 && operand.strides[0] == 1);
 }
 
-/// Rows (axis 0) or columns (1) that products have which this one may have been merged into, the least first.
+/// The numbers of rows (axis 0) or columns (axis 1) of products that this one may have been merged into, smallest
+/// first.
 std::vector<std::int64_t> larger_extents(std::int64_t now, std::size_t axis) {
   constexpr std::int64_t tile = 16, most_tiles = 10, usual_width = 256, most_steps = 48;
   std::vector<std::int64_t> extents;
   if (axis == 1) {
-    const std::int64_t step = std::min(now & -now, usual_width);  // of what is merged
+    const std::int64_t step = std::min(now & -now, usual_width);  // the likely width of the merged parts
     for (std::int64_t i = 1; step >= tile && i <= std::min(3 * (now / step), most_steps); ++i)
       extents.push_back(now + i * step);
-  } else if (now > 1) {  // one row may as well mean that something is repeated
+  } else if (now > 1) {  // a single row may be a broadcast operand
     for (std::int64_t more = now + 1; more < tile; ++more) extents.push_back(more);
     for (std::int64_t tiles = now / tile + 1; tiles <= most_tiles; ++tiles) extents.push_back(tiles * tile);
   }
   return extents;
 }
 
-/// The same product of two matrices with so many rows or columns, if it lies in memory as one expects.
+/// The same product of two matrices with another number of rows or columns, if its strides allow that.
 std::optional<Call> resized(const Call& call, std::size_t axis, std::int64_t extent) {
   const std::int64_t now = call.written[0].extents[axis];
   Call larger = call;
   if (!resize(larger.written[0], axis, extent)) return std::nullopt;
   for (std::uint32_t i = 0; i < larger.read.size(); ++i) {
-    if (i == call.steps[call.main].operands[1 - axis]) continue;  // the other factor, which has the depth in that place
+    if (i == call.steps[call.main].operands[1 - axis]) continue;  // the other factor, which has the depth there
     Call::Operand& operand = larger.read[i];
     const std::size_t rank = operand.extents.size();
     if (rank > 2) return std::nullopt;
-    if (rank + axis < 2) continue;  // what is the same for all rows, or for all of it
+    if (rank + axis < 2) continue;  // the same for all rows, or a single number
     const std::size_t place = rank == 2 ? axis : 0;
     if (operand.extents[place] == now && !resize(operand, place, extent)) return std::nullopt;
   }
   return larger;
 }
 
-/// Whether it is a call of which there may be a price: all sizes have numbers, and a device can do it.
+/// Whether the call of the kernel may have a price: all sizes are known, and a device can run it.
 bool may_have_price(const GraphView& view, const Kernel& kernel) {
   for (const auto* values : {&kernel.read, &kernel.written})
     for (const PlanValue value : *values)
@@ -132,8 +133,8 @@ std::optional<RecordedPrices::Costs> RecordedPrices::recorded(const Call& call) 
   return price != nullptr ? std::optional(Costs(*price)) : std::nullopt;
 }
 
-/// What a product costs at most: as much as one with more rows or more columns, of which that was measured, for whose kernel would
-/// do. Where a search merges one product after the other, those in between need not have been measured.
+/// An upper limit for the cost of a product: the measured cost of one with more rows or columns, whose kernel could be
+/// used. When a search merges products one at a time, the intermediate widths need not have been measured.
 std::optional<RecordedPrices::Costs> RecordedPrices::of_a_larger_product(const Call& call) const {
   std::optional<Costs> least;
   if (call.kind != Kernel::Kind::matmul || call.written.size() != 1 || call.written[0].extents.size() != 2)
@@ -182,7 +183,7 @@ void RecordedPrices::trust(const GraphView& view, const Kernel& kernel) {
 void RecordedPrices::learn(const Call& call, const Costs& costs) {
   const std::size_t hash = hash_of(call);
   const std::unique_lock lock(mutex_);
-  if (call.kind == Kernel::Kind::matmul)  // which may be more than others cost that were not measured
+  if (call.kind == Kernel::Kind::matmul)  // it may be the upper limit of products that were not measured
     std::erase_if(known_, [](const auto& one) {
       return one.second.call.kind == Kernel::Kind::matmul && !one.second.found.costs;
     });
@@ -196,7 +197,7 @@ void RecordedPrices::learn(const Call& call, const Costs& costs) {
 }
 
 RecordedPrices::Found RecordedPrices::find(const GraphView& view, const Kernel& kernel) const {
-  if (!may_have_price(view, kernel)) return {{}, {}, true};  // whatever is chosen, it is done on the host
+  if (!may_have_price(view, kernel)) return {{}, {}, true};  // it runs on the host in any case
   return look_up(call_of(view, kernel, precision_).call);
 }
 

@@ -1,4 +1,4 @@
-// Prices from measurements, as far as there are any; the roofline's for the rest.
+// Measured prices where they exist, and prices from the roofline for all other kernels.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@
 
 namespace taso::cost {
 
-/// What a recorded kernel takes in a network. `is_warm`: with weights from the cache, if that was measured.
+/// The time of a recorded kernel in a network. `is_warm`: with weights from the cache, if that was measured.
 Cost cost_of(const RecordedPrice& price, bool is_warm = false);
-/// Right behind the same kernel.
+/// The time right after the same kernel.
 Cost cost_again(const RecordedPrice& price, bool is_warm = false);
 
 class RecordedPrices : public KernelPrices {
@@ -22,23 +22,25 @@ class RecordedPrices : public KernelPrices {
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   PriceTwice price_twice(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
-  /// From now on there is no caution about this kernel, if it was not measured: it is there anyway. Not while others ask.
+  /// Exempts this kernel, if unmeasured, from the caution factor, because the given graph already contains it. Not
+  /// thread-safe against readers.
   void trust(const GraphView& view, const Kernel& kernel);
-  /// From now on what was not measured counts so many times what the roofline says. It is right on average, and a search finds
-  /// where it is wrong: kernels that do the same work, of which one was measured and the other is said to take less.
+  /// Multiplies roofline prices of unmeasured kernels by this factor. The roofline is right on average, but a search
+  /// finds where it is wrong: kernels that do the same work, where one was measured and the other is predicted to take
+  /// less.
   void set_caution(double factor) { caution_ = factor; }
-  /// From now on prices are those with weights from the cache, or no longer. Not while others ask.
+  /// Switches to prices with weights from the cache, or back. Not thread-safe against readers.
   void set_warm(bool is_warm) {
     is_warm_ = is_warm;
     roofline_.set_warm(is_warm);
   }
   bool is_warm() const { return is_warm_; }
-  /// From now on this is what the call costs. Not while others ask.
+  /// Sets the cost of this call. Not thread-safe against readers.
   void learn(const Call& call, Cost cost) { learn(call, Costs{cost, cost, cost, cost}); }
   void learn(const Call& call, const RecordedPrice& price) { learn(call, Costs(price)); }
   /// The price if it was measured.
   std::optional<Cost> measured(const GraphView& view, const Kernel& kernel) const;
-  /// Whether nobody has measured it, or not in all surroundings, as in older files.
+  /// Whether the kernel was not measured, or not in all surroundings, as in older files.
   bool is_incomplete(const GraphView& view, const Kernel& kernel) const;
 
   Precision precision() const { return precision_; }
@@ -56,8 +58,8 @@ class RecordedPrices : public KernelPrices {
   };
   struct Found {
     std::optional<Costs> costs;
-    std::optional<Costs> most;  ///< if there are no costs: what was measured and cannot take less
-    bool is_trusted = false;    ///< the roofline, without caution
+    std::optional<Costs> most;  ///< if there are no costs: an upper limit, the measured cost of a larger product
+    bool is_trusted = false;    ///< the roofline without the caution factor
   };
   struct Known {
     Call call;
@@ -77,7 +79,7 @@ class RecordedPrices : public KernelPrices {
   double caution_ = 1;
   Roofline roofline_;
   mutable std::shared_mutex mutex_;
-  mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call: text is slow to make
+  mutable std::unordered_multimap<std::size_t, Known> known_;  // by hash of the call, because building its text is slow
 };
 
 }  // namespace taso::cost

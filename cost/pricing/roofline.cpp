@@ -11,12 +11,13 @@
 namespace taso::cost {
 namespace {
 
-/// Convolutions on tensor cores want the channels of a place side by side. Those of single channels are done elsewhere.
+/// Whether a convolution has to rearrange NCHW for tensor cores, which expect NHWC. Depthwise convolutions use other
+/// kernels.
 bool gathers_channels(const Kernel& kernel) {
   return kernel.kind == Kernel::Kind::convolution && kernel.layout == Layout::channels_first && kernel.columns > 1;
 }
 
-/// Multiplications and additions a nanosecond on one multiprocessor.
+/// Multiply-adds per nanosecond of one multiprocessor.
 double multiplied(ElementType element, Precision precision) {
   switch (element) {
     case ElementType::float16:
@@ -26,11 +27,11 @@ double multiplied(ElementType element, Precision precision) {
   }
 }
 
-/// Steps of depth that are fetched at a time.
+/// The depth that is fetched at a time.
 constexpr double slab = 32;
-/// Tiles are squares of this size. Larger ones multiply no faster, and leave multiprocessors without work.
+/// Tiles are squares of this size. Larger ones multiply no faster, and leave multiprocessors idle.
 constexpr std::array<double, 2> tile_sizes{32, 64};
-/// Into how many parts the depth of a tile may be cut is 2 to the power of this, at most.
+/// The depth of a tile is cut into at most 2 to the power of this many parts.
 constexpr int most_halvings = 4;
 
 }  // namespace
@@ -42,7 +43,7 @@ double Roofline::nanoseconds_of_tiles(const Kernel& kernel) const {
   double best = 0;
   for (const double side : tile_sizes) {
     const double tiles = kernel.batches * std::ceil(kernel.rows / side) * std::ceil(kernel.columns / side);
-    // Of one slab of one tile.
+    // For one slab of one tile.
     const double fetched = slab * std::max(2 * side * size / constants_.tile_bandwidth, 2 * side * side / rate);
     const double handed_on = side * side * size / constants_.result_bandwidth;
     double parts = 1;
@@ -59,13 +60,13 @@ double Roofline::nanoseconds_of_tiles(const Kernel& kernel) const {
          (element == ElementType::float32 && precision_ == Precision::fp32 ? constants_.unrounded : 1.0);
 }
 
-/// What does not fit into the cache comes from memory, at its peak and no faster.
+/// Activations that do not fit into the cache come from memory, at most at its peak bandwidth.
 double Roofline::nanoseconds_of_activations(double bytes) const {
   const double cached = std::min(bytes, h200::cache_bytes);
   return cached / constants_.activation_rate + (bytes - cached) / h200::peak_bandwidth;
 }
 
-/// With its product, if there is one, beside which there are nanoseconds of other work.
+/// The time of a kernel's kind and product, at least `other` nanoseconds.
 double Roofline::nanoseconds_of_kind(const Kernel& kernel, Kernel::Kind kind, double other) const {
   switch (kind) {
     case Kernel::Kind::convolution: {
@@ -87,7 +88,7 @@ double Roofline::nanoseconds_of_kind(const Kernel& kernel, Kernel::Kind kind, do
 }
 
 Cost Roofline::price(const GraphView& view, const Kernel& kernel) const {
-  // A device can do some of what we do not model: it works element by element, or only moves data.
+  // A device can run some opaque operators: those that work element by element or only move data.
   if (kernel.kind != Kernel::Kind::opaque) return price(kernel, kernel.kind);
   if (!can_be_called(view, kernel))
     return static_cast<Cost>(
@@ -102,7 +103,7 @@ Cost Roofline::price(const Kernel& kernel, Kernel::Kind kind) const {
   double nanoseconds = nanoseconds_of_kind(kernel, kind, other) + kernel.chain * constants_.chain_wait;
   nanoseconds += weights / constants_.weight_rate;
   if (weights > 0 && !is_warm_) {
-    // They begin to come while the kernel before is at work, but no faster than memory gives them.
+    // Weights start to arrive while the previous kernel runs, but no faster than memory delivers them.
     nanoseconds = constants_.weight_wait + std::max(nanoseconds, weights / h200::peak_bandwidth);
   }
   return static_cast<Cost>(std::min(nanoseconds * 1e3 + 0.5, static_cast<double>(highest_kernel_price)));

@@ -1,12 +1,12 @@
-// Prices of kernels that nobody has measured, from what a kernel has to do and constants that were fitted to others that were
-// (cost/pricing/h200.h). Only additions, multiplications, divisions and rounding up of doubles, without contraction:
-// the same number on every machine.
+// Predicts prices of unmeasured kernels from their work, with constants fitted to measured kernels
+// (cost/pricing/h200.h). Uses only additions, multiplications, divisions and rounding up of doubles, without
+// contraction, so that the result is the same on every machine.
 //
-// A kernel takes the least time of its kind; the longest of its product, its other arithmetic and moving its activations; the
-// time for what is done to an element one thing after the other; and what it waits for its weights. A product is cut into tiles,
-// and its depth among several blocks, in the best one of ten ways; each multiprocessor does its share of the blocks. More of
-// anything never costs less, and one kernel for two of its kind never more than the two, as long as they fit into the cache (but
-// for 3 %, if tiles fit the two better).
+// The time of a kernel is the sum of the least time of its kind; the longest of its product, its other arithmetic and
+// the transfer of its activations; the dependency chain of one element; and the wait for its weights. A product is cut
+// into tiles, and its depth among several blocks, in the best of ten ways; each multiprocessor does its share of the
+// blocks. More work never costs less, and one kernel never costs more than two of its kind that do the same work, as
+// long as they fit into the cache (except for 3 % if tiles fit the two better).
 #pragma once
 
 #include "cost/plan/kernel.h"
@@ -15,10 +15,10 @@
 
 namespace taso::cost {
 
-/// 20 ns: the model is not as good as that, and no measurement is.
+/// 20 ns. Neither the model nor a measurement is more accurate.
 inline constexpr Cost h200_noise = 20'000;
 
-/// Those that are fitted; see cost/pricing/h200.h.
+/// The fitted constants; see cost/pricing/h200.h.
 struct RooflineConstants {
   double least_convolution = h200::least_convolution;
   double least_channels_first = h200::least_channels_first;
@@ -50,9 +50,9 @@ class Roofline : public KernelPrices {
       : precision_(precision), constants_(constants) {}
   Cost price(const GraphView& view, const Kernel& kernel) const override;
   Cost noise() const override { return h200_noise; }
-  /// The same without looking at the graph: an opaque kernel is one that the host has to do.
+  /// The same without looking at the graph: an opaque kernel counts as one that runs on the host.
   Cost price(const Kernel& kernel) const { return price(kernel, kernel.kind); }
-  /// From now on weights are in the cache, or no longer. Not while others ask.
+  /// Says whether weights are in the cache. Not thread-safe against readers.
   void set_warm(bool is_warm) { is_warm_ = is_warm; }
 
  private:

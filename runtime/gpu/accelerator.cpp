@@ -12,7 +12,7 @@
 namespace taso::gpu {
 
 std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
-  // What the probe says is what people should read; it also refuses a module that is not ours.
+  // The message of the probe is the clearest one, and the probe also refuses modules that are not ours.
   const std::filesystem::path module = find_cuda_module();
   if (module.empty()) {
     trouble = find_devices().trouble;
@@ -23,11 +23,11 @@ std::unique_ptr<Accelerator> open_accelerator(std::string& trouble) {
     trouble = report.trouble;
     return nullptr;
   }
-  void* const library = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as there
+  void* const library = dlopen(module.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed, as in find_devices
   const auto open =
       library == nullptr ? nullptr : reinterpret_cast<decltype(&taso_cuda_open)>(dlsym(library, "taso_cuda_open"));
   if (open == nullptr) {
-    trouble = fmt::format("{} cannot measure", module.string());
+    trouble = fmt::format("{} has no taso_cuda_open", module.string());
     return nullptr;
   }
   std::array<char, 512> reason{};

@@ -15,12 +15,12 @@ namespace {
 
 constexpr const char* module_name = "libtaso_cuda.so";
 
-/// CUDA numbers 13.2 as 13020.
+/// CUDA encodes 13.2 as 13020.
 std::string cuda_version(int number) {
   return number == 0 ? "" : fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-/// cuDNN numbers 9.19.0 as 91900 (8.9.7 as 8907: from version 9 on the first step is 10000).
+/// cuDNN encodes 9.19.0 as 91900 (8.9.7 as 8907: from version 9 on the first factor is 10000).
 std::string cudnn_version(std::int64_t number) {
   if (number == 0) return "";
   const std::int64_t step = number >= 90000 ? 10000 : 1000;
@@ -43,7 +43,7 @@ std::filesystem::path find_cuda_module() {
   std::vector<std::filesystem::path> places;
   if (!program.empty()) {
     places.push_back(program.parent_path() / "lib" / "taso" / module_name);
-    // Debian's libraries lie one folder deeper, in one named after the architecture.
+    // Debian puts libraries one folder deeper, named after the architecture.
     places.push_back(program.parent_path() / TASO_LIBRARY_SUBFOLDER / "taso" / module_name);
   }
   places.push_back(installed);
@@ -68,7 +68,7 @@ DeviceReport find_devices(const std::filesystem::path& module) {
     return {std::nullopt, fmt::format("the CUDA module cannot be loaded: {}", why ? first_line(why) : module.string())};
   }
   const auto probe_function = reinterpret_cast<decltype(&taso_cuda_probe)>(dlsym(library, "taso_cuda_probe"));
-  if (probe_function == nullptr) return {std::nullopt, fmt::format("{} is no CUDA module of ours", module.string())};
+  if (probe_function == nullptr) return {std::nullopt, fmt::format("{} is not a CUDA module of taso", module.string())};
 
   TasoCudaProbe probe{};
   probe_function(&probe);

@@ -1,5 +1,5 @@
-// What this machine offers besides its CPU. CUDA is reached through a module loaded at run time, so that programs start
-// where CUDA is missing, and say why it is.
+// Finds out what this machine offers besides its CPU. A module loaded at run time gives access to CUDA, so that
+// programs also start without CUDA, and say why it is missing.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace taso::gpu {
 
-/// The CUDA side as the module found it. Versions are text such as "13.0"; empty where the library is not there.
+/// The CUDA libraries as the module found them. Versions are text such as "13.0"; empty if the library is missing.
 struct DeviceInfo {
   std::string runtime;
   std::string driver;
@@ -19,17 +19,17 @@ struct DeviceInfo {
 };
 
 struct DeviceReport {
-  std::optional<DeviceInfo> cuda;  ///< nothing when the module could not be loaded
-  std::string trouble;             ///< one line: why nothing can run on a GPU; empty when something can
+  std::optional<DeviceInfo> cuda;  ///< nothing if the module could not be loaded
+  std::string trouble;             ///< one line: why nothing can run on a GPU; empty if a GPU is usable
 };
 
-/// Loads the CUDA module from where the program is installed (or from $TASO_CUDA_MODULE) and asks it. Never throws for a
-/// missing module, driver or GPU.
+/// Loads the CUDA module from where the program is installed (or from $TASO_CUDA_MODULE) and asks it. A missing module,
+/// driver or GPU does not throw.
 DeviceReport find_devices();
-/// The same with the module of that path.
+/// The same with the module at this path.
 DeviceReport find_devices(const std::filesystem::path& module);
 
-/// Where the module lies: $TASO_CUDA_MODULE, or where the program is installed. Empty if there is none.
+/// The path of the module: $TASO_CUDA_MODULE, or where the program is installed. Empty if there is none.
 std::filesystem::path find_cuda_module();
 
 /// One line for people, such as "CUDA 13.0, cuDNN 9.19.0, cuBLAS 13.0.0, driver 13.0, NVIDIA H200".

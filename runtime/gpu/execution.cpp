@@ -28,13 +28,13 @@ std::int64_t elements_of(const Extents& extents) {
   return product;
 }
 
-/// An axis along which elements are moved; strides count elements.
+/// An axis of a copy; strides are in elements.
 struct MovedAxis {
   std::int64_t extent, from, to;
 };
 
-/// Axes that make a difference: those of one element do not, and two that lie behind one another on both sides are one. In the
-/// order in which the elements are written.
+/// The axes of a copy in the order in which elements are written. Drops axes of extent 1, and merges axes that are
+/// contiguous on both sides.
 std::vector<MovedAxis> moved_axes(const Extents& extents, const cost::Strides& from, const cost::Strides& to) {
   std::vector<MovedAxis> axes;
   for (std::size_t i = 0; i < extents.size(); ++i)
@@ -50,7 +50,7 @@ std::vector<MovedAxis> moved_axes(const Extents& extents, const cost::Strides& f
   return merged;
 }
 
-/// Elements of two axes, in squares that stay in the cache whichever way one goes through them.
+/// Copies two axes in squares that stay in the cache in either direction.
 template <class Element>
 void move_plane(const MovedAxis& outer, const MovedAxis& inner, const Element* from, Element* to) {
   constexpr std::int64_t side = 32;
@@ -66,7 +66,7 @@ void move_elements(std::vector<MovedAxis> axes, const Element* from, Element* to
   const MovedAxis one{1, 0, 0};
   const MovedAxis inner = axes.empty() ? one : axes.back();
   if (!axes.empty()) axes.pop_back();
-  // The one along which they are read, if they are not read in the order in which they are written.
+  // The axis that is innermost for reading, if it differs from the one for writing.
   const bool is_run = inner.from == 1 && inner.to == 1;
   auto read = axes.end();
   for (auto axis = axes.begin(); !is_run && axis != axes.end(); ++axis)
@@ -95,7 +95,7 @@ void move_elements(std::vector<MovedAxis> axes, const Element* from, Element* to
   }
 }
 
-/// Moves elements of some size from one side to the other.
+/// Copies elements of `size` bytes between two sets of strides.
 void rearrange(const Extents& extents, std::size_t size, const std::byte* from, const cost::Strides& from_strides,
                std::byte* to, const cost::Strides& to_strides) {
   if (elements_of(extents) == 0) return;
@@ -126,7 +126,7 @@ class Maker {
   }
 
   Outlook look_ahead(std::uint32_t most_lanes) {
-    is_to_run_ = false;  // sizes that only a run tells are what they are priced as
+    is_to_run_ = false;  // sizes known only at run time are assumed as for pricing
     bind_steps();
     schedule(most_lanes);
     const std::size_t copies = execution_.tasks.size() - execution_.plan_steps.size();
@@ -148,7 +148,7 @@ class Maker {
     copy_outputs();
   }
 
-  /// A size is known if it is a number, or follows from sizes of inputs, which the view has numbers for.
+  /// Throws unless each size is a number, or follows from sizes of inputs, which the view knows.
   void need_known_sizes() const {
     std::set<std::string, std::less<>> told;
     for (const Value& input : graph_.inputs)
@@ -185,7 +185,7 @@ class Maker {
     return "a constant";
   }
 
-  /// What it is computed from: operands that do not fit have no result, of any size.
+  /// The types of the operands, for a message: operands that do not fit have no result of any size.
   std::string operands_text(cost::PlanValue value) const {
     constexpr std::size_t most = 4;
     std::vector<std::string> types;
@@ -208,7 +208,7 @@ class Maker {
            static_cast<std::int64_t>(size_of(cost::stored(view_.element(value), precision_)));
   }
 
-  /// Bytes are planned for the types of the graph; what is stored in fewer needs fewer.
+  /// Converts an offset: the plan counts bytes of the graph's types, but stored types may be smaller.
   std::int64_t stored_offset(cost::PlanValue value, std::int64_t bytes) const {
     const auto size = static_cast<std::int64_t>(size_of(view_.element(value)));
     return bytes / size * static_cast<std::int64_t>(size_of(cost::stored(view_.element(value), precision_)));
@@ -241,7 +241,7 @@ class Maker {
     return is_output_in_copy(value) ? copy_[cost::place(value)] : place_[cost::place(value)];
   }
 
-  /// In the arena by buffers, until it is laid out.
+  /// Arena bindings use the number of the buffer as index until the arena is laid out.
   Binding in_buffer(cost::PlanValue value, const cost::Plan::Place& found) const {
     const std::int64_t offset = stored_offset(value, found.offset);
     if (const std::uint32_t output = output_of_buffer_[found.buffer]; output != no_output)
@@ -249,10 +249,10 @@ class Maker {
     return {Binding::Place::arena, static_cast<std::uint32_t>(found.buffer), offset};
   }
 
-  /// Of what a kernel reads or writes. A view of an input has no place of its own: it lies in the input.
+  /// The memory of an operand. A view of an input has no place of its own: it lies in the input.
   Binding binding(cost::PlacedValue placed, const cost::Call::Operand& operand) {
     Binding found = place_of(placed, operand);
-    if (elements_of(operand.extents) == 0) found.offset = 0;  // wherever nothing lies
+    if (elements_of(operand.extents) == 0) found.offset = 0;  // any address will do for an empty operand
     return found;
   }
   Binding place_of(cost::PlacedValue placed, const cost::Call::Operand& operand) {
@@ -263,13 +263,13 @@ class Maker {
     check(!placed.is_copy, "a copy has a place");
     const auto [owner, offset] = cost::storage_of(view_, placed.value);
     const auto input = input_of_value_.find(owner);
-    check(input != input_of_value_.end(), "what is not computed is an input or a weight");
+    check(input != input_of_value_.end(), "a value that is not computed is an input or a weight");
     return {Binding::Place::input, input->second, stored_offset(owner, offset)};
   }
 
   Binding weight(cost::PlanValue value, const cost::Call::Operand& operand) {
     const Extents& extents = *view_.extents(value);
-    // A bias may be seen as a vector: then only one axis is longer than 1, and it lies as every dense layout has it.
+    // A bias may be passed as a vector: then only one axis is longer than 1, and all dense layouts agree.
     const bool is_seen_otherwise = operand.extents.size() != extents.size();
     check(!is_seen_otherwise || (operand.extents.size() == 1 && operand.extents[0] == elements_of(extents)),
           "a weight is seen as it is, or as a vector");
@@ -295,13 +295,13 @@ class Maker {
     execution_.plan_steps.push_back(index);
   }
 
-  /// What an operator that we do not model does with its operands' bytes.
+  /// The function that computes an opaque operator from the bytes of its operands.
   decltype(DeviceSteps::Step::host) on_host(const cost::Kernel& kernel, const cost::PlacedCall& placed) {
     if (!is_to_run_) return [](const auto&, const auto&) {};
     const Node& node = view_.node(kernel.main);
     const Opaque* const opaque = node.as_opaque();
-    check(opaque != nullptr, "an operator without a kernel is one that we do not model");
-    if (!opaque->body) throw InputError(fmt::format("cannot run {}: nothing is known of it", opaque->kind));
+    check(opaque != nullptr, "an operator without a kernel is opaque");
+    if (!opaque->body) throw InputError(fmt::format("cannot run {}: unknown operator", opaque->kind));
     if (const std::string obstacle = opaque->body->obstacle(); !obstacle.empty())
       throw InputError(fmt::format("cannot run {}: {}", opaque->kind, obstacle));
     auto& kinds = execution_.on_host;
@@ -314,13 +314,13 @@ class Maker {
     std::vector<Side> read;
     for (const cost::PlacedValue& value : placed.read)
       read.push_back({view_.element(value.value), *view_.extents(value.value)});
-    std::vector<std::optional<std::size_t>> operands;  // which of those that are read
+    std::vector<std::optional<std::size_t>> operands;  // for each operand of the node, its index among those read
     for (std::size_t i = 0; i < view_.operands(kernel.main); ++i) {
       operands.emplace_back();
       for (std::size_t j = 0; j < placed.read.size(); ++j)
         if (placed.read[j].value == view_.operand(kernel.main, i)) operands.back() = j;
     }
-    std::vector<std::size_t> results;  // for each that is written
+    std::vector<std::size_t> results;  // for each written operand, the index of the result
     for (const cost::PlacedValue& value : placed.written)
       for (std::size_t j = 0; j < view_.results(kernel.main); ++j)
         if (view_.result(kernel.main, j) == value.value) results.push_back(j);
@@ -339,13 +339,13 @@ class Maker {
       for (std::size_t i = 0; i < results.size(); ++i) {
         const std::vector<std::byte> bytes = to_device(computed.at(results[i]), precision);
         if (bytes.size() != to[i].size())
-          throw InputError(fmt::format("{} gave a result of another size than was promised", kind));
+          throw InputError(fmt::format("a result of {} has another size than inferred", kind));
         std::copy(bytes.begin(), bytes.end(), to[i].begin());
       }
     };
   }
 
-  /// Outputs that no kernel writes where they belong: inputs, weights, parts of others.
+  /// Adds copies for outputs that no kernel writes in place: inputs, weights, parts of other values.
   void copy_outputs() {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       if (is_written_[i] || steps_.output_bytes[i] == 0) continue;
@@ -368,9 +368,9 @@ class Maker {
     }
   }
 
-  /// The first step with the same call.
+  /// The first step with the same call. Equal calls have equal prices, so the map is by price.
   std::uint32_t kind_of(std::size_t step) {
-    std::vector<std::uint32_t>& alike = by_price_[plan_.steps[execution_.plan_steps[step]].price];  // as such have
+    std::vector<std::uint32_t>& alike = by_price_[plan_.steps[execution_.plan_steps[step]].price];
     for (const std::uint32_t other : alike)
       if (steps_.steps[other].call == steps_.steps[step].call) return other;
     alike.push_back(static_cast<std::uint32_t>(step));
@@ -394,7 +394,8 @@ class Maker {
     if (most_lanes > 1) steps_.schedules = schedules(execution_.tasks, most_lanes);
   }
 
-  /// No two buffers share memory unless all who use the one are done before anybody uses the other, in each way to run the steps.
+  /// Lays out the arena. Two buffers share memory only if, in every schedule, all users of one finish before any user
+  /// of the other starts.
   void lay_out_arena() {
     std::vector<cost::Buffer> buffers = plan_.buffers;
     std::vector<std::vector<std::uint32_t>> users(buffers.size());
@@ -403,8 +404,8 @@ class Maker {
         for (const Binding& binding : *list)
           if (binding.place == Binding::Place::arena) users[binding.index].push_back(i);
     for (std::size_t i = 0; i < buffers.size(); ++i)
-      if (users[i].empty()) buffers[i].size = 0;    // it is an output, or nothing
-    std::vector<std::vector<StepOrder::Use>> uses;  // in each way, of each buffer
+      if (users[i].empty()) buffers[i].size = 0;    // an output, or unused
+    std::vector<std::vector<StepOrder::Use>> uses;  // by schedule and buffer
     const auto add_order = [&](const Schedule& way) {
       const StepOrder order(execution_.tasks, way);
       uses.emplace_back();
@@ -454,14 +455,14 @@ class Maker {
   }
 
   static constexpr std::uint32_t no_output = static_cast<std::uint32_t>(-1);
-  static constexpr cost::Cost price_of_copy = 2'000'000;  // of an output, which no plan has
+  static constexpr cost::Cost price_of_copy = 2'000'000;  // of an output; the plan has no such step
   const cost::WholeGraph& view_;
   const Graph& graph_;
   const cost::Plan& plan_;
   cost::Precision precision_;
   bool is_to_run_ = true;
   Execution execution_;
-  std::map<cost::Cost, std::vector<std::uint32_t>> by_price_;  // the first steps of each kind
+  std::map<cost::Cost, std::vector<std::uint32_t>> by_price_;  // the first step of each kind, by price
   DeviceSteps steps_;
   std::vector<const cost::Plan::Place*> place_, copy_;  // by value
   std::unordered_map<cost::PlanValue, std::uint32_t> input_of_value_;
@@ -492,7 +493,7 @@ std::vector<std::byte> to_device(const Array& array, cost::Precision precision) 
 Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents,
                   cost::Precision precision) {
   Array array(cost::stored(element, precision), extents);
-  check(array.bytes() == bytes.size(), "as many bytes as the type has");
+  check(array.bytes() == bytes.size(), "the bytes fit the type and the extents");
   std::copy(bytes.begin(), bytes.end(), array.mutable_data());
   return array.type() == element ? array : array.cast(element);
 }

@@ -1,4 +1,4 @@
-// A plan made ready for a device: every step with the memory that it works on, and the weights laid out as the steps want them.
+// Prepares a plan for a device: every step with its memory, and the weights in the layouts that the steps expect.
 #pragma once
 
 #include "cost/plan/plan.h"
@@ -6,36 +6,38 @@
 
 namespace taso::gpu {
 
-/// More kernels than this side by side gain little: even the smallest fill some of the GPU.
+/// More concurrent streams gain little: even the smallest kernels fill a part of the GPU.
 inline constexpr std::uint32_t usual_lanes = 16;
 
 struct Execution {
   DeviceSteps steps;
-  std::vector<Task> tasks;  ///< the steps, as their schedules have them
+  std::vector<Task> tasks;  ///< the steps as seen by their schedules
   std::vector<std::size_t>
-      plan_steps;                    ///< which step of the plan each of them is; copies of outputs at the end have none
-  std::vector<std::string> on_host;  ///< the kinds of operators that have no kernel, each once
+      plan_steps;                    ///< the step of the plan for each of them; the final copies of outputs have none
+  std::vector<std::string> on_host;  ///< the kinds of operators without a kernel, each once
 };
 
-/// All sizes must be known, or follow from those of inputs, for which the view has numbers. Reads the weights, and computes
-/// what depends on them alone. Throws InputError where something cannot be run: a size that is not known, an operator that the
-/// interpreter does not have. With at most so many lanes, in which steps may run side by side.
+/// All sizes must be known, or follow from the sizes of inputs, which the view knows. Reads the weights, and computes
+/// what depends on weights only. Throws InputError if something cannot run: an unknown size, or an operator that the
+/// interpreter lacks. Independent steps may run concurrently in at most `most_lanes` streams.
 Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan,
                          cost::Precision precision, std::uint32_t most_lanes = usual_lanes);
 
-/// How long a plan is expected to take with its steps side by side, and in how many lanes. `Plan::cost` is one after the other;
-/// copies of outputs, which no plan has, count here.
+/// The predicted time of a plan with concurrent steps, and the number of streams. `Plan::cost` is the sequential time.
+/// Copies of outputs, which a plan does not contain, count here.
 struct Outlook {
   std::uint32_t lanes = 1;
   cost::Cost cost = 0;
-  cost::Cost in_a_row = 0;  ///< what it takes one step after the other
-  cost::Cost copies = 0;    ///< of outputs, in a row
+  cost::Cost in_a_row = 0;  ///< the sequential time
+  cost::Cost copies = 0;    ///< of outputs, sequential
 };
-/// Does not read weights. Unknown dimensions are what the view prices them as. Throws InputError where a rank is not known.
+/// Does not read weights. Unknown dimensions have the sizes assumed by the view. Throws InputError if a rank is
+/// unknown.
 Outlook look_ahead(const cost::WholeGraph& view, const Graph& graph, const cost::Plan& plan, cost::Precision precision,
                    std::uint32_t most_lanes = usual_lanes);
 
-/// An input or output as the device has it, and back. The element type is the one stored; bytes are row by row.
+/// Converts an input to its bytes on the device, and an output back. The element type is the stored one; the order is
+/// row-major.
 std::vector<std::byte> to_device(const Array& array, cost::Precision precision);
 Array from_device(std::span<const std::byte> bytes, ElementType element, const Extents& extents,
                   cost::Precision precision);

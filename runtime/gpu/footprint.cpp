@@ -9,8 +9,8 @@ bool is_empty(const Footprint& one) {
   return std::find(one.extents.begin(), one.extents.end(), 0) != one.extents.end();
 }
 
-/// Bytes from the first to behind the last element, counting only the axes along which neighbours are no multiple of `period`
-/// apart; of all axes with period 0.
+/// The bytes from the start of the first element to the end of the last, counting only axes whose stride is not a
+/// multiple of `period`; all axes if the period is 0.
 std::int64_t reach(const Footprint& one, std::int64_t period) {
   std::int64_t bytes = one.size;
   for (std::size_t axis = 0; axis < one.extents.size(); ++axis) {
@@ -20,7 +20,7 @@ std::int64_t reach(const Footprint& one, std::int64_t period) {
   return bytes;
 }
 
-/// Whether they are apart, because modulo a period both stay within ranges that are.
+/// Whether the two lie in disjoint ranges modulo the period.
 bool are_apart(const Footprint& a, const Footprint& b, std::int64_t period) {
   const std::int64_t of_a = reach(a, period), of_b = reach(b, period);
   if (of_a > period || of_b > period) return false;

@@ -1,4 +1,4 @@
-// Which elements of a piece of memory somebody reads or writes, so that it can be told who has to wait for whom.
+// The elements of memory that a step reads or writes, to decide which steps have to wait for which.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 namespace taso::gpu {
 
-/// A tensor that lies somewhere in a memory.
+/// A tensor in memory.
 struct Footprint {
   std::int64_t offset = 0;  ///< of the first element, in bytes
   std::int64_t size = 1;    ///< of an element, in bytes
   Extents extents;
-  cost::Strides strides;  ///< in elements, none below 0
+  cost::Strides strides;  ///< in elements, not negative
 };
 
-/// Bytes from the first to behind the last element; 0 if there is none.
+/// The bytes from the start of the first element to the end of the last; 0 if there is none.
 std::int64_t length_of(const Footprint& one);
 
-/// Whether two tensors of one memory may have bytes in common. What lies between the elements of a tensor is no part of it:
-/// channels side by side that belong to different tensors are told apart. May say yes where a closer look would say no.
+/// Whether two tensors in the same memory may share bytes. Gaps between the elements of a tensor do not belong to it:
+/// the interleaved channels of different tensors are distinguished. May return true where a closer look would not.
 bool may_overlap(const Footprint& a, const Footprint& b);
 
 }  // namespace taso::gpu

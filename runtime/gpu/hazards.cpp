@@ -12,8 +12,8 @@ void add(std::vector<Access>& list, const Binding& binding, const cost::Call::Op
   list.push_back({binding.place, binding.index, {binding.offset, size, operand.extents, operand.strides}, is_write});
 }
 
-/// Who touched which bytes of a memory, by where these begin, those of about one length together: what lies elsewhere
-/// is not looked at, for thousands may touch parts of one buffer.
+/// The bytes of a memory that steps touched, sorted by offset within classes of similar length. Searches only nearby
+/// entries, because thousands of steps may touch parts of one buffer.
 class Touched {
  public:
   void add(std::uint32_t step, const Footprint& what) {
@@ -23,7 +23,7 @@ class Touched {
                                                                                                Entry{step, what});
   }
 
-  /// Appends the steps that touched something of it.
+  /// Appends the steps that may have touched any of these bytes.
   void find(const Footprint& what, std::vector<std::uint32_t>& steps) const {
     const std::int64_t end = what.offset + length_of(what);
     for (const auto& [width, entries] : by_length_) {

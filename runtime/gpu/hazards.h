@@ -1,4 +1,4 @@
-// Which steps of a program have to wait for which, because of what they read and write.
+// Finds which steps of a program have to wait for which, from what they read and write.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,12 @@ struct Access {
   Footprint what;
   bool is_write = false;
 };
-/// Everything that a step reads and writes. A copy touches its pieces alone, not all of what it takes them from or puts them
-/// into.
+/// Everything that a step reads and writes. A copy touches only its pieces, not the whole operands.
 std::vector<Access> accesses_of(const DeviceSteps::Step& step);
 
-/// For each step those before it that have to be done first: one of the two writes what the other reads or writes. The arena
-/// has to be in parts still: steps that are bound to different indices of it have nothing to do with one another. Who waits
-/// for a step need not wait for those that this one waits for; they may be listed or not.
+/// For each step, the earlier steps that have to finish first, because one of the two writes what the other reads or
+/// writes. The arena must not be laid out yet: different indices in it are different memory. Indirect dependencies may
+/// be listed or not.
 std::vector<std::vector<std::uint32_t>> needs_of(const std::vector<DeviceSteps::Step>& steps);
 
 }  // namespace taso::gpu

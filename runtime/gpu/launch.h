@@ -1,5 +1,5 @@
-// How a call is done on a GPU: a few launches, each a library's product or a kernel of our own whose source is written for it.
-// A call can often be done in several ways; which one is fastest is measured, not guessed.
+// The launches that do a call on a GPU. Each is a library's product, or a kernel of our own with generated source. A
+// call often has several variants; measurements decide which is fastest.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace taso::gpu {
 
-/// Memory that a launch works on: one of the call's operands, or a part of the memory that the lowering asks for.
+/// The memory of a launch: an operand of the call, or a part of the scratch memory of the lowering.
 struct Argument {
   enum class Place : std::uint8_t { read, written, scratch };
   Place place = Place::read;
@@ -22,7 +22,7 @@ struct Argument {
   bool operator==(const Argument&) const = default;
 };
 
-/// A tensor that a library is told about.
+/// A tensor as passed to a library.
 struct LaunchTensor {
   Argument memory;
   ElementType element = ElementType::undefined;
@@ -30,8 +30,8 @@ struct LaunchTensor {
   cost::Strides strides;
 };
 
-/// What is done to each element of a product before it is written, one after the other; each takes the value so far, and
-/// an operand, if it has two.
+/// An operation applied to each element of a product before it is written. Each takes the current value and, if it is
+/// binary, an operand.
 struct Pointwise {
   enum class Mode : std::uint8_t {
     add,
@@ -39,7 +39,7 @@ struct Pointwise {
     mul,
     div,
     max,
-    min,  ///< with the operand
+    min,  ///< binary, up to here
     relu,
     clip,
     leaky_relu,
@@ -50,16 +50,15 @@ struct Pointwise {
     exp,
     erf,
     sqrt,
-    scale  ///< of the value alone
+    scale  ///< unary, from relu on
   };
   Mode mode = Mode::relu;
-  std::optional<LaunchTensor>
-      operand;                    ///< broadcasts to the product's result: of its rank, with extents that are its or 1
-  bool is_operand_first = false;  ///< for `sub` and `div`
-  double low = 0, high = 0;       ///< clip's bounds; leaky_relu's slope and scale's factor are `low`
+  std::optional<LaunchTensor> operand;  ///< broadcasts to the product's result: same rank, extents equal or 1
+  bool is_operand_first = false;        ///< for `sub` and `div`
+  double low = 0, high = 0;  ///< the bounds of clip; `low` is also the slope of leaky_relu and the factor of scale
 };
 
-/// x [N, C, spatial...] with w [O, C / groups, kernel...]; computed in float32, or TF32.
+/// x [N, C, spatial...] with w [O, C / groups, kernel...]; computed in float32 or TF32.
 struct ConvolutionLaunch {
   LaunchTensor x, w, y;
   std::vector<std::int64_t> strides, dilations, pads_before, pads_after;
@@ -68,8 +67,8 @@ struct ConvolutionLaunch {
   std::vector<Pointwise> epilogue;
 };
 
-/// a [batch..., rows, depth] times b [batch..., depth, columns]. A batch dimension of a factor may be stretched by a
-/// stride of 0. All three have the same rank, at least 2.
+/// a [batch..., rows, depth] times b [batch..., depth, columns]. A batch dimension of a factor may be broadcast with
+/// stride 0. All three tensors have the same rank, at least 2.
 struct MatmulLaunch {
   LaunchTensor a, b, y;
   bool is_tf32 = false;
@@ -78,13 +77,13 @@ struct MatmulLaunch {
 
 /// A kernel of our own. Its parameters are pointers, in the order of the arguments.
 struct SourceLaunch {
-  std::string source;  ///< CUDA C++ that needs no header, with `extern "C" __global__ void` and this name
+  std::string source;  ///< CUDA C++ without headers, with an `extern "C" __global__ void` function of this name
   std::string name;
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::uint32_t block = 1;
   std::uint32_t shared_bytes = 0;  ///< dynamic
-  std::uint32_t cluster = 1;       ///< blocks that work together; the text says so too
-  /// It may begin before the launch ahead of it has ended, and says itself what it does not wait with.
+  std::uint32_t cluster = 1;       ///< blocks per cluster; the source declares it too
+  /// Uses programmatic dependent launch: starts early and calls griddepcontrol.wait itself.
   bool begins_early = false;
   std::vector<Argument> arguments;
 };
@@ -92,12 +91,12 @@ struct SourceLaunch {
 using Launch = std::variant<ConvolutionLaunch, MatmulLaunch, SourceLaunch>;
 
 struct Lowering {
-  std::string name;  ///< which way it is, for people and records: "fused", "apart", "direct"
+  std::string name;  ///< the variant, for people and records: "fused", "apart", "direct"
   std::vector<Launch> launches;
-  std::int64_t scratch_bytes = 0;  ///< besides what libraries want
+  std::int64_t scratch_bytes = 0;  ///< without the workspaces of libraries
 };
 
-/// All ways that we know, the most promising first; at least one.
+/// All known variants, most promising first; at least one.
 std::vector<Lowering> lowerings(const cost::Call& call);
 
 }  // namespace taso::gpu

@@ -1,4 +1,4 @@
-// Which launches do a call.
+// Turns a call into launches.
 #include <algorithm>
 
 #include "ops/core/error.h"
@@ -9,11 +9,11 @@
 namespace taso::gpu {
 namespace {
 
-/// Convolutions with at most this many channels in a group have little to gain from products of matrices.
+/// Convolutions with at most this many channels per group gain little from matrix products.
 constexpr std::int64_t few_channels = 32;
 
 std::int64_t bytes_of(const cost::Call::Operand& operand) {
-  std::int64_t last = 0;  // of the elements, wherever they lie
+  std::int64_t last = 0;  // the offset of the last element
   for (std::size_t i = 0; i < operand.extents.size(); ++i) last += (operand.extents[i] - 1) * operand.strides[i];
   return (last + 1) * static_cast<std::int64_t>(size_of(operand.element));
 }
@@ -22,7 +22,7 @@ LaunchTensor tensor(const cost::Call::Operand& operand, Argument memory) {
   return {memory, operand.element, operand.extents, operand.strides};
 }
 
-/// The same with axes of 1 ahead, up to that rank.
+/// The same tensor with leading axes of extent 1, up to this rank.
 LaunchTensor with_rank(LaunchTensor tensor, std::size_t rank) {
   while (tensor.extents.size() < rank) {
     std::int64_t stride = 1;
@@ -34,7 +34,7 @@ LaunchTensor with_rank(LaunchTensor tensor, std::size_t rank) {
   return tensor;
 }
 
-/// A convolution or matmul with what is done to its result, often a chain.
+/// A convolution or matmul and the steps applied to its result, often a chain.
 class Product {
  public:
   explicit Product(const cost::Call& call) : call_(call), main_(call.steps[call.main]) {
@@ -46,7 +46,7 @@ class Product {
     }
     result_ = call.written[0];
     if (transpose_.empty()) return;
-    // As it lies before it is seen the other way round.
+    // The result before the transpose.
     for (std::size_t i = 0; i < transpose_.size(); ++i) {
       result_.extents[static_cast<std::size_t>(transpose_[i])] = call.written[0].extents[i];
       result_.strides[static_cast<std::size_t>(transpose_[i])] = call.written[0].strides[i];
@@ -67,7 +67,7 @@ class Product {
   }
   bool has_epilogue() const { return !chain_.empty(); }
 
-  /// The chain as a library wants it; nothing if it cannot be said so.
+  /// The chain as an epilogue for a library; nothing if it cannot be expressed.
   std::optional<std::vector<Pointwise>> epilogue() const {
     std::vector<Pointwise> steps;
     std::uint32_t value = main_.first_result;
@@ -81,7 +81,7 @@ class Product {
     return steps;
   }
 
-  /// What is left to do to the product's result when only that is there: it is what is read first.
+  /// The call that applies the chain to the product, which is its first operand.
   cost::Call rest() const {
     cost::Call rest;
     rest.kind = cost::Kernel::Kind::element_wise;
@@ -104,7 +104,7 @@ class Product {
     rest.results = {next - 1};
     return rest;
   }
-  /// What the numbers of `rest().read` are here.
+  /// The arguments for the operands of `rest().read`.
   std::vector<Argument> arguments_of_rest() const {
     std::vector<Argument> arguments{{Argument::Place::scratch, 0, 0}};
     std::vector<bool> known(call_.read.size(), false);
@@ -132,7 +132,7 @@ class Product {
     const auto with_operand = [&](Mode mode) -> std::optional<Pointwise> {
       const bool first = step.operands[0] != value;
       const std::uint32_t number = first ? step.operands[0] : step.operands[1];
-      if (number >= call_.read.size()) return std::nullopt;  // the value twice, or an earlier one
+      if (number >= call_.read.size()) return std::nullopt;  // the value twice, or an earlier value
       const cost::Call::Operand& operand = call_.read[number];
       if (operand.extents.size() > result_.extents.size()) return std::nullopt;
       return Pointwise{mode, with_rank(tensor(operand, {Argument::Place::read, number, 0}), result_.extents.size()),
@@ -230,9 +230,9 @@ MatmulLaunch matmul(const cost::Call& call, const Product& product) {
   return launch;
 }
 
-/// One right factor for all: the left ones lie below one another, and so do the results, and it is one product.
+/// Merges batches into rows if the right factor is the same for all: the left factors and the results can be stacked.
 void merge_batches(MatmulLaunch& launch) {
-  const auto merge = [&](std::size_t axis) {  // with the rows
+  const auto merge = [&](std::size_t axis) {  // the axis with the rows
     const std::int64_t extent = launch.y.extents[axis];
     const auto below = [&](const LaunchTensor& t) {
       return extent == 1 || t.extents[axis + 1] == 1 || t.strides[axis] == t.strides[axis + 1] * t.extents[axis + 1];
@@ -270,7 +270,7 @@ void add_tensor_ways(const cost::Call& call, std::vector<Lowering>& ways) {
   for (auto& [name, launch] : tensor_product_sources(call)) ways.push_back({name, {std::move(launch)}, 0});
 }
 
-/// The kernel for the rest of the chain, working on the product in scratch memory.
+/// The kernel that applies the chain to the product in scratch memory.
 SourceLaunch rest_of(const Product& product) {
   SourceLaunch launch = element_wise_source(product.rest());
   const std::vector<Argument> read = product.arguments_of_rest();
@@ -338,7 +338,7 @@ std::vector<Lowering> lowerings(const cost::Call& call) {
     case cost::Kernel::Kind::copy:
       ways.push_back({"own", {call.gather_axis ? gather_source(call) : copy_source(call)}, 0});
       break;
-    case cost::Kernel::Kind::opaque: throw InputError("an operator that we do not model has no kernel");
+    case cost::Kernel::Kind::opaque: throw InputError("an opaque operator has no kernel");
   }
   check(!ways.empty(), "every call can be done");
   return ways;

@@ -16,7 +16,7 @@ std::int64_t dense_bytes(const cost::Call::Operand& operand) {
   return count(operand.extents) * static_cast<std::int64_t>(size_of(operand.element));
 }
 
-/// Whatever a launch works on, one place after the other.
+/// Visits every argument of a launch.
 void for_each_argument(Launch& launch, const std::function<void(Argument&)>& visit) {
   if (auto* source = std::get_if<SourceLaunch>(&launch)) {
     for (Argument& argument : source->arguments) visit(argument);
@@ -67,14 +67,14 @@ std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
                                      const std::function<std::vector<Lowering>(const cost::Call&)>& ways) {
   std::vector<Lowering> all;
   for (const auto& way_to_copy : {std::pair(false, true), std::pair(true, false), std::pair(true, true)}) {
-    const bool gathers = way_to_copy.first, scatters = way_to_copy.second;  // names that lambdas may use
+    const bool gathers = way_to_copy.first, scatters = way_to_copy.second;  // named for the lambdas
     if ((gathers && !is_part_of_channels(call.read[read])) || (scatters && !is_part_of_channels(call.written[0])))
       continue;
     cost::Call dense = call;
     if (gathers) dense.read[read] = without_gaps(call.read[read]);
     if (scatters) dense.written[0] = without_gaps(call.written[0]);
     for (Lowering& way : ways(dense)) {
-      // Where the product is in scratch memory already, what comes behind it writes its result wherever it belongs.
+      // If the product is already in scratch memory, the next launch writes the result directly into its place.
       if (scatters && way.launches.size() > 1) continue;
       const Argument x{Argument::Place::scratch, 0, aligned(way.scratch_bytes)};
       const Argument y{Argument::Place::scratch, 0, x.offset + (gathers ? aligned(dense_bytes(call.read[read])) : 0)};

@@ -1,5 +1,5 @@
-// Products whose image, or whose result, is a part of channels that lie side by side with others. What does not take such
-// operands works on dense copies in scratch memory.
+// Handles products whose image or result is a part of the channels of an NHWC tensor. Kernels that do not accept such
+// operands work on dense copies in scratch memory.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace taso::gpu {
 
-/// Whether other channels lie between the places of an image.
+/// Whether other channels lie between the pixels of an image.
 bool is_part_of_channels(const cost::Call::Operand& operand);
-/// The same operand with nothing in between.
+/// The same operand without gaps.
 cost::Call::Operand without_gaps(cost::Call::Operand operand);
 
-/// The ways of a call that has an operand read so, or its result written so, through dense copies: of either, and of both.
-/// `ways` gives those of a call that has none, in memory of the call's own operands.
+/// The variants of a call that go through dense copies of the operand `read`, of the result, and of both, if these are
+/// parts of channels. `ways` gives the variants of a call with dense operands, in the memory of the call's own
+/// operands.
 std::vector<Lowering> through_copies(const cost::Call& call, std::uint32_t read,
                                      const std::function<std::vector<Lowering>(const cost::Call&)>& ways);
 

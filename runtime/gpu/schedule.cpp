@@ -10,30 +10,30 @@
 namespace taso::gpu {
 namespace {
 
-/// What promises less is not worth another lane: one part of so many.
+/// A gain below one part in this many is not worth another lane.
 constexpr cost::Cost least_gain = 200;
-/// Of more tasks than any network has, fewer schedules are looked at.
+/// With more tasks than any network has, fewer schedules are tried.
 constexpr std::size_t many_tasks = 20'000;
 constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
-/// What goes for steps that run side by side. Times are picoseconds.
+/// The model of concurrent steps. Times are in picoseconds.
 struct Manner {
-  double launch;       ///< of a step's price, the part in which others have the GPU, at most half of it
-  double crossing;     ///< what a step waits for another lane, in addition
-  double held_up;      ///< what it then waits for the one ahead of it in its lane, in addition
-  double begins;       ///< between the begins of two steps, at least
-  double Task::*part;  ///< of the GPU, what a step takes up otherwise
+  double launch;       ///< the launch part of a step's price, when others can use the GPU; at most half of it
+  double crossing;     ///< additional time of a wait for another lane
+  double held_up;      ///< additional time of such a step to wait for its predecessor in its lane
+  double begins;       ///< least time between the starts of two steps
+  double Task::*part;  ///< the share of the GPU that a step uses otherwise
 };
 constexpr Manner at_best{1e6, 1e6, 0, 0, &Task::share};
-/// Loads are of all of a step's time.
+/// Loads cover the whole time of a step.
 constexpr Manner as_found{0, cost::h200::crossing * 1e3, cost::h200::held_up * 1e3, cost::h200::between_begins * 1e3,
                           &Task::load};
 
-/// Which code is at hand: that of the last two kinds of tasks that began, in whatever lanes. Of one to 24 kinds, two fit best what
-/// networks took.
+/// The code that is cached: that of the last two kinds of tasks started, in any lanes. Among one to 24 kinds, two fits
+/// the measured networks best.
 class CodeAtHand {
  public:
-  /// What a task costs that begins now.
+  /// The cost of a task that starts now.
   cost::Cost cost_of(const Task& task) {
     if (!task.kind) return task.cost;
     const auto known = std::find(kinds_.begin(), kinds_.end(), *task.kind);
@@ -48,10 +48,10 @@ class CodeAtHand {
 
  private:
   static constexpr std::size_t most = 2;
-  std::vector<std::uint32_t> kinds_;  // the latest last
+  std::vector<std::uint32_t> kinds_;  // most recent last
 };
 
-/// Kernels that run side by side, each as fast as there is room for it.
+/// Simulates concurrent kernels, which share the capacity of the GPU.
 class Machine {
  public:
   explicit Machine(const Manner& manner) : manner_(manner) {}
@@ -70,7 +70,7 @@ class Machine {
     running_.push_back({task, delay + launch, cost - launch, std::clamp(what.*manner_.part, 0.0, 1.0)});
   }
 
-  /// Goes on until something is done, and says what.
+  /// Advances until at least one task finishes, and returns the finished tasks.
   std::vector<std::uint32_t> advance() {
     std::vector<std::uint32_t> done;
     while (done.empty() && !running_.empty()) {
@@ -83,7 +83,7 @@ class Machine {
       now_ += next;
       std::vector<Running> left;
       for (Running& one : running_) {
-        // Whoever determined how far to go gets there exactly.
+        // The task that determined the step reaches its end exactly, despite rounding.
         if (one.delay > 0) {
           one.delay = one.delay <= next ? 0 : one.delay - next;
         } else if (one.work * slowness <= next) {
@@ -104,7 +104,7 @@ class Machine {
     std::uint32_t task = 0;
     double delay = 0, work = 0, share = 0;
   };
-  /// The first moment from then on at which no other begins.
+  /// The first moment from `moment` on with enough distance from the starts of other tasks.
   double begin_at(double moment) {
     std::erase_if(begins_, [&](double other) { return other <= now_ - manner_.begins; });
     const auto place = std::lower_bound(begins_.begin(), begins_.end(), moment - manner_.begins);
@@ -117,27 +117,27 @@ class Machine {
   const Manner& manner_;
   CodeAtHand code_;
   std::vector<Running> running_;
-  std::vector<double> begins_;  // of those that begin about now, and of those to come, in order
+  std::vector<double> begins_;  // of recent and future starts, sorted
   double now_ = 0;
 };
 
-using Clock = std::vector<std::uint32_t>;  // by lane: how many of its steps are done
+using Clock = std::vector<std::uint32_t>;  // by lane: the number of its finished steps
 
 void reach(Clock& clock, const Clock& other) {
   for (std::size_t lane = 0; lane < clock.size(); ++lane) clock[lane] = std::max(clock[lane], other[lane]);
 }
 
-/// Puts steps into lanes, and knows what is certain to be done when.
+/// Assigns steps to lanes, and tracks what is guaranteed to be done at each point.
 class Lanes {
  public:
   Lanes(std::size_t tasks, std::uint32_t lanes)
       : clocks_(lanes, Clock(lanes, 0)), places_(tasks), finished_(tasks), last_(lanes, nobody) {}
 
   std::uint32_t lane_of(std::uint32_t task) const { return places_[task].lane; }
-  /// The last step of a lane; `nobody` if it has none.
+  /// The last step of a lane; `nobody` if it is empty.
   std::uint32_t last(std::uint32_t lane) const { return last_[lane]; }
 
-  /// What a task would have to wait for in a lane, besides what it waits for anyway.
+  /// What a task would have to wait for in a lane, without implied waits.
   std::vector<std::uint32_t> awaited(const Task& task, std::uint32_t lane) const {
     std::vector<std::uint32_t> list;
     for (const std::uint32_t need : task.needs)
@@ -162,7 +162,7 @@ class Lanes {
     return step;
   }
 
-  /// All lanes wait for all others.
+  /// Synchronises all lanes.
   void meet() {
     Clock all = clocks_[0];
     for (const Clock& clock : clocks_) reach(all, clock);
@@ -173,13 +173,13 @@ class Lanes {
   struct Place {
     std::uint32_t lane = 0, number = 0;
   };
-  std::vector<Clock> clocks_;  // of each lane: what is done when its next step begins
+  std::vector<Clock> clocks_;  // by lane: what is done when its next step starts
   std::vector<Place> places_;
-  std::vector<Clock> finished_;  // by task: what is done when it is
+  std::vector<Clock> finished_;  // by task: what is done when it finishes
   std::vector<std::uint32_t> last_;
 };
 
-/// How long everything takes that can only be done after a task, and the task itself, along the longest way.
+/// For each task, the length of the longest path from it to the end, including itself.
 std::vector<cost::Cost> ways_to_the_end(const std::vector<Task>& tasks) {
   std::vector<cost::Cost> ways(tasks.size(), 0);
   for (std::size_t i = tasks.size(); i-- > 0;) {
@@ -189,7 +189,7 @@ std::vector<cost::Cost> ways_to_the_end(const std::vector<Task>& tasks) {
   return ways;
 }
 
-/// What all lanes of the world need: a task takes its cost, or that of code at hand, along the longest way.
+/// The time with unlimited lanes: the longest path, with each task at its cheapest.
 cost::Cost least_time(const std::vector<Task>& tasks) {
   std::vector<cost::Cost> done(tasks.size(), 0);
   cost::Cost longest = 0;
@@ -237,7 +237,7 @@ class ListScheduler {
   }
 
  private:
-  using Ready = std::pair<cost::Cost, std::uint32_t>;  // the longest way to the end first: it is negative
+  using Ready = std::pair<cost::Cost, std::uint32_t>;  // the path length is negated, so that the longest comes first
 
   void schedule_part(std::uint32_t begin, std::uint32_t end) {
     ready_.clear();
@@ -250,7 +250,7 @@ class ListScheduler {
       while (start_one()) {
       }
       const std::vector<std::uint32_t> done = machine_.advance();
-      check(!done.empty(), "something runs as long as something is left");
+      check(!done.empty(), "a task runs while tasks are left");
       for (const std::uint32_t task : done) {
         --left;
         finished_[task] = machine_.now();
@@ -261,14 +261,15 @@ class ListScheduler {
     }
   }
 
-  /// The one with the longest way to the end first.
+  /// The set is sorted by the longest path to the end first.
   void add_ready(std::uint32_t task) { ready_.emplace(-ways_[task], task); }
-  /// There may be very many: up to here.
+  /// Limits the search to the first 32, because there may be very many.
   std::set<Ready>::const_iterator looked_at() const {
     return std::next(ready_.begin(), static_cast<std::ptrdiff_t>(std::min<std::size_t>(ready_.size(), 32)));
   }
 
-  /// The lane in which a task's operands were made last: there it follows without being told to wait.
+  /// The lane that computed a task's latest operand, where the task can follow without a wait; `nobody` if another step
+  /// has followed there already.
   std::uint32_t home(std::uint32_t task) const {
     std::uint32_t latest = nobody;
     for (const std::uint32_t need : tasks_[task].needs)
@@ -373,10 +374,10 @@ cost::Cost simulate(const std::vector<Task>& tasks, const Schedule& schedule, co
       }
     }
     for (std::uint32_t lane = 0; lane < schedule.lanes; ++lane)
-      check(at[lane] == queues[lane].size(), "a schedule in which nobody waits for ever");
+      check(at[lane] == queues[lane].size(), "a schedule has no deadlock");
   };
   for (const Schedule::Step& step : schedule.steps) {
-    check(step.lane < schedule.lanes, "a lane that there is");
+    check(step.lane < schedule.lanes, "the lane of a step exists");
     lane_of[step.task] = step.lane;
     if (tasks[step.task].is_barrier) finish_all();
     queues[step.lane].push_back(&step);
@@ -409,9 +410,9 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
   constexpr std::size_t most_schedules = 5;
   const cost::Cost alone = one_after_the_other(tasks).predicted;
   std::vector<Schedule> found;
-  // Nothing is done before the longest way: of a row of steps there is no need to ask.
+  // The longest path is a lower bound: a chain of steps cannot gain.
   if (least_time(tasks) >= alone - alone / least_gain) return found;
-  // Each takes its time, and of so many steps it is no question of one lane more or less.
+  // Each schedule takes time, and with so many steps one lane more or less does not matter.
   const bool are_many = tasks.size() > many_tasks;
   for (const std::uint32_t lanes : {2U, 3U, 4U, 6U, 8U, 12U, 16U}) {
     if (lanes > most_lanes) break;
@@ -426,7 +427,7 @@ std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t mo
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Schedule& a, const Schedule& b) { return a.predicted < b.predicted; });
-  // Of those with equally many lanes, the better one.
+  // Keeps the best schedule for each number of lanes.
   std::vector<Schedule> kept;
   for (Schedule& schedule : found) {
     const bool is_known =

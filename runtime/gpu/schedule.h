@@ -1,6 +1,6 @@
-// Which steps of a plan run side by side. Small kernels fill a small part of a GPU, and many networks have branches that do
-// not need one another. Steps are put into lanes: those of a lane run one after the other, those of different lanes side by
-// side, except where one is told to wait.
+// Decides which steps of a plan run concurrently. Small kernels fill a small part of a GPU, and many networks have
+// independent branches. Steps are assigned to lanes, which become streams: steps of one lane are sequential, steps of
+// different lanes run concurrently unless one has to wait for the other.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace taso::gpu {
 
-/// A step as far as scheduling is concerned.
+/// A step as the scheduler sees it.
 struct Task {
-  cost::Cost cost = 0;               ///< by itself
-  double share = 1;                  ///< of the GPU's multiprocessors, which it fills while it runs
-  bool is_barrier = false;           ///< nothing runs beside it: the host does it
-  std::vector<std::uint32_t> needs;  ///< tasks before it, in the list, that have to be done first
-  double load = 1;                   ///< of what the GPU gets done at most, while it runs
-  /// Soon after a task of the same kind it costs less, for its code is at hand.
+  cost::Cost cost = 0;               ///< when it runs alone
+  double share = 1;                  ///< of the GPU's multiprocessors that it fills
+  bool is_barrier = false;           ///< runs alone, because the host does it
+  std::vector<std::uint32_t> needs;  ///< earlier tasks that have to finish first
+  double load = 1;                   ///< the share of the GPU's throughput that it uses
+  /// Tasks of the same kind share code. A task that soon follows one of its kind costs only `cost_again`, because the
+  /// code is cached.
   std::optional<std::uint32_t> kind = {};
   cost::Cost cost_again = 0;
 };
@@ -27,46 +28,47 @@ struct Schedule {
   struct Step {
     std::uint32_t task = 0;
     std::uint32_t lane = 0;
-    /// Steps of other lanes that it waits for, by task. What is certain anyway is left out: what those in turn wait for, and
-    /// what is behind a barrier.
+    /// Steps of other lanes to wait for, by task. Implied waits are left out: what those steps wait for, and everything
+    /// before a barrier.
     std::vector<std::uint32_t> after;
   };
-  std::vector<Step> steps;  ///< in an order in which they can be done one after the other
+  std::vector<Step> steps;  ///< in a valid sequential order
   std::uint32_t lanes = 1;
-  cost::Cost predicted = 0;  ///< as `play` has it, by which schedules are made
-  cost::Cost expected = 0;   ///< of those that `schedules` finds: as `expect` has it
+  cost::Cost predicted = 0;  ///< by `play`, which is used to build schedules
+  cost::Cost expected = 0;   ///< by `expect`; only set by `schedules`
 };
 
-/// Every task in the order of the list, in one lane.
+/// All tasks in the order of the list, in one lane.
 Schedule one_after_the_other(const std::vector<Task>& tasks);
 
 struct ScheduleOptions {
   std::uint32_t lanes = 4;
-  cost::Cost least_beside = 0;  ///< what costs less does not leave the lane of what it needs
+  cost::Cost least_beside = 0;  ///< cheaper tasks stay in the lane of what they need
 };
-/// In lanes: whenever one is free, the task that most of the remaining work hangs on.
+/// List scheduling: when a lane is free, it takes the task with the longest path to the end.
 Schedule in_lanes(const std::vector<Task>& tasks, const ScheduleOptions& options);
 
-/// The most promising ones with at most so many lanes, the one first that is expected to be the best; none if nothing is gained by
-/// running tasks side by side.
+/// The most promising schedules with at most `most_lanes` lanes, the best predicted one first. Empty if concurrency
+/// gains nothing.
 std::vector<Schedule> schedules(const std::vector<Task>& tasks, std::uint32_t most_lanes);
 
-/// How long a schedule takes at best. Steps that run side by side slow each other down where their shares are more than the whole
-/// GPU; waiting for another lane takes time of its own.
+/// The best possible time of a schedule. Concurrent steps slow one another down if their shares exceed the whole GPU;
+/// waiting for another lane takes additional time.
 cost::Cost play(const std::vector<Task>& tasks, const Schedule& schedule);
 
-/// How long a schedule is expected to take, as was found on a GPU: by loads instead of shares, with what it takes to begin, and of
-/// the gain a part is lost. Not what schedules are made by: a step in one lane too many costs little, one that waits for no reason
-/// costs what it takes.
+/// The expected time of a schedule, fitted to measurements: uses loads instead of shares, adds start-up times, and
+/// discounts the gain. Schedules are not built with it: an additional lane costs little, while a step that waits
+/// without need costs its whole time.
 cost::Cost expect(const std::vector<Task>& tasks, const Schedule& schedule);
 
-/// Which steps of a schedule are done before which others begin, whatever happens.
+/// The order of steps that a schedule guarantees.
 class StepOrder {
  public:
   StepOrder(const std::vector<Task>& tasks, const Schedule& schedule);
   bool precedes(std::uint32_t task, std::uint32_t other) const;
 
-  /// When something is in use, by lanes: which steps of each lane use it last, and which are done before anybody does.
+  /// When something is in use: per lane, the last step that uses it, and the number of steps that are done before its
+  /// first use.
   class Use {
    public:
     bool is_before(const Use& other) const;
@@ -75,16 +77,16 @@ class StepOrder {
     friend class StepOrder;
     std::vector<std::uint32_t> last_, done_;
   };
-  /// Nothing if there are no tasks.
+  /// Without tasks, the use is before and after all others.
   Use use_by(const std::vector<std::uint32_t>& tasks) const;
 
  private:
   std::uint32_t lanes_;
   struct Place {
-    std::uint32_t lane = 0, number = 0;  ///< from 1 on, in its lane
+    std::uint32_t lane = 0, number = 0;  ///< position in the lane, from 1
   };
   std::vector<Place> places_;        // by task
-  std::vector<std::uint32_t> done_;  // by task and lane: how many of the lane's steps are done before it begins
+  std::vector<std::uint32_t> done_;  // by task and lane: how many steps of that lane are done before it starts
 };
 
 }  // namespace taso::gpu

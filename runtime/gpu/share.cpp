@@ -8,9 +8,9 @@
 namespace taso::gpu {
 namespace {
 
-/// Threads that a multiprocessor runs at a time, and bytes that one thread of a copying kernel moves.
+/// The threads that a multiprocessor runs concurrently, and the bytes that one thread of a copying kernel moves.
 constexpr double threads = 2048, bytes_of_thread = 32;
-/// Of float32, which tiles are made of unless something smaller is.
+/// The size of float32, of which tiles consist unless the type is smaller.
 constexpr double bytes_of_factor = 4;
 
 double nanoseconds_of(cost::Cost price) { return std::max(static_cast<double>(price) * 1e-3, 1.0); }

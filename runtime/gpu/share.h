@@ -1,4 +1,4 @@
-// How much of a GPU a kernel fills, for telling how kernels get on with one another side by side.
+// Estimates how much of a GPU a kernel fills, to predict concurrent kernels.
 #pragma once
 
 #include "cost/plan/kernel.h"
@@ -6,12 +6,11 @@
 
 namespace taso::gpu {
 
-/// From above 0 to 1. Estimated from how many blocks its result makes, and from the bytes that it moves in the time that it
-/// takes.
+/// Above 0, at most 1. Estimated from the number of blocks of the result, and from the bytes moved per time.
 double share_of(const cost::Kernel& kernel, cost::Cost price);
 
-/// From above 0 to 1: how long it would take if it could have all of the GPU without waiting for anything, of the time that it
-/// takes. Its bytes count, and what its tiles fetch of the factors of a product.
+/// Above 0, at most 1: the share of its time that the kernel would need with the whole GPU and without any waiting.
+/// Counts its bytes, and the factors that the tiles of a product fetch.
 double load_of(const cost::Kernel& kernel, cost::Cost price, cost::Precision precision);
 
 }  // namespace taso::gpu

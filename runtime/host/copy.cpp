@@ -9,7 +9,7 @@ struct Dimension {
   std::int64_t extent, to, from;
 };
 
-/// Dimensions that run on without a gap on both sides become one; those of extent 1 go.
+/// Drops dimensions of extent 1, and merges dimensions that are contiguous on both sides.
 std::vector<Dimension> merged(const std::vector<std::int64_t>& to, const std::vector<std::int64_t>& from,
                               const Extents& extents) {
   std::vector<Dimension> dimensions;
@@ -31,7 +31,7 @@ void copy_line(std::byte* to, const std::byte* from, const Dimension& line) {
   for (std::int64_t i = 0; i < line.extent; ++i) std::memcpy(to + i * to_step, from + i * from_step, size);
 }
 
-/// Two dimensions in tiles, so that neither side walks memory in strides for long.
+/// Copies two dimensions in tiles, so that neither side strides through memory for long.
 template <std::size_t size>
 void copy_plane(std::byte* to, const std::byte* from, const Dimension& rows, const Dimension& columns) {
   constexpr std::int64_t tile = 32;
@@ -56,8 +56,8 @@ void copy_strided(std::byte* to, std::vector<std::int64_t> to_strides, const std
     run *= static_cast<std::size_t>(dimensions.back().extent);
     dimensions.pop_back();
   }
-  // The innermost dimensions are copied by a loop of their own: none (a run), one, or two where a transpose would
-  // otherwise read with a large stride.
+  // The innermost dimensions have a loop of their own: none (a run), one, or two where a transpose would otherwise read
+  // with a large stride.
   std::size_t inner = runs || dimensions.empty() ? 0 : 1;
   if (inner == 1 && dimensions.size() > 1 && dimensions[dimensions.size() - 2].from == 1) inner = 2;
   const std::size_t outer = dimensions.size() - inner;
@@ -96,7 +96,7 @@ void copy_mapped(std::byte* to, const std::byte* from, const std::vector<std::ve
     std::memcpy(to, from, element_size);
     return;
   }
-  // A last dimension that is read in order is one run.
+  // If the last dimension is read in order, it is one run.
   const std::size_t outer = tables.size() - 1;
   const std::vector<std::int64_t>& line = tables.back();
   bool contiguous = true;

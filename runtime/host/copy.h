@@ -1,4 +1,4 @@
-// Copies between tensors of any element type along strides: the machinery under the operators that only move data.
+// Copies between tensors of any element type along strides. The operators that only move data use it.
 #pragma once
 
 #include <cstring>
@@ -20,18 +20,18 @@ void with_element_size(std::size_t size, Visit&& visit) {
   }
 }
 
-/// Copies extents.size() dimensions; strides are in elements and may be zero or negative. The bounds are the caller's.
+/// Copies extents.size() dimensions; strides are in elements and may be zero or negative. The caller checks the bounds.
 void copy_strided(std::byte* to, std::vector<std::int64_t> to_strides, const std::byte* from,
                   std::vector<std::int64_t> from_strides, Extents extents, std::size_t element_size);
 
-/// to[i, j, …] = from[tables[0][i] + tables[1][j] + …], in elements. to is dense; the bounds are the caller's.
+/// to[i, j, …] = from[tables[0][i] + tables[1][j] + …], in elements. `to` is dense; the caller checks the bounds.
 void copy_mapped(std::byte* to, const std::byte* from, const std::vector<std::vector<std::int64_t>>& tables,
                  std::size_t element_size);
 
 /// Writes `count` copies of one element.
 void fill(std::byte* to, const std::byte* element, std::size_t count, std::size_t element_size);
 
-/// A new dense array that reads `from` at `offset` with the strides given (in elements).
+/// A new dense array with the elements of `from`, read at `offset` with the given strides (in elements).
 Array gather_strided(const Array& from, std::int64_t offset, std::vector<std::int64_t> strides, Array result);
 
 }  // namespace taso::runtime

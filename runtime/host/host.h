@@ -1,5 +1,5 @@
-// Operators outside the rewriting set, as plain functions on arrays: what real models are full of.
-// They follow the ONNX specification of the operator at the given opset, and know nothing of protobuf.
+// Operators outside the rewriting set, as plain functions on arrays: real models contain many of them. They follow the
+// ONNX specification of the operator at the given opset, and do not depend on protobuf.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class Attributes {
 
   void set(std::string name, Attribute value) { values_.insert_or_assign(std::move(name), std::move(value)); }
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  // Each throws InputError if the attribute is there and of another kind.
+  // Each throws InputError if the attribute exists but is of another kind.
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
   double number(std::string_view name, double otherwise) const;
   std::string text(std::string_view name, std::string otherwise) const;
@@ -38,20 +38,21 @@ struct HostCall {
   std::string_view op_type;
   std::int64_t opset = 0;  ///< of the operator's domain
   const Attributes& attributes;
-  std::vector<std::optional<Array>> inputs;  ///< an optional operand that is left out is empty
-  std::size_t outputs = 1;                   ///< how many the node names, trailing ones left out not counted
+  std::vector<std::optional<Array>> inputs;  ///< an omitted optional operand is empty
+  std::size_t outputs = 1;                   ///< the number of outputs of the node, without omitted trailing ones
 
   bool has(std::size_t index) const { return index < inputs.size() && inputs[index].has_value(); }
   /// The operand; throws InputError if it is missing.
   const Array& input(std::size_t index) const;
 };
 
-/// As many results as the operator has, up to HostCall::outputs at least. Throws InputError on operands that do not fit.
+/// Returns the results of the operator, at least HostCall::outputs of them. Throws InputError if the operands do not
+/// fit.
 using HostFunction = std::vector<Array> (*)(const HostCall&);
 
 /// The function for an operator of ONNX's own domain ("" is ai.onnx); null if there is none.
 HostFunction find_host_function(std::string_view domain, std::string_view op_type);
-/// Every (op_type) of the default domain that there is a function for, sorted.
+/// All operators (op_type) of the default domain that have a function, sorted.
 std::vector<std::string_view> host_functions();
 
 }  // namespace taso::runtime

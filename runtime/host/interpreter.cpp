@@ -10,7 +10,7 @@
 namespace taso::runtime {
 namespace {
 
-/// Attributes that name unknown dimensions, with the numbers that the unknowns have in this run.
+/// Replaces unknown dimensions in attributes by their numbers in this run.
 Operator with_numbers(Operator op, const Binding& binding) {
   std::visit(
       [&](auto& o) {
@@ -52,7 +52,7 @@ std::vector<Array> evaluate_owned(const Operator& op, std::vector<Array> inputs,
   return evaluate_plainly(op, inputs);
 }
 
-/// One run of a graph: which values are alive, and what the unknown dimensions turned out to be.
+/// One run of a graph: the values that are alive, and the values of the unknown dimensions.
 class Run {
  public:
   Run(const Graph& graph, const InterpreterOptions& options) : graph_(graph), nodes_(graph.nodes()), options_(options) {
@@ -88,7 +88,7 @@ class Run {
       if (const auto problem = binding_.learn(input->type, inputs[i]))
         throw InputError(fmt::format("input '{}': {}", input->name, *problem));
     }
-    // Once every name has its value, so have the dimensions that are computed from names.
+    // Now that all names have values, dimensions computed from names can be checked too.
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Input& input = *graph_.inputs[i].node->as_input();
       if (const auto problem = binding_.mismatch(input.type, inputs[i]))
@@ -97,7 +97,7 @@ class Run {
     }
   }
 
-  /// The value for one more use; with the last one it is forgotten, so that the reader may be its only holder.
+  /// Returns the value for one more use. The last use removes it, so that the reader may be its only owner.
   Array take(const Value& value) {
     const auto left = uses_.find(value);
     check(left != uses_.end() && left->second > 0, "a value is taken as often as it is used");
@@ -108,7 +108,7 @@ class Run {
     return std::move(values_.extract(found).mapped());
   }
 
-  /// Constants are read when they are first needed; everything else is there before it is used.
+  /// Constants are read when they are first needed; everything else exists before it is used.
   Array first_use(const Node& node) {
     if (const Input* input = node.as_input())
       throw InputError(fmt::format("the value '{}' is not among the inputs of the program", input->name));
@@ -122,7 +122,7 @@ class Run {
   }
 
   std::vector<Array> run_opaque(const Node& node, const Opaque& opaque) {
-    if (!opaque.body) throw InputError(fmt::format("cannot run {}: nothing is known of it", opaque.kind));
+    if (!opaque.body) throw InputError(fmt::format("cannot run {}: unknown operator", opaque.kind));
     if (const std::string obstacle = opaque.body->obstacle(); !obstacle.empty())
       throw InputError(fmt::format("cannot run {}: {}", opaque.kind, obstacle));
     std::vector<std::optional<Array>> operands;

@@ -1,5 +1,4 @@
-// What the families share: loops over operands that broadcast, choosing the element type, and refusing what does not
-// fit.
+// Shared by all families: loops over operands that broadcast, dispatch on the element type, and checks of operands.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 
 namespace taso::runtime {
 
-/// Throws InputError unless the operands, as far as they are there, share one element type.
+/// Throws InputError unless all present operands have the same element type.
 void require_same_type(const HostCall& call, std::size_t first, std::size_t last);
 
 inline bool is_half(ElementType type) { return type == ElementType::float16 || type == ElementType::bfloat16; }
@@ -32,7 +31,7 @@ std::vector<Array> through_float(const HostCall& call, Function function) {
   return results;
 }
 
-/// Calls `visit` with an element of the type, among those named; throws InputError for others.
+/// Calls `visit` with an element of the type, if it is among those in the name; otherwise throws InputError.
 template <class Visit>
 decltype(auto) with_floating(const HostCall& call, ElementType type, Visit&& visit) {
   if (type == ElementType::float32) return visit(float{});
@@ -61,7 +60,7 @@ decltype(auto) with_number(const HostCall& call, ElementType type, Visit&& visit
   return with_integer(call, type, visit);
 }
 
-// Arithmetic that wraps, as two's complement hardware does, where C++ leaves it undefined.
+// Wrapping arithmetic in two's complement, where C++ has undefined behaviour.
 template <class T>
 T wrapping_add(T a, T b) {
   if constexpr (std::is_integral_v<T>)
@@ -83,7 +82,7 @@ T wrapping_multiply(T a, T b) {
   else
     return a * b;
 }
-/// The larger of the two; NaN if either is, as numpy's maximum.
+/// The larger of the two; NaN if either is, like numpy's maximum.
 template <class T>
 T larger(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
@@ -101,16 +100,16 @@ T smaller(T a, T b) {
 
 using Strides = std::vector<std::int64_t>;
 
-/// The strides with which an operand of the given extents is read under `result`, 0 where it is repeated.
+/// The strides for reading an operand with these extents in the space of `result`; 0 where it is repeated.
 Strides broadcast_strides(const Extents& operand, const Extents& result);
 /// The common extents of all operands; throws InputError if there are none.
 Extents broadcast_operands(const HostCall& call);
 
-/// Leaves out dimensions of one element and joins neighbours that all operands walk through evenly.
+/// Drops dimensions of one element, and merges neighbours that are contiguous for all operands.
 void simplify_walk(Extents& extents, std::span<Strides*> strides);
 
-/// Visits all of `extents` in row-major order, a row at a time: row(offsets, steps, count), where operand k's elements
-/// lie at offsets[k] + i * steps[k].
+/// Visits all of `extents` in row-major order, one row at a time: row(offsets, steps, count), where the elements of
+/// operand k are at offsets[k] + i * steps[k].
 template <std::size_t N, class Row>
 void for_each_row(Extents extents, std::array<Strides, N> strides, Row&& row) {
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return;
@@ -146,7 +145,8 @@ Array map(const Array& in, Function function) {
   return result;
 }
 
-/// One result element per pair, with broadcasting; the pairs that repeat nothing, or one side, are plain loops.
+/// One result element per pair, with broadcasting. Rows without repetition, or with one repeated side, are simple
+/// loops.
 template <class Out, class A, class B, class Function>
 Array zip(const Array& a, const Array& b, Function function) {
   Array result(element_type_of<Out>, broadcast(a.extents(), b.extents()));
@@ -172,11 +172,11 @@ Array zip(const Array& a, const Array& b, Function function) {
   return result;
 }
 
-/// An array as (outer, axis, inner): the axis is `length` long and `inner` elements apart.
+/// An array as (outer, axis, inner): the axis has `length` elements at a distance of `inner`.
 struct AxisView {
   std::int64_t outer = 1, length = 1, inner = 1;
   AxisView(const Extents& extents, std::size_t axis) {
-    // Wraps only for arrays without elements, whose loops nobody enters.
+    // Wraps only for arrays without elements, whose loops do nothing.
     for (std::size_t i = 0; i < extents.size(); ++i) {
       std::int64_t& part = i < axis ? outer : i == axis ? length : inner;
       part = static_cast<std::int64_t>(static_cast<std::uint64_t>(part) * static_cast<std::uint64_t>(extents[i]));

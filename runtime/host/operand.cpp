@@ -57,7 +57,7 @@ Array make_array(const HostCall& call, ElementType type, Extents extents) {
   std::int64_t size = 1;
   for (const std::int64_t extent : extents) {
     if (extent < 0) refuse(call, fmt::format("negative dimension in the result {}", text_of(extents)));
-    if (extent == 0) continue;  // but the dimensions beside it may not be so large that strides overflow
+    if (extent == 0) continue;  // other dimensions must still not be so large that strides overflow
     if (size > most_elements / extent) refuse(call, fmt::format("a result of {} is too large", text_of(extents)));
     size *= extent;
   }

@@ -7,7 +7,7 @@
 namespace taso::runtime {
 namespace {
 
-constexpr std::int64_t largest = std::int64_t{1} << 31;  // of any one number, so that their products stay 64-bit
+constexpr std::int64_t largest = std::int64_t{1} << 31;  // of each number, so that products fit into 64 bits
 
 std::vector<std::int64_t> read(const HostCall& call, std::string_view name, std::size_t count, std::int64_t otherwise,
                                std::int64_t least) {
@@ -59,7 +59,7 @@ Window read_window(const HostCall& call, Extents input, Extents kernel, bool cei
     std::int64_t out = room / stride + 1;
     if (ceil_mode && room % stride != 0) {
       ++out;
-      // A window that would begin beyond the input, in the padding at the end, is dropped.
+      // Drops a window that would start beyond the input, in the padding at the end.
       if ((out - 1) * stride >= in + window.begin[i]) --out;
     }
     window.output.push_back(out);
@@ -74,14 +74,14 @@ Taps taps_of(const HostCall& call, const Window& window) {
   struct Tap {
     std::int64_t offset, element;
   };
-  // Per dimension and output place first; the window is the product of its dimensions.
+  // First per dimension and output place; the window is the product over its dimensions.
   std::vector<std::vector<std::vector<Tap>>> lines(rank);
   std::vector<std::vector<std::int64_t>> inside(rank);
-  // A table beyond this comes from paddings that no model means.
+  // A larger table comes from paddings that no real model has.
   require(call, product(call, window.output, 0, rank) <= (std::int64_t{1} << 28), "the window has too many places");
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t step = window.dilations[i];
-    // How many kernel elements lie before `limit`, when the window begins at `start`.
+    // The number of kernel elements before `limit`, if the window starts at `start`.
     const auto elements_before = [&](std::int64_t start, std::int64_t limit) {
       if (limit <= start) return std::int64_t{0};
       return std::min(window.kernel[i], (limit - start - 1) / step + 1);

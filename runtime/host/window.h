@@ -1,4 +1,4 @@
-// The geometry of a window that slides over the spatial dimensions of a tensor [N, C, …]: convolutions and poolings.
+// The geometry of a window that slides over the spatial dimensions of a tensor [N, C, …], for convolutions and pooling.
 #pragma once
 
 #include "runtime/host/operand.h"
@@ -10,17 +10,17 @@ struct Window {
   std::vector<std::int64_t> strides, dilations, begin, end;
 };
 
-/// Reads strides, dilations and pads only; the output is left empty and auto_pad to the caller.
+/// Reads only strides, dilations and pads. Leaves the output empty, and auto_pad to the caller.
 Window read_steps(const HostCall& call, Extents input, Extents kernel);
-/// Reads kernel_shape's companions (strides, dilations, pads, auto_pad) and works out the output's extents.
+/// Reads strides, dilations, pads and auto_pad, and computes the output's extents.
 Window read_window(const HostCall& call, Extents input, Extents kernel, bool ceil_mode);
 
-/// For every output place, the input places under the window, as offsets into one [spatial…] plane.
+/// For each output place, the input places under the window, as offsets into one [spatial…] plane.
 struct Taps {
-  std::vector<std::size_t> first;     ///< first[i] to first[i + 1] are output i's entries in the other two
+  std::vector<std::size_t> first;     ///< first[i] to first[i + 1] are the entries of output i in the next two
   std::vector<std::int64_t> offset;   ///< of the input element
   std::vector<std::int64_t> element;  ///< of the kernel
-  std::vector<std::int64_t> padded;   ///< per output: how many window places lie in the input or its padding
+  std::vector<std::int64_t> padded;   ///< per output: the number of window places in the input or its padding
 };
 Taps taps_of(const HostCall& call, const Window& window);
 

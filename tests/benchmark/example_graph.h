@@ -27,7 +27,7 @@ inline onnx::Model model_of(const ExampleNetwork& example) {
   return net.finish();
 }
 
-/// Only while the model is there can weights be read.
+/// Weights can be read only while the model exists.
 inline Graph cleaned_graph(const onnx::Model& model) {
   onnx::GraphEdit edit(model);
   onnx::clean_up(edit);

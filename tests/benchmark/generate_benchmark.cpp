@@ -1,7 +1,8 @@
-// What enumerating and pairing programs costs:
+// Measures the enumeration and pairing of programs:
 //   benchmark_generate [--max-ops 4] [--growth] [--memory-limit GB]
-// Processor time, memory and evaluations a second for TASO's operators and for all, at 2, 3, … operators a program; with
-// --growth, for growing sets of operators at three. Each line is a process of its own, so that its memory is its own.
+// Prints processor time, memory and evaluations per second for TASO's operators and for all, with 2, 3, … operators per
+// program; with --growth, for growing sets of operators with three per program. Each line is measured in its own
+// process, which makes its memory measurable.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +48,7 @@ Totals enumerate_all(const std::vector<std::string>& schemas, std::size_t operat
   return totals;
 }
 
-/// A line of the table; false if it did not end well.
+/// Prints a line of the table; false if the measurement failed.
 bool measure(const std::string& name, const std::vector<std::string>& schemas, std::size_t operators,
              std::size_t memory_limit) {
   std::fflush(nullptr);

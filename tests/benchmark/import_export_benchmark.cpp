@@ -1,7 +1,7 @@
-// What import, clean-ups and export add to protobuf's own parsing and serialising, on one file:
+// Measures what import, clean-ups and export add to protobuf's own parsing and serialising of one file:
 //   benchmark_import_export [MODEL.onnx]
-// Syncing to disk is left out on both sides.
-// Without a model, on one of 100 MB that it makes: 50 blocks of convolution, batch norm and relu.
+// Syncing to disk is excluded on both sides. Without a model, it makes one of 100 MB: 50 blocks of convolution, batch
+// norm and relu.
 #include <algorithm>
 #include <chrono>
 #include <fstream>

@@ -1,7 +1,8 @@
 // Times the interpreter on three networks, built here node by node with random weights:
 //   benchmark_interpreter [resnet50|mobilenet2|bert]... [--threads N] [--runs N] [--operators]
-// Prints "<network> <least milliseconds> ms <least milliseconds of processor time> ms"; with --operators also where the time goes, operator by operator.
-// onnxruntime_reference.py beside it builds the same networks for ONNX Runtime.
+// Prints "<network> <least milliseconds> ms <least milliseconds of processor time> ms"; with --operators also the time
+// per operator.
+// onnxruntime_reference.py in this folder builds the same networks for ONNX Runtime.
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -173,7 +174,7 @@ double milliseconds_of(const auto& work) {
 
 Array random_input(const Graph& graph) { return RandomWeight(*static_extents(graph.inputs[0].shape()), 1, 99).load(); }
 
-/// Each node by itself, on operands of the right shapes.
+/// Times each node by itself, on operands of the right shapes.
 void print_operators(const Graph& graph, const runtime::InterpreterOptions& options) {
   std::map<std::string, double> total;
   for (const Node* node : graph.nodes()) {

@@ -3,8 +3,9 @@
 
     onnxruntime_reference.py [--threads 2] [--runs 7] [--ours build/tests/benchmark_interpreter] [--keep FOLDER]
 
-With --ours the two programs run in turn, several times, and the smallest time of each counts: what disturbs a shared
-machine then disturbs both. Processor time, with one thread, hardly depends on what else runs. The networks are built here node by node as the C++ program builds them, with random weights.
+With --ours the two programs run in turn, several times, and the smallest time of each counts: disturbances on a shared
+machine then affect both. Processor time, with one thread, hardly depends on other work. The networks are built here
+node by node with random weights, as in the C++ program.
 """
 
 import argparse

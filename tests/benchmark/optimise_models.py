@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Optimises models with taso-opt and runs both with ONNX Runtime; a line for each.
+"""Optimises models with taso-opt, runs the original and the result with ONNX Runtime, and prints a line for each model.
 
     optimise_models.py [--program build/release/bin/taso-opt] [--runs 5] [--no-run] MODEL... [-- option of taso-opt...]
 
-Nodes, kernels and predicted times are taso-opt's own, of a plan for the H200, before clean-up and search and after. ONNX Runtime runs on this machine's CPU, with its
-own optimiser on, in turn before and after: its kernels are not those that were priced, so its times say whether the new model
-suits it too, not whether the prediction holds. Outputs that differ are reported, and make the program fail.
+Nodes, kernels and predicted times are those of taso-opt, for a plan on an H200, before clean-up and search and after.
+ONNX Runtime runs on this machine's CPU, with its own optimiser, alternating between the two models. It does not run the
+priced kernels, so its times show whether the new model suits it too, not whether the prediction holds. Outputs that
+differ are reported, and make the program fail.
 """
 
 import argparse
@@ -25,7 +26,7 @@ TYPES = {"tensor(float)": numpy.float32, "tensor(double)": numpy.float64, "tenso
 
 
 def optimise(program, model, output, options):
-    """taso-opt's report, what it took in seconds and megabytes, and its exit code."""
+    """Returns taso-opt's report, its time in seconds, its memory in megabytes, and its exit code."""
     report = output.with_suffix(".json")
     command = [program, model, "-o", output, "--report", report, "-q", *options]
     watched = ["/usr/bin/env", "python3", "-c",
@@ -61,7 +62,8 @@ def inputs_of(runtime, seed):
 
 
 def run_both(before, after, runs):
-    """The median times in milliseconds, and the largest difference relative to what the output's values are like."""
+    """Returns the median times in milliseconds, and the largest difference relative to the size of the output's values.
+    """
     first, second = session(before), session(after)
     data = inputs_of(first, 1)
     expected, given = first.run(None, data), second.run(None, data)
@@ -91,8 +93,8 @@ def main():
     parser.add_argument("models", nargs="+")
     arguments, options = parser.parse_known_args()
     options = [option for option in options if option != "--"]
-    print("| model | nodes | after | kernels | after | predicted µs | after | ratio | steps | search s | in all s | MB | "
-          "ORT ms | after | difference |")
+    print("| model | nodes | after | kernels | after | predicted µs | after | ratio | steps | search s | in all s | "
+          "MB | ORT ms | after | difference |")
     print("|" + " --- |" * 15)
     failed = False
     for model in map(pathlib.Path, arguments.models):
@@ -104,8 +106,10 @@ def main():
                 print(f"| {model.stem} | FAILED with {done.returncode}: {done.stderr.strip()[:200]} |", flush=True)
                 continue
             search = report.get("search") or {}
-            before, after = ((report[when]["predicted"] or {"kernels": 0, "seconds": 0}) for when in ("before", "after"))
-            cells = [model.stem, report["before"]["nodes"], report["after"]["nodes"], before["kernels"], after["kernels"],
+            before, after = ((report[when]["predicted"] or {"kernels": 0, "seconds": 0})
+                             for when in ("before", "after"))
+            cells = [model.stem, report["before"]["nodes"], report["after"]["nodes"], before["kernels"],
+                     after["kernels"],
                      f"{1e6 * before['seconds']:.1f}", f"{1e6 * after['seconds']:.1f}",
                      f"{after['seconds'] / before['seconds']:.3f}" if before["seconds"] else "",
                      sum(rule["count"] for rule in search.get("applied", [])),
@@ -115,7 +119,7 @@ def main():
                     (first, second), worst = run_both(model, output, arguments.runs)
                     failed |= not worst < (2e-2 if "fp16" in model.stem else 1e-3)
                     cells += [f"{first:.1f}", f"{second:.1f}", f"{worst:.1e}"]
-                except Exception as error:  # a model that ONNX Runtime does not run is told, not hidden
+                except Exception as error:  # report a model that ONNX Runtime cannot run
                     cells += ["", "", str(error).replace("\n", " ")[:120]]
                     try:
                         runtime = session(model)

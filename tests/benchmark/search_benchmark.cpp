@@ -1,8 +1,8 @@
-// How fast the search expands graphs, and how that grows with their size.
+// Measures how fast the search expands graphs, and how that depends on their size.
 //
 //   benchmark_search [EXPANSIONS]
 //
-// Blocks of an Inception-like network, one after the other, searched with the rules that come with the project.
+// Searches a sequence of blocks of an Inception-like network with the shipped rules.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +22,7 @@ using namespace taso::test;
 
 namespace {
 
-/// Twelve operators each: four branches of 1×1, 3×3 and pooled convolutions, activated and joined.
+/// Twelve operators per block: four branches of 1×1, 3×3 and pooled convolutions, activated and joined.
 Graph network(std::size_t blocks) {
   Graph graph;
   graph.pool = std::make_shared<Pool>();

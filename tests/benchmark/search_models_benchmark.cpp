@@ -1,8 +1,8 @@
-// What the search makes of models: kernels, predicted times, and what it takes to find them.
+// Shows what the search makes of models: kernels, predicted times, and the time and memory to find them.
 //
 //   benchmark_search_models [--rules FILE] [--budget N] [--alpha A] [--channels first|last] [--steps] MODEL...
 //
-// Models are cleaned up first, as taso-opt does. The rules are those that come with the project, taken as proved.
+// Models are cleaned up first, as in taso-opt. The rules are the shipped ones, taken as proved.
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Of memory that the process holds now, in megabytes.
+/// The resident memory of the process in megabytes.
 double resident() {
   std::ifstream in("/proc/self/statm");
   double size = 0, resident = 0;

@@ -1,9 +1,9 @@
-// What the choice of rules by the kind of network does to a search: its time and its result, with and without.
+// Compares the search with all rules and with those selected for the kind of network: time and result.
 //
 //   benchmark_selection [--budget N] [--batch N] [NETWORK|MODEL.onnx]...
 //
-// Networks are those of examples/networks; without any, ResNet, MobileNet, SSD and BERT as in their papers. Time is the
-// processor's, for one thread; "until" is when the last improvement was made.
+// Networks are those of examples/networks; without any, ResNet, MobileNet, SSD and BERT as in their papers. Time is
+// processor time of one thread; "until" is when the last improvement was found.
 #include <cstdio>
 #include <ctime>
 #include <string>

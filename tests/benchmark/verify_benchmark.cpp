@@ -1,7 +1,7 @@
 // Times the verifier on rule files:
 //   benchmark_verify FILE… [--properties FILE] [--threads N] [--runs N] [--limit N] [--growth]
-// Prints the elapsed time for all rules, the verdicts and the slowest rules; with --growth also how the time depends on the
-// number of properties, for subsets of them that keep those which the proofs use.
+// Prints the elapsed time for all rules, the verdicts and the slowest rules; with --growth also how the time depends on
+// the number of properties, for subsets that contain all properties used by proofs.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -38,7 +38,7 @@ struct Settings {
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Of all threads: other work on the machine does not show in it.
+/// Processor time of all threads, which other work on the machine does not affect.
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 struct Times {
@@ -70,7 +70,7 @@ Times time_once(const std::vector<cli::GivenRule>& rules, const std::vector<rule
   return times;
 }
 
-/// The least of several runs, for the elapsed time and for each rule: other work on the machine only adds.
+/// The least time of several runs, in total and for each rule: other work on the machine only adds time.
 Times time_rules(const std::vector<cli::GivenRule>& rules, const std::vector<rules::Rule>& axioms,
                  const Settings& settings) {
   Times best = time_once(rules, axioms, settings.threads);
@@ -98,7 +98,7 @@ void print_times(const std::vector<cli::GivenRule>& rules, const Times& times, c
                verifier::text_of(times.verdicts[i].kind), times.verdicts[i].instances);
 }
 
-/// The properties that proofs use always stay, so that the verdicts do; the others are added in a random order.
+/// Always keeps the properties used by proofs, so that the verdicts stay the same; adds the others in a random order.
 void print_growth(const std::vector<cli::GivenRule>& rules, const std::vector<rules::Rule>& axioms, const Times& all,
                   const Settings& settings) {
   std::set<std::string> used;

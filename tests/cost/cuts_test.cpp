@@ -1,4 +1,4 @@
-// Rows and trees of thousands of operators are many kernels of some dozens each; ordinary ones are what they were.
+// Chains and trees of thousands of operators become many small kernels; ordinary graphs do not change.
 #include "cost/plan/cuts.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Graph row(std::size_t length) {
   return parse_graph(text + "  output x" + std::to_string(length) + "\n");
 }
 
-/// Sums of sums, as deep as a tree of so many leaves is; each leaf is computed.
+/// Sums of sums: a tree with this many leaves; each leaf is computed.
 Graph tree(std::size_t leaves) {
   std::string text = header();
   std::vector<std::string> level;
@@ -76,7 +76,7 @@ Graph transposes(std::size_t length) {
   return parse_graph(text + "  y = tanh(x" + std::to_string(length) + ")\n  output y\n");
 }
 
-/// How many values a view of another value leads to, from the last one on.
+/// The length of the longest chain of views of views.
 std::size_t longest_row_of_views(const Graph& graph) {
   const WholeGraph view(graph);
   std::size_t longest = 0, row = 0;
@@ -98,13 +98,13 @@ std::size_t kernels(const Graph& graph) { return plan(WholeGraph(graph), Rooflin
 
 }  // namespace
 
-TEST_CASE("a kernel takes as many operators as it took, up to a length that no network has") {
+TEST_CASE("kernels are uncut up to a length that no network has") {
   CHECK(WholeGraph(row(longest_uncut_kernel)).cuts().empty());
   CHECK(kernels(row(longest_uncut_kernel)) == 1);
   CHECK(kernels(tree(64)) == 1);
 }
 
-TEST_CASE("what is longer is cut into parts, in rows, trees, concats and splits") {
+TEST_CASE("longer chains, trees, concats and splits are cut into parts") {
   for (const std::size_t size : {1000U, 4000U}) {
     CHECK(largest_kernel(row(size)) <= 2 * operators_of_part);
     CHECK(largest_kernel(tree(size)) <= 3 * operators_of_part);
@@ -115,7 +115,7 @@ TEST_CASE("what is longer is cut into parts, in rows, trees, concats and splits"
   }
 }
 
-TEST_CASE("a long row of views of views is copied now and then") {
+TEST_CASE("a long chain of views is copied at intervals") {
   CHECK(longest_row_of_views(transposes(longest_uncut_kernel)) == longest_uncut_kernel);
   for (const std::size_t size : {1000U, 4000U}) {
     CHECK(longest_row_of_views(transposes(size)) <= 2 * operators_of_part);
@@ -123,7 +123,7 @@ TEST_CASE("a long row of views of views is copied now and then") {
   }
 }
 
-TEST_CASE("who has to wait for whom is found as if everything was compared with everything") {
+TEST_CASE("dependencies equal those from comparing all pairs of steps") {
   Random random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<gpu::DeviceSteps::Step> steps(1 + random.below(30));

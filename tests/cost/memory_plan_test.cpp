@@ -1,4 +1,4 @@
-// Buffers in one arena: none that are needed together overlap, and the arena is little larger than it has to be.
+// Buffers in one arena: those needed together do not overlap, and the arena is little larger than necessary.
 #include "cost/plan/memory_plan.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ TEST_CASE("buffers that are needed together do not overlap") {
       buffer.end = buffer.begin + random.below(6);
     }
     const std::int64_t total = lay_out(buffers);
-    std::int64_t most = 0;  // that is needed at a time: no arena can be smaller
+    std::int64_t most = 0;  // needed at a time: a lower bound for the arena
     for (std::size_t step = 0; step < 40; ++step) {
       std::int64_t sum = 0;
       for (const Buffer& buffer : buffers)
@@ -40,13 +40,13 @@ TEST_CASE("buffers that are needed together do not overlap") {
   }
 }
 
-TEST_CASE("a chain needs room for two") {
+TEST_CASE("a chain needs memory for two buffers") {
   std::vector<Buffer> buffers;
   for (std::size_t i = 0; i < 10; ++i) buffers.push_back({1024, i, i + 1, 0});
   CHECK(lay_out(buffers) == 2048);
 }
 
-TEST_CASE("many buffers are laid out as few are") {
+TEST_CASE("many buffers are laid out like few") {
   Random random(5);
   for (int round = 0; round < 20; ++round) {
     std::vector<Buffer> buffers(300 + random.below(300));

@@ -1,4 +1,4 @@
-// Operators that are plain functions, as a model would bring them along, for graphs that are made by hand.
+// Operators that are plain functions, as a model would contain them, for hand-made graphs.
 #pragma once
 
 #include "ops/graph/graph.h"
@@ -29,7 +29,7 @@ class PlainBody : public OpaqueBody {
   runtime::Attributes attributes_;
 };
 
-/// A null value is an operand that is left out.
+/// A null value is an omitted operand.
 inline Value apply_plain(Pool& pool, PlainFunction function, const Type& result, std::vector<Value> operands) {
   return pool
       .add_opaque({std::string(name_of(function.kind)), 0, {result}, std::make_shared<PlainBody>(function)}, operands)

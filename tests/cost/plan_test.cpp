@@ -1,5 +1,5 @@
-// Plans of small graphs. tests/cost/plans.graphs holds graphs, each with the kernels that it is laid onto and what they
-// cost, to the picosecond; TASO_BLESS=1 writes these anew.
+// Plans of small graphs. tests/cost/plans.graphs holds graphs, each with its kernels and their prices, to the
+// picosecond; TASO_BLESS=1 rewrites these.
 #include "cost/plan/plan.h"
 
 #include <cstdlib>
@@ -60,7 +60,7 @@ std::string describe(const std::string& text_of_graph) {
 
 }  // namespace
 
-TEST_CASE("graphs are laid onto the kernels that they should be") {
+TEST_CASE("graphs are mapped to the expected kernels") {
   const auto file = source_folder() / "tests/cost/plans.graphs";
   std::ifstream in(file, std::ios::binary);
   REQUIRE(in.good());
@@ -79,7 +79,7 @@ TEST_CASE("graphs are laid onto the kernels that they should be") {
   if (bless) std::ofstream(file, std::ios::binary) << blessed;
 }
 
-TEST_CASE("prices can be worked out by hand") {
+TEST_CASE("prices equal those computed by hand") {
   RooflineConstants round;
   round.least_element_wise = 1000;
   round.least_channels_first = 2000;
@@ -94,19 +94,19 @@ TEST_CASE("prices can be worked out by hand") {
   round.chain_wait = 10;
   const Roofline roofline(Precision::tf32, round);
   const auto cost_of = [&](std::string_view text) { return plan(parse_graph(text), roofline).cost; };
-  // 1 us, 10 ns for what is done to an element, and 786,432 bytes at 5,000 a nanosecond.
+  // 1 us, 10 ns for the operation on an element, and 786,432 bytes at 5,000 per nanosecond.
   CHECK(cost_of(R"(graph
     input x: float32[128, 768]
     y = relu(x)
     output y)") == 1'167'286);
-  // 100 times as much: 50,000,000 bytes at 5,000 a nanosecond, the rest at 4,800.
+  // 100 times as much: 50,000,000 bytes at 5,000 per nanosecond, the rest at 4,800.
   CHECK(cost_of(R"(graph
     input x: float32[12800, 768]
     y = relu(x)
     output y)") == 16'977'333);
-  // 196 places and 256 filters are 4 x 4 tiles of 64 x 64. Cut 8 times, they fill 128 multiprocessors, which go through 9 slabs
-  // each, in 256 and 100 ns, hand on a tile in 512 and meet 3 times in 50. As channels come first, this takes 2 times as long. To
-  // that 2 us are added, and 300 ns and 2,359,296 bytes of weights at 10,000 a nanosecond.
+  // 196 pixels and 256 filters are 4 x 4 tiles of 64 x 64. Cut 8 times, they fill 128 multiprocessors, which process 9
+  // slabs each, in 256 and 100 ns, pass on a tile in 512 ns and combine sums 3 times in 50 ns. In NCHW this takes 2
+  // times as long. Added to that are 2 us, 300 ns, and 2,359,296 bytes of weights at 10,000 per nanosecond.
   CHECK(cost_of(R"(graph
     input x: float32[1, 256, 14, 14]
     constant w: float32[256, 256, 3, 3]
@@ -114,7 +114,7 @@ TEST_CASE("prices can be worked out by hand") {
     output y)") == 10'267'930);
 }
 
-TEST_CASE("unknown dimensions are priced at the sizes that are given") {
+TEST_CASE("unknown dimensions have the given sizes for pricing") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[N, 768]
     y = relu(x)
@@ -158,7 +158,7 @@ TEST_CASE("fp32 is slower than TF32, which is slower than fp16") {
   CHECK(plan(graph_in("bfloat16"), Roofline()).cost == fp16);
 }
 
-TEST_CASE("parts of a concat lie in its buffer, views in that of what they show") {
+TEST_CASE("operands of a concat lie in its buffer, views in that of their operand") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[1, 4, 8, 8]
     a = relu(x)

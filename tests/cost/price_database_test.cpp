@@ -23,7 +23,7 @@ std::string refusal(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("prices are written as they are read, sorted, machine by machine") {
+TEST_CASE("prices are written as they are read, sorted by machine and call") {
   const std::string text =
       "taso prices 1\n# a remark\nmachine B\n2.0\t0.5?\tone\tcall b\n1.0\t0.0\ttwo: engine 3\tcall a\nmachine A\n"
       "7.5\t1.0\t\tcall a\n";
@@ -38,7 +38,7 @@ TEST_CASE("prices are written as they are read, sorted, machine by machine") {
   CHECK(database.find("C", "call a") == nullptr);
 }
 
-TEST_CASE("a price with weights from the cache may stand beside the other") {
+TEST_CASE("a price may have a second figure with weights from the cache") {
   const std::string text = "taso prices 4\nmachine M\n1.0/0.5\t0.0\tone\tcall a\n2.0\t0.0\ttwo\tcall b\n";
   const PriceDatabase database = PriceDatabase::parse(text, "p");
   CHECK(database.text() == text);
@@ -47,7 +47,7 @@ TEST_CASE("a price with weights from the cache may stand beside the other") {
   CHECK(cost_of(*database.find("M", "call b"), true) == 2000);
 }
 
-TEST_CASE("a kernel costs what it takes behind itself, behind others with some of what its code takes") {
+TEST_CASE("a kernel costs its time after itself, plus a part of its code fetch after others") {
   const std::string text =
       "taso prices 4\nmachine M\n1.0/0.5/0.7/3.0\t0.0\tone\tcall a\n1.0/0.5/0.9/0.2\t0.0\ttwo\tcall b\n";
   const PriceDatabase database = PriceDatabase::parse(text, "p");
@@ -59,12 +59,12 @@ TEST_CASE("a kernel costs what it takes behind itself, behind others with some o
   CHECK(cost_again(a, true) == 500);
   CHECK(cost_of(a) > cost_again(a));
   CHECK(cost_of(a) - cost_again(a) == cost_of(a, true) - cost_again(a, true));
-  // Code at hand is no reason to be slower.
+  // Cached code never makes a kernel slower.
   CHECK(cost_of(b) == cost_again(b));
   CHECK(cost_of(b, true) == cost_again(b, true));
 }
 
-TEST_CASE("of little code hardly anything is noticed, of much code most") {
+TEST_CASE("little code costs almost nothing, much code most of its fetch time") {
   const auto noticed = [](double code) {
     const RecordedPrice price{5000, 0, true, "one", 4000, 4000, 5000 + code};
     return static_cast<double>(cost_of(price) - cost_again(price)) * 1e-3;
@@ -75,9 +75,9 @@ TEST_CASE("of little code hardly anything is noticed, of much code most") {
   CHECK(noticed(6500) < 6500);
 }
 
-TEST_CASE("older files know weights from the cache behind a writer only") {
+TEST_CASE("older files have weights from the cache after a writer only") {
   const auto found = [](const char* text) { return *PriceDatabase::parse(std::string(text), "p").find("M", "call"); };
-  // Half of what they save there is saved behind itself; where that was not measured, what is known counts.
+  // Half of the saving remains after itself; if that was not measured, the known figure counts.
   CHECK(found("taso prices 3\nmachine M\n1.0/0.8/0.7/3.0\t0.0\tone\tcall\n").warm_nanoseconds == Approx(0.6));
   CHECK(found("taso prices 3\nmachine M\n1.0/1.2/0.7/3.0\t0.0\tone\tcall\n").warm_nanoseconds == Approx(0.7));
   CHECK(found("taso prices 2\nmachine M\n1.0/0.8\t0.0\tone\tcall\n").warm_nanoseconds == Approx(0.8));
@@ -85,7 +85,7 @@ TEST_CASE("older files know weights from the cache behind a writer only") {
   CHECK(found("taso prices 4\nmachine M\n1.0/0.8/0.7/3.0\t0.0\tone\tcall\n").warm_nanoseconds == Approx(0.8));
 }
 
-TEST_CASE("of two databases the second counts where both have a price") {
+TEST_CASE("merging prefers the prices of the second database") {
   PriceDatabase first, second;
   first.set("M", "a", {1, 0, true, ""});
   first.set("M", "b", {2, 0, true, ""});
@@ -97,7 +97,7 @@ TEST_CASE("of two databases the second counts where both have a price") {
   CHECK(first.find("N", "b")->nanoseconds == 4);
 }
 
-TEST_CASE("a price with fewer figures does not take the place of one that has all") {
+TEST_CASE("a price with fewer figures does not replace a complete one") {
   PriceDatabase whole, part;
   whole.set("M", "a", {5, 0, true, "way", 5, 5, 5});
   part.set("M", "a", {9, 0, true, "way"});
@@ -108,7 +108,7 @@ TEST_CASE("a price with fewer figures does not take the place of one that has al
   CHECK(part.find("M", "a")->nanoseconds == 5);
 }
 
-TEST_CASE("what is no file of prices is refused, with the line") {
+TEST_CASE("a malformed price file is refused, with the line") {
   CHECK(refusal("") == "p:0: the file is empty");
   CHECK(refusal("prices\n") == "p:1: a file of prices begins with 'taso prices 4'");
   for (const char* line : {"taso prices", "taso prices ", "taso prices 0", "taso prices -1", "taso prices 4.5",
@@ -128,7 +128,7 @@ TEST_CASE("what is no file of prices is refused, with the line") {
           "p:3: nanoseconds and spread are numbers from 0 on");
 }
 
-TEST_CASE("what was measured counts, and the roofline for the rest") {
+TEST_CASE("measured prices count, and the roofline for all other kernels") {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Random random(seed);
     const Graph graph = random_plan_graph(random, 1, 12);

@@ -1,5 +1,5 @@
-// Random graphs whose values nearly all have one shape, so that kernels have something to take together and any operand can
-// take another's place; and a view of such a graph that can be changed.
+// Random graphs whose values nearly all have one shape, so that kernels can fuse and any operand can replace another;
+// and a view of such a graph that can be changed.
 #pragma once
 
 #include "cost/plan/graph_view.h"
@@ -23,7 +23,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   const Value full = constant("full", {4, 4, 3, 3}), deep = constant("deep", {4, 1, 3, 3}), vec = constant("vec", {4}),
               image = constant("image", {1, 4, 1, 1}), column = constant("column", {4, 1, 1}),
               matrix = constant("matrix", {4, 4});
-  // Steps so small that what is rounded to the next one makes no difference to those who compare.
+  // So small that rounding to the next step does not affect comparisons.
   const Value step = pool.constant("step", {ElementType::float32, Shape{}},
                                    std::make_shared<HeldWeight>(Array::scalar(0x1p-9F))),
               steps_of_slices = pool.constant(
@@ -35,7 +35,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
                                     std::make_shared<HeldWeight>(Array::of<std::int16_t>({4}, {0, 3, -700, 9})));
   std::vector<std::int8_t> few;
   for (std::size_t i = 0; i < 4 * 4 * 3 * 3; ++i) few.push_back(static_cast<std::int8_t>(i * 37 % 255 - 127));
-  const Value made = apply_plain(  // a filter that is computed ahead
+  const Value made = apply_plain(  // a filter that is computed in advance
       pool, {PlainFunction::Kind::dequantise, 0}, full.type(),
       {pool.constant("few", {ElementType::int8, full.shape()},
                      std::make_shared<HeldWeight>(Array::of<std::int8_t>({4, 4, 3, 3}, few))),
@@ -76,7 +76,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         break;
       }
       case 13: result = pool.apply(op::MaxPool{three, one, one, pads}, {x}); break;
-      case 14: {  // joined, looked at, cut again
+      case 14: {  // joined, read, split again
         const auto axis = static_cast<std::int64_t>(random.below(4));
         Value joined = pool.apply(op::Concat{axis}, {x, some()});
         const std::int64_t length = axis == 0 ? batch : 4;
@@ -107,7 +107,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         result = pool.apply(op::Reshape{*type.shape}, {random.chance(0.5) ? pool.apply(op::Relu{}, {flat}) : flat});
         break;
       }
-      case 17: {  // joined again and again, with each joint used, and cut, not always where four channels end
+      case 17: {  // joined repeatedly, each result used, and split, not always at multiples of four channels
         Value joined = x;
         std::int64_t channels = 4;
         for (std::size_t j = 1 + random.below(3); j > 0; --j, channels += 4) {
@@ -124,7 +124,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         break;
       }
       case 18:
-      case 19: {  // a product that is needed more than once
+      case 19: {  // a product with several uses
         Value product = random.chance(0.5) ? pool.apply(op::Conv{one, one, pads, 1}, {x, full})
                                            : pool.apply(op::MatMul{}, {x, matrix});
         if (random.chance(0.5)) product = pool.apply(op::Add{}, {product, random.chance(0.7) ? image : some()});
@@ -135,7 +135,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         if (random.chance(0.3)) result = pool.apply(op::Add{}, {result, random.chance(0.5) ? product : some()});
         break;
       }
-      case 20: {  // few bits, and back
+      case 20: {  // quantised and dequantised
         using Kind = PlainFunction::Kind;
         const bool by_slices = random.chance(0.5);
         const auto axis = static_cast<std::int64_t>(1 + random.below(3)) - (random.chance(0.5) ? 4 : 0);
@@ -147,7 +147,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
         result = apply_plain(pool, {Kind::dequantise, axis}, type, operands(quantised));
         break;
       }
-      case 21: {  // the smaller of both
+      case 21: {  // the smaller of the two
         const Value other = random.chance(0.5) ? (random.chance(0.5) ? image : column) : some();
         using Kind = PlainFunction::Kind;
         const Value is_less = apply_plain(pool, {random.chance(0.5) ? Kind::less : Kind::less_or_equal, 0},
@@ -166,7 +166,7 @@ inline Graph random_plan_graph(Random& random, std::int64_t batch, std::size_t s
   return graph;
 }
 
-/// A copy of a view, in which operands and outputs can be exchanged.
+/// A copy of a view in which operands and outputs can be exchanged.
 class ChangingGraph : public cost::GraphView {
  public:
   explicit ChangingGraph(const cost::WholeGraph& view)

@@ -18,7 +18,7 @@ using namespace cost;
 
 namespace {
 
-/// Prices that depend on all that a measured price may depend on: on how operands lie, too.
+/// Prices that depend on everything that a measured price may depend on, including the strides of operands.
 class DetailedPrices : public KernelPrices {
  public:
   Cost price(const GraphView& view, const Kernel& kernel) const override {
@@ -42,16 +42,15 @@ Cost sum_over(const GraphView& view, const std::set<PlanNode>& nodes, const Kern
   return sum;
 }
 
-/// Every value is written before it is read, and no kernel touches bytes of a value that somebody still needs.
+/// Checks that every value is written before it is read, and that no kernel overwrites a value that is still needed.
 void check_plan(const WholeGraph& view, const Plan& laid) {
   std::vector<std::size_t> place_of(view.values(), laid.places.size());
   for (std::size_t i = 0; i < laid.places.size(); ++i) place_of[cost::place(laid.places[i].value)] = i;
   for (const Buffer& buffer : laid.buffers) CHECK(buffer.offset + buffer.size <= laid.arena_bytes);
-  // A run in which every byte says which value was written there last. Views and parts are told by what they show: a value
-  // is whole if its bytes were last written by the kernels that it comes from, which is so if they did not change since it
-  // was complete.
+  // Simulates a run in which every byte records the last write. A value is intact if its bytes have not changed since
+  // it was complete. Views and parts are checked through the bytes that they show.
   std::vector<std::int32_t> memory(static_cast<std::size_t>(laid.arena_bytes), -1);
-  // The bytes of a value, wherever its elements lie.
+  // The bytes of a value, with any strides.
   const auto bytes_at = [&](const Plan::Place& found) {
     const Buffer& buffer = laid.buffers[found.buffer];
     const auto size = static_cast<std::int64_t>(size_of(view.element(found.value)));
@@ -79,7 +78,7 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     return result;
   };
   const auto content = [&](PlanValue value) { return content_at(laid.places[place_of[cost::place(value)]]); };
-  // Copies in the other layout, and what they hold.
+  // Copies in the other layout, and their content.
   std::map<PlanValue, std::pair<const Plan::Place*, std::vector<std::int32_t>>> copies;
   for (const Plan::Place& copy : laid.converted) copies[copy.value] = {&copy, {}};
   const auto check_copy = [&](PlanValue value) {
@@ -88,12 +87,12 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     CHECK(copies[value].second == content_at(*copies[value].first));
   };
   const auto is_held = [&](PlanValue value) { return place_of[cost::place(value)] < laid.places.size(); };
-  // The values that are complete, by what was written for them.
+  // The bytes of complete values, when they were written.
   std::vector<std::vector<std::int32_t>> contents(view.values());
   std::vector<bool> computed(view.values(), false);
   for (std::uint32_t i = 0; i < view.values(); ++i)
     if (view.is_free(view.producer(PlanValue{i}))) computed[i] = true;
-  // What needs no kernel is there as soon as its operands are.
+  // A value without a kernel is complete as soon as its operands are.
   std::vector<bool> taken(view.nodes(), false);
   for (const Plan::Step& step : laid.steps)
     for (const PlanNode node : step.kernel.nodes) taken[cost::place(node)] = true;
@@ -106,7 +105,7 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
         ready = ready && (view.operand(node, j) == no_plan_value || computed[cost::place(view.operand(node, j))]);
       for (std::size_t j = 0; j < view.results(node) && ready; ++j) {
         const PlanValue value = view.result(node, j);
-        // A split may copy some of its results and show the others.
+        // A split may copy some of its results, while others are views.
         if (computed[cost::place(value)] || (taken[i] && !seen(view, value))) continue;
         computed[cost::place(value)] = true;
         if (!is_held(value)) continue;
@@ -148,7 +147,7 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     for (const PlanValue value : step.kernel.written) {
       REQUIRE(is_held(value));
       ++writes;
-      // A concat leaves what is in its place already.
+      // A concat does not write operands that already lie in place.
       const bool joins =
           std::holds_alternative<op::Concat>(view.op(step.kernel.main) ? *view.op(step.kernel.main) : Operator());
       if (!joins)
@@ -170,7 +169,7 @@ void check_plan(const WholeGraph& view, const Plan& laid) {
     }
 }
 
-/// Every part of a concat lies in its place, or is copied there.
+/// Checks that every operand of a concat lies in place, or is copied there.
 void check_concats(const WholeGraph& view, const Plan& laid) {
   std::map<PlanValue, std::pair<std::size_t, std::int64_t>> places;
   for (const Plan::Place& value : laid.places) places[value.value] = {value.buffer, value.offset};
@@ -199,7 +198,7 @@ void check_concats(const WholeGraph& view, const Plan& laid) {
 
 }  // namespace
 
-TEST_CASE("a plan costs the sum of the prices of its nodes, and holds every value as long as it is needed") {
+TEST_CASE("a plan costs the sum of its node prices, and keeps every value while it is needed") {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Random random(seed);
     const Graph graph = random_plan_graph(random, 1 + static_cast<std::int64_t>(seed % 2), 4 + seed % 40);
@@ -234,7 +233,7 @@ TEST_CASE("plans of graphs over all operators") {
   }
 }
 
-TEST_CASE("after a change only what is near has to be priced again") {
+TEST_CASE("after a change only nearby nodes have to be priced again") {
   std::size_t changes = 0, looked_at = 0, nodes = 0, layouts_changed = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     Random random(seed);
@@ -255,7 +254,7 @@ TEST_CASE("after a change only what is near has to be priced again") {
         look = [&] { fusion.affected(value, near); };
         change = [&] { view.set_output(value, !view.is_output(value)); };
       } else {
-        // Another operand of the same type, computed before.
+        // Exchanges an operand for an earlier value of the same type.
         if (view.is_free(node)) continue;
         const std::size_t operand = random.below(view.operands(node));
         if (whole.producer(value) >= node || view.is_weight(value) != view.is_weight(view.operand(node, operand)) ||

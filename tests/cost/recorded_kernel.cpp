@@ -28,7 +28,7 @@ struct Operand {
   }
 };
 
-/// "0by[1]" is one word to our lexer, and none that it knows.
+/// Our lexer would read "0by[1]" as one unknown word.
 std::string apart(std::string text) {
   for (std::size_t at = text.find("by["); at != std::string::npos; at = text.find("by[", at + 4))
     text.insert(at, 1, ' ');
@@ -102,7 +102,7 @@ class Parser {
     return result;
   }
 
-  /// Only what is moved is read and written, and what is moved twice is read once.
+  /// Counts only moved elements; what is moved twice is read once.
   void pieces() {
     kernel_.element = written_[0].type.element;
     std::vector<double> taken(read_.size());

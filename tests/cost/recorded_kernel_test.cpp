@@ -1,4 +1,4 @@
-// The text of a call tells all that the roofline wants to know of a kernel.
+// The text of a call has everything that the roofline needs to know about a kernel.
 #include "tests/cost/recorded_kernel.h"
 
 #include <map>
@@ -14,7 +14,7 @@ namespace taso::test {
 
 using namespace cost;
 
-TEST_CASE("a kernel is found again in the text of its call") {
+TEST_CASE("a kernel can be reconstructed from the text of its call") {
   Random random(11);
   std::map<Kernel::Kind, int> met;
   for (int i = 0; i < 300; ++i) {
@@ -25,7 +25,7 @@ TEST_CASE("a kernel is found again in the text of its call") {
       const Kernel& kernel = step.kernel;
       if (!can_be_called(view, kernel)) continue;
       const std::string text = cost::text_of(call_of(view, kernel, Precision::tf32).call);
-      // Where elements are joined to what a library knows as a whole, the text has less to do than the kernel.
+      // Where several steps became a gelu, the call has fewer operations than the kernel.
       if (text.find("gelu") != std::string::npos) continue;
       INFO(text);
       const Kernel found = kernel_of_call(text);
@@ -48,7 +48,7 @@ TEST_CASE("a kernel is found again in the text of its call") {
   CHECK(met[Kernel::Kind::opaque] > 20);
 }
 
-TEST_CASE("what is no call is refused") {
+TEST_CASE("text that is not a call is refused") {
   CHECK_THROWS_AS(kernel_of_call(""), InputError);
   CHECK_THROWS_AS(kernel_of_call("convolution tf32: float32[1]"), InputError);
   CHECK_THROWS_AS(kernel_of_call("element-wise fp32: float32[4] -> float32[4]: relu(7)"), InputError);

@@ -1,4 +1,4 @@
-// What kernels cost by what was recorded, the first time and again.
+// The cost of kernels from recorded prices, the first time and again.
 #include "cost/pricing/recorded_prices.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace taso::test {
 
 using namespace cost;
 
-TEST_CASE("a plan has what each kernel costs, and what it costs again") {
+TEST_CASE("a plan has the price of each kernel, and its price after itself") {
   std::size_t recorded = 0, predicted = 0;
   for (std::uint64_t seed = 100; seed < 130; ++seed) {
     Random random(seed);
@@ -42,7 +42,7 @@ TEST_CASE("a plan has what each kernel costs, and what it costs again") {
   CHECK(predicted > 50);
 }
 
-TEST_CASE("a product with one number has the price of the same product, told otherwise") {
+TEST_CASE("scalar_mul and mul by one number have the same price") {
   const auto text = [](std::string_view op, bool is_weight) {
     const Graph graph =
         parse_graph(fmt::format("graph\n  {} x: float32[8, 16]\n  {} s: float32[]\n  y = {}(x, s)\n  output y\n",
@@ -53,7 +53,7 @@ TEST_CASE("a product with one number has the price of the same product, told oth
   for (const bool is_weight : {false, true}) CHECK(text("scalar_mul", is_weight) == text("mul", is_weight));
 }
 
-TEST_CASE("a product takes no longer than one with more rows or columns that was measured") {
+TEST_CASE("a product costs at most as much as a measured one with more rows or columns") {
   struct Product {
     int rows = 0, columns = 0, depth = 0;
     bool is_residual = false;
@@ -65,7 +65,7 @@ TEST_CASE("a product takes no longer than one with more rows or columns that was
                       is_residual ? fmt::format("{}, ", rows) : "", columns));
     }
   };
-  const RecordedPrice price{900, 0, true, "", 400, 500, 900};  // far less than the roofline says
+  const RecordedPrice price{900, 0, true, "", 400, 500, 900};  // far less than the roofline predicts
   const auto knows = [&](const Product& measured) {
     const Graph graph = measured.graph();
     const WholeGraph view(graph);
@@ -101,7 +101,7 @@ TEST_CASE("a product takes no longer than one with more rows or columns that was
           {product(64, 1024), product(47, 1000)});
     check(product(16, 3072), {product(16, 2048), product(16, 2560), product(16, 1024), product(16, 768)},
           {product(16, 4096), product(16, 512), product(16, 2056), product(16, 2048, 3072)});
-    // What is learned later counts as well, also for those that were asked for before.
+    // Prices learned later count too, also for kernels priced before.
     const std::shared_ptr<PriceDatabase> database = std::make_shared<PriceDatabase>();
     RecordedPrices learning(database, "M", Precision::tf32);
     const Graph wide = product(16, 2048).graph(), narrow = product(16, 1024).graph();
@@ -111,7 +111,7 @@ TEST_CASE("a product takes no longer than one with more rows or columns that was
     database->set("M", cost::text_of(call), price);
     learning.learn(call, price);
     CHECK(plan(narrow, learning).cost == cost_of(price));
-    // As deep as it is wide: the depth stays what it is.
+    // As deep as it is wide: only the width changes, not the depth.
     check(product(16, 1024, 512), {product(16, 512, 512)}, {product(16, 512, 1024)});
     check(product(64, 512, 16), {product(16, 512, 16)}, {product(16, 512, 64)});
   }

@@ -1,4 +1,4 @@
-// Which networks find their weights in the cache.
+// Decides which networks find their weights in the cache.
 #include "cost/pricing/residence.h"
 
 #include "ops/text/graph_text.h"

@@ -1,4 +1,5 @@
-// What every price list should keep to: more work never costs less, and one kernel never more than two that do the same.
+// Properties of every price model: more work never costs less, and one kernel never costs more than two that do the
+// same.
 #include "cost/pricing/roofline.h"
 
 #include <algorithm>
@@ -54,7 +55,7 @@ TEST_CASE("more work never costs less") {
     CHECK(price > 0);
     for (double Kernel::*const field : fields) {
       Kernel more = kernel;
-      // One group is no group: a convolution that has some may be done in another way, with less padding of tiles.
+      // Skipped for one group: a convolution with several groups may use another kernel, with less padding of tiles.
       if (field == &Kernel::batches && kernel.batches == 1) continue;
       if (kernel.*field > 0) more.*field += some_size(random, 12);
       CHECK(Roofline(precision).price(more) >= price);
@@ -64,10 +65,10 @@ TEST_CASE("more work never costs less") {
 
 TEST_CASE("one kernel never costs more than two that do the same") {
   Random random(2);
-  constexpr int in_cache = 24;  // three of these, of 16 MB each, just fit into it
+  constexpr int in_cache = 24;  // three of these, of 16 MB each, just fit into the cache
   for (int i = 0; i < 20'000; ++i) {
     const Kernel a = some_kernel(random, in_cache);
-    // Two products with a common factor, as the filters of two convolutions of one input.
+    // Two products with a common factor, such as two convolutions of one input.
     Kernel b = some_kernel(random, in_cache);
     b.kind = a.kind;
     b.element = a.element;
@@ -82,13 +83,13 @@ TEST_CASE("one kernel never costs more than two that do the same") {
     both.chain = std::max(a.chain, b.chain);
     both.weight_bytes += b.weight_bytes;
     both.bytes += b.bytes;
-    const bool grouped = a.kind == Kernel::Kind::convolution && a.batches > 1;  // these are done in two ways
-    // Now and then tiles do not fit the one as well as they fit the two.
+    const bool grouped = a.kind == Kernel::Kind::convolution && a.batches > 1;  // these have two variants
+    // Sometimes tiles fit the two better than the one.
     constexpr double fit = 1.05;
     const auto apart = static_cast<double>(Roofline().price(a) + Roofline().price(b));
     if (!grouped) CHECK(static_cast<double>(Roofline().price(both)) <= fit * apart);
 
-    // An element-wise kernel that goes into the kernel before it: what lay between the two is neither written nor read.
+    // An element-wise kernel fused into the kernel before it: the value in between is neither written nor read.
     Kernel after = some_kernel(random, in_cache);
     after.kind = Kernel::Kind::element_wise;
     after.batches = after.rows = after.columns = after.depth = 0;
@@ -101,7 +102,7 @@ TEST_CASE("one kernel never costs more than two that do the same") {
   }
 }
 
-TEST_CASE("what is too long to tell still has a price") {
+TEST_CASE("extremely long kernels still have a price") {
   Kernel kernel;
   kernel.bytes = 1e300;
   CHECK(Roofline().price(kernel) == highest_kernel_price);

@@ -1,4 +1,5 @@
-"""Plans of example networks: batch norm, activation and residuals go with the convolutions, and times are of the right order."""
+"""Plans of example networks: batch norm, activation and residuals are fused into convolutions, and times have the right
+order of magnitude."""
 
 import re
 import subprocess
@@ -7,15 +8,16 @@ import pytest
 
 
 @pytest.mark.parametrize("network, arguments, kernels, low, high", [
-    # 26 convolutions, 3 poolings and a mean; channels last, so that the image is converted, and eight concats for nothing.
+    # 26 convolutions, 3 poolings and a mean; NHWC, so that the image is converted, and eight free concats.
     ("squeezenet1_1", (), 31, 0.06, 0.12),
     # 52 convolutions, a mean and a matmul; the image is converted.
     ("mobilenet_v2", (), 55, 0.1, 0.2),
-    # In each of one layer: 8 matmuls, softmax, two layer norms, gelu.
+    # One layer has 8 matmuls, softmax, two layer norms and gelu.
     ("bert_base", ("--layers", 1), None, 0.04, 0.09),
 ])
 def test_plan(programs, tmp_path, network, arguments, kernels, low, high):
-    subprocess.run([programs / "taso-networks", network, *map(str, arguments), "-q", "-o", tmp_path / "n.onnx"], check=True)
+    subprocess.run([programs / "taso-networks", network, *map(str, arguments), "-q", "-o", tmp_path / "n.onnx"],
+                   check=True)
     done = subprocess.run([programs.parent / "tools" / "cost_plan", tmp_path / "n.onnx"], capture_output=True,
                           text=True, check=True)
     found = re.search(r"([\d.]+) ms, \d+ nodes, (\d+) kernels", done.stdout)

@@ -10,15 +10,15 @@ namespace taso::gpu::cuda {
 
 namespace {
 
-constexpr std::size_t unit = 256;  // what places in the pool are multiples of
+constexpr std::size_t unit = 256;  // alignment in the pool
 constexpr std::size_t most_weight_bytes = std::size_t{400} << 20;
 constexpr std::size_t most_copies = 41;
 constexpr std::size_t most_kept = 4;
-constexpr std::size_t most_rewritten = std::size_t{16} << 20;  // more would not be found in the cache in any case
+constexpr std::size_t most_rewritten = std::size_t{16} << 20;  // more would not stay in the cache anyway
 
 std::size_t rounded(std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
-/// Roots and quotients of random numbers of either sign would be no numbers.
+/// Whether the operands should be positive: roots and quotients of numbers of either sign would give NaN.
 bool wants_positive(const cost::Call& call) {
   return std::any_of(call.steps.begin(), call.steps.end(), [](const cost::Call::Step& step) {
     return std::holds_alternative<op::Sqrt>(step.op) || std::holds_alternative<op::Pow>(step.op) ||
@@ -48,7 +48,7 @@ Bench::Bench(std::size_t cache_bytes)
 std::byte* Bench::take(std::size_t bytes) {
   std::byte* const data = pool_.get() + taken_;
   taken_ += rounded(bytes);
-  check(taken_ <= pool_.size(), "memory for measurements");
+  check(taken_ <= pool_.size(), "the pool has room for the operands");
   return data;
 }
 
@@ -63,7 +63,7 @@ void Bench::set_up(const cost::Call& call, std::size_t scratch_bytes, std::size_
   const std::size_t needed = weights * copies_ + others + results * (1 + most_kept) + rounded(scratch_bytes) +
                              rounded(workspace_bytes) + rounded(sizeof(Agreement)) + 4 * unit;
   if (pool_.size() < needed) {
-    pool_ = DeviceBuffer();  // the old one first, so that both need not fit
+    pool_ = DeviceBuffer();  // free the old pool first: both may not fit
     pool_ = DeviceBuffer(needed + needed / 4);
   }
   taken_ = 0;
@@ -82,7 +82,7 @@ void Bench::set_up(const cost::Call& call, std::size_t scratch_bytes, std::size_
       fill_randomly(stream_.get(), data + copy * rounded(bytes), bytes, operand.element, is_positive, seed++);
     read_.push_back({data, bytes});
     if (!operand.is_weight && rewritten_.count < Rewritten::most && left >= unit) {
-      // Of what is large the end was written last.
+      // In a network, the end of a large operand was written last.
       const std::size_t share = std::min(rounded(bytes), left / unit * unit);
       rewritten_.data[rewritten_.count] = data + rounded(bytes) - share;
       rewritten_.bytes[rewritten_.count++] = share;
@@ -187,8 +187,8 @@ GraphExecution Bench::graph_of(const PreparedCall& call, std::size_t repetitions
   };
   return instantiate(capture(stream, [&] {
     read_through(stream, flushed_.get(), flushed_.size(), nowhere);
-    call.launch(stream, places(0));  // brings what is no weight back into the cache
-    repeat(1, 1);                    // the first of its kind may start otherwise
+    call.launch(stream, places(0));  // brings operands that are not weights back into the cache
+    repeat(1, 1);                    // the first repetition may start differently
     require(cudaEventRecordWithFlags(begin_.get(), stream, cudaEventRecordExternal), "an event");
     repeat(repetitions, 2);
     require(cudaEventRecordWithFlags(end_.get(), stream, cudaEventRecordExternal), "an event");
@@ -209,7 +209,7 @@ std::vector<double> Bench::time(const PreparedCall& call, std::size_t repetition
   for (std::size_t i = 0; i <= replays; ++i) {
     double time = replay(execution);
     if (!is_alone) time -= replay(others);
-    if (i > 0) times.push_back(std::max(time, 0.0));  // the first warms up
+    if (i > 0) times.push_back(std::max(time, 0.0));  // the first one is a warm-up
   }
   last_busy_ = std::chrono::steady_clock::now();
   return times;

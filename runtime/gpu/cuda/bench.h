@@ -1,4 +1,4 @@
-// Where calls are measured: memory for their operands, and the clock.
+// Measures calls: provides memory for their operands, and the clock.
 #pragma once
 
 #include <chrono>
@@ -15,25 +15,27 @@ class Bench {
  public:
   explicit Bench(std::size_t cache_bytes);
 
-  /// Random operands for a call, with as many copies of its weights as repetitions may need, and memory for the rest.
+  /// Allocates random operands for a call, with as many copies of its weights as repetitions may need, and all other
+  /// memory.
   void set_up(const cost::Call& call, std::size_t scratch_bytes, std::size_t workspace_bytes);
 
-  /// Runs it once on poisoned memory. The results stay until the next run.
+  /// Runs the call once on poisoned memory. The results stay until the next run.
   void run(const PreparedCall& call);
-  /// How far the results of the last run are from others that were kept, by the relative norm of their difference, the
-  /// worst of all. Not a number if something was not written or is no number.
+  /// The distance of the last results from kept ones: the relative norm of the difference, the largest over all
+  /// results. NaN if an element was not written or is not a number.
   double distance(std::size_t kept);
-  /// Keeps the results of the last run; its number. Nothing is kept for more than a few.
+  /// Keeps the results of the last run and returns their number. Only a few can be kept.
   std::size_t keep();
-  /// Whether everything was written that should be, by the last run.
+  /// Whether the last run wrote all results.
   bool is_complete();
 
   /// Microseconds of one run, roughly.
   double estimate(const PreparedCall& call);
-  /// Microseconds of each of so many replays of a graph, divided by the repetitions in it. What runs in between is taken off.
+  /// Microseconds per repetition, for each replay of a graph with `repetitions` of the call. The time of what runs in
+  /// between is subtracted.
   std::vector<double> time(const PreparedCall& call, std::size_t repetitions, std::size_t replays,
                            const Surroundings& surroundings);
-  /// Lets the clocks rise, if there was a pause.
+  /// Lets the clocks rise after a pause.
   void wake();
 
  private:
@@ -43,8 +45,8 @@ class Bench {
   };
   Places places(std::size_t copy) const;
   std::byte* take(std::size_t bytes);
-  /// A graph that empties the cache, runs the call once, and then so often between the two events, behind what runs before
-  /// it; without the call only that.
+  /// A graph that empties the cache, runs the call once, and then runs it `repetitions` times between the two events,
+  /// each time after what the surroundings ask for. Without `with_call`, only the latter.
   GraphExecution graph_of(const PreparedCall& call, std::size_t repetitions, const Surroundings& surroundings,
                           bool with_call);
 
@@ -57,10 +59,10 @@ class Bench {
   Agreement* agreement_ = nullptr;
 
   const cost::Call* call_ = nullptr;
-  std::vector<Memory> read_;  ///< of a weight: the first copy; others follow at the distance below
+  std::vector<Memory> read_;  ///< for a weight: the first copy; others follow at the distance below
   std::vector<std::size_t> copy_distance_;
   std::vector<Memory> written_;
-  Rewritten rewritten_;  ///< what is read and no weight
+  Rewritten rewritten_;  ///< the operands that are not weights
   std::vector<std::vector<Memory>> kept_;
   std::size_t copies_ = 1, kept_count_ = 0;
   std::byte* scratch_ = nullptr;

@@ -9,7 +9,7 @@ namespace taso::gpu::cuda {
 
 namespace {
 
-/// Where a kernel of ours does the call as well, libraries have little to offer beyond what they think best themselves.
+/// If our own kernel does the call too, libraries rarely win beyond their own first suggestions.
 constexpr std::size_t most_beside_own = 16;
 
 bool is_own(const Lowering& lowering) {
@@ -24,10 +24,10 @@ double now_in_seconds() {
 }  // namespace
 
 Candidates::Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments) {
-  constexpr int with_clusters = 90;  // which kernels of ours for products need
+  constexpr int with_clusters = 90;  // needed by our own kernels for products
   has_own_ = libraries.capability() >= with_clusters && std::any_of(lowerings.begin(), lowerings.end(), is_own);
   for (Lowering& lowering : lowerings) {
-    // In two launches what one can do, that is for where nobody can.
+    // Lowerings with several launches are only for calls that no single kernel can do.
     if (has_own_ && lowering.launches.size() > 1) continue;
     Way way;
     bool is_possible = !lowering.launches.empty();
@@ -81,7 +81,7 @@ std::optional<PreparedCall> Candidates::made(Way& way, std::size_t launch, std::
   for (std::size_t i = 0; i < way.options.size(); ++i) {
     std::optional<std::size_t> pick = i == launch ? rank : first_that_works(way.options[i]);
     if (!pick || !prepare(way.options[i][*pick])) return std::nullopt;
-    // The first that works of a later launch was there already, when an earlier one was varied.
+    // This combination was already tried when an earlier launch was varied.
     if (i == launch && launch > 0 && first_that_works(way.options[i]) == rank) return std::nullopt;
     call.launches.push_back(way.options[i][*pick].prepared);
     identities.push_back(way.options[i][*pick].alternative.identity);
@@ -109,11 +109,11 @@ std::optional<PreparedCall> Candidates::next() {
 }
 
 Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments, double seconds) {
-  libraries.expect(lowerings);  // kernels of ours are compiled beside one another
+  libraries.expect(lowerings);  // our own kernels compile in parallel
   Ways ways;
   Candidates candidates(libraries, std::move(lowerings), alignments);
   const double limit = candidates.has_own() ? seconds / 3 : seconds;
-  double spent = 0;  // by libraries
+  double spent = 0;  // in libraries
   for (;;) {
     const double before = now_in_seconds();
     std::optional<PreparedCall> next = candidates.next();

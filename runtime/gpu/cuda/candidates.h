@@ -1,4 +1,4 @@
-// The ways to do a call: which lowering, and which alternative for each of its launches.
+// The variants of a call: a lowering, and an alternative for each of its launches.
 #pragma once
 
 #include <memory>
@@ -10,19 +10,19 @@
 
 namespace taso::gpu::cuda {
 
-/// Prepares one way after the other, the most promising first, until it is told to stop. In a lowering of several launches
-/// one of them is varied at a time, with the first that works for the others.
+/// Prepares variants one at a time, most promising first. In a lowering of several launches it varies one launch at a
+/// time, and uses the first alternative that works for the others.
 class Candidates {
  public:
   Candidates(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments);
 
-  /// The next one that works; nothing when there are no more.
+  /// The next variant that works; nothing if there are no more.
   std::optional<PreparedCall> next();
-  /// Why ways did not work, in one line.
+  /// Why variants did not work, in one line.
   const std::string& reason() const { return reason_; }
-  /// Whether a kernel of ours does the call, without libraries.
+  /// Whether a kernel of our own does the call, without libraries.
   bool has_own() const { return has_own_; }
-  /// From now on nothing but kernels of ours.
+  /// Skips libraries from now on.
   void leave_out_libraries() { only_own_ = true; }
 
  private:
@@ -33,7 +33,7 @@ class Candidates {
   };
   struct Way {
     Lowering lowering;
-    std::vector<std::vector<Option>> options;  ///< of each launch
+    std::vector<std::vector<Option>> options;  ///< by launch
   };
   bool prepare(Option& option);
   std::optional<std::size_t> first_that_works(std::vector<Option>& options);
@@ -45,13 +45,14 @@ class Candidates {
   std::size_t rank_ = 0, way_ = 0, launch_ = 0, most_ = 0;
 };
 
-/// Ways that are ready, the most promising first, and why others are not.
+/// The prepared variants, most promising first, and why others failed.
 struct Ways {
   std::vector<PreparedCall> calls;
   std::string reason;
 };
-/// Libraries, which compile some engines for seconds, may take so long; one is made ready in any case, and kernels of ours are,
-/// beside which libraries get a third of the time: there they are seldom the fastest.
+/// Libraries compile some engines for seconds, so they get at most `seconds`. At least one variant is prepared in any
+/// case, and all of our own kernels are. If there are such, libraries get a third of the time, because they are then
+/// seldom the fastest.
 Ways ways_of(Libraries& libraries, std::vector<Lowering> lowerings, const Alignments& alignments, double seconds = 3);
 
 }  // namespace taso::gpu::cuda

@@ -70,7 +70,7 @@ __device__ double number_of<__nv_bfloat16>(__nv_bfloat16 element) {
   return static_cast<double>(__bfloat162float(element));
 }
 
-/// Counts in shared memory first: one atomic addition for each block.
+/// Sums in shared memory first: one atomic addition per block.
 template <class T, class Bits>
 __global__ void compare_kernel(const T* data, const T* reference, std::size_t count, Bits poisoned, Agreement* result) {
   __shared__ double difference[block], size[block];
@@ -114,17 +114,17 @@ __global__ void read_kernel(const uint4* data, std::size_t count, unsigned* nowh
     const uint4 four = data[i];
     sum += four.x ^ four.y ^ four.z ^ four.w;
   }
-  if (sum == 0x12345678U) *nowhere = sum;  // never mind whether: the compiler must not know
+  if (sum == 0x12345678U) *nowhere = sum;  // hardly ever true, but the compiler cannot know that
 }
 
-/// As kernels of ours do: one behind it that can begin early, may.
+/// As our own kernels do, lets the next kernel start early if it can.
 __device__ void let_next_kernel_begin() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// The compiler must not see that nothing changes.
+/// The compiler must not see that the content stays the same.
 __device__ void rewrite_all(const Rewritten& what) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -149,7 +149,7 @@ __global__ void rewrite_kernel(const Rewritten what) {
   rewrite_all(what);
 }
 
-// Straight code: 16 bytes an instruction, four at a time that do not wait for one another.
+// Straight-line code: 16 bytes per instruction, four independent ones at a time.
 #define TASO_FOUR                                         \
   "fma.rn.f32 %0, %0, %4, %5; fma.rn.f32 %1, %1, %4, %5;" \
   "fma.rn.f32 %2, %2, %4, %5; fma.rn.f32 %3, %3, %4, %5;"
@@ -161,11 +161,11 @@ __global__ void rewrite_kernel(const Rewritten what) {
 __global__ void rewrite_kernel_with_code(const Rewritten what, float factor, float* nowhere) {
   let_next_kernel_begin();
   rewrite_all(what);
-  if (threadIdx.x >= 128) return;  // a warp for each quarter of a multiprocessor, for each has a cache of its own
+  if (threadIdx.x >= 128) return;  // one warp per quarter of a multiprocessor: each has its own cache
   float a = static_cast<float>(threadIdx.x), b = a + 1, c = a + 2, d = a + 3;
 #define TASO_CODE asm volatile(TASO_1024 : "+f"(a), "+f"(b), "+f"(c), "+f"(d) : "f"(factor), "f"(1 - factor));
   TASO_CODE TASO_CODE TASO_CODE TASO_CODE TASO_CODE TASO_CODE TASO_CODE TASO_CODE TASO_CODE
-      TASO_CODE if (a + b + c + d == 0.123F)* nowhere = a;  // never mind whether: the compiler must not know
+      TASO_CODE if (a + b + c + d == 0.123F)* nowhere = a;  // hardly ever true, but the compiler cannot know that
 }
 
 #undef TASO_CODE
@@ -175,7 +175,7 @@ __global__ void rewrite_kernel_with_code(const Rewritten what, float factor, flo
 #undef TASO_16
 #undef TASO_FOUR
 
-/// Calls with an element of the type as CUDA has it, and an unsigned integer of its size.
+/// Calls `visit` with CUDA's type for the element, and an unsigned integer of the same size.
 template <class Visit>
 void with_device_type(ElementType element, Visit&& visit) {
   switch (element) {
@@ -236,7 +236,7 @@ void read_through(cudaStream_t stream, const std::byte* data, std::size_t bytes,
   const std::size_t count = bytes / sizeof(uint4);
   read_kernel<<<blocks_for(count), block, 0, stream>>>(reinterpret_cast<const uint4*>(data), count,
                                                        reinterpret_cast<unsigned*>(nowhere));
-  require(cudaGetLastError(), "an emptied cache");
+  require(cudaGetLastError(), "emptying the cache");
 }
 
 void rewrite(cudaStream_t stream, const Rewritten& what, bool with_code, unsigned multiprocessors, std::byte* nowhere) {
@@ -246,7 +246,7 @@ void rewrite(cudaStream_t stream, const Rewritten& what, bool with_code, unsigne
   } else {
     rewrite_kernel<<<2 * multiprocessors, threads, 0, stream>>>(what);
   }
-  require(cudaGetLastError(), "a kernel before another");
+  require(cudaGetLastError(), "a rewriting kernel");
 }
 
 }  // namespace taso::gpu::cuda

@@ -1,4 +1,4 @@
-// CUDA's streams, events, graphs and memory as objects that clean up after themselves, and its return codes as exceptions.
+// RAII wrappers for CUDA streams, events, graphs and memory; return codes become exceptions.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,8 +15,7 @@
 
 namespace taso::gpu::cuda {
 
-/// Every call's return code goes through here. The error is taken from CUDA's memory of it, so that the next call does not
-/// find it again.
+/// Throws if a CUDA call failed. Clears the last error of CUDA, so that the next call does not report it again.
 inline void require(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
@@ -86,10 +85,10 @@ inline double microseconds(const Event& from, const Event& to) {
   return static_cast<double>(milliseconds) * 1000;
 }
 
-/// What `work` puts on the stream, as a graph. If it throws, the capture is ended and the exception goes on.
+/// Captures what `work` enqueues on the stream as a graph. If it throws, ends the capture and rethrows.
 template <class Work>
 Graph capture(cudaStream_t stream, Work&& work) {
-  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "the begin of a capture");
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "the start of a capture");
   cudaGraph_t graph = nullptr;
   try {
     work();

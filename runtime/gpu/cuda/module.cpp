@@ -1,4 +1,4 @@
-// The accelerator behind the module's C entry.
+// The accelerator behind the module's C entry point.
 #include "runtime/gpu/cuda/module.h"
 
 #include <cuda_runtime_api.h>
@@ -73,7 +73,7 @@ class CudaAccelerator : public Accelerator {
   std::vector<Measurement> measure_all(const cost::Call& call) override { return tuner().measure_all(call); }
   std::vector<std::string> ways(const cost::Call& call, std::size_t most) override { return tuner().ways(call, most); }
   std::unique_ptr<DeviceProgram> load(DeviceSteps steps) override {
-    libraries_.expect_nothing();  // what the program needs is compiled first
+    libraries_.expect_nothing();  // the program's own kernels are compiled first
     return std::make_unique<Program>(
         libraries_, [this]() -> Tuner& { return tuner(); }, std::move(steps));
   }

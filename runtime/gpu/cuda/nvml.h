@@ -1,4 +1,4 @@
-// What the driver's management library says about the device, where it is installed.
+// The state of the device from the driver's management library, if that is installed.
 #pragma once
 
 #include "runtime/gpu/accelerator.h"
@@ -7,7 +7,7 @@ namespace taso::gpu::cuda {
 
 class Nvml {
  public:
-  /// Never throws: without the library nothing is known.
+  /// Never throws: without the library the state is empty.
   explicit Nvml(const char* bus_id);
   ~Nvml();
   Nvml(const Nvml&) = delete;

@@ -1,5 +1,5 @@
-// A launch that is ready to go: what a library or the compiler has made of it, for addresses that are given each time. There
-// are often several such for one launch; which is fastest is measured.
+// A launch that is ready to run: what a library or the compiler made of it, for addresses given at each launch. One
+// launch often has several such alternatives; measurements decide which is fastest.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,12 +15,12 @@
 
 namespace taso::gpu::cuda {
 
-/// Where the operands of a call are, this time.
+/// The addresses of the operands of a call.
 struct Places {
   std::vector<std::byte*> read, written;
   std::byte* scratch = nullptr;    ///< of the lowering
   std::byte* workspace = nullptr;  ///< of one launch at a time
-  /// Whether a launch waits for the one ahead of it in its stream alone: then it may begin before that one has ended.
+  /// Whether the launch waits only for its predecessor in its stream: then it may start before that one has ended.
   bool has_one_before = true;
 
   std::byte* of(const Argument& argument) const {
@@ -32,10 +32,10 @@ struct Places {
   }
 };
 
-/// What addresses are multiples of, at least. Measured with 16; a program may have less.
+/// The least alignment of addresses. Measurements use 16; a program may have less.
 struct Alignments {
   static constexpr std::int64_t usual = 16;
-  std::vector<std::int64_t> read, written;  ///< the usual one for what is not listed
+  std::vector<std::int64_t> read, written;  ///< those not listed have the usual one
 
   std::int64_t of(const Argument& argument) const {
     std::int64_t base = usual;
@@ -55,16 +55,16 @@ class Prepared {
  public:
   virtual ~Prepared() = default;
   virtual std::size_t workspace_bytes() const = 0;
-  /// Whether others of its library may not run beside it: what belongs to a handle of the library is there once.
+  /// Whether other launches of its library must not run concurrently, because they share a handle.
   virtual bool is_exclusive() const { return false; }
   /// Throws EnvironmentError if the library refuses.
   virtual void launch(cudaStream_t stream, const Places& places) = 0;
 };
 
-/// One way to do a launch, not prepared yet, for that can take long.
+/// One alternative for a launch. It is not prepared yet, because that can take long.
 struct Alternative {
-  std::string identity;  ///< by which it can be found again: "engine 35 knobs 2=1,5=0"
-  /// Throws EnvironmentError with the reason if it cannot be done.
+  std::string identity;  ///< identifies it in records: "engine 35 knobs 2=1,5=0"
+  /// Throws EnvironmentError with the reason if this is not possible.
   std::function<std::unique_ptr<Prepared>()> prepare;
 };
 

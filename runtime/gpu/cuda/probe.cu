@@ -1,4 +1,4 @@
-// Asks the CUDA libraries what they are and whether a GPU can run what this module was compiled to.
+// Asks the CUDA libraries for their versions, and tests whether a GPU can run the code in this module.
 #include <cuda_runtime.h>
 #ifdef TASO_HAS_CUBLAS
 #include <cublas_v2.h>
@@ -16,7 +16,7 @@ namespace {
 
 __global__ void write_answer(int* answer) { *answer = 42; }
 
-/// A device can be there and still not run code compiled for other architectures, so a kernel is the only sure answer.
+/// Only running a kernel is a sure test: a device may exist and still not run code compiled for other architectures.
 cudaError_t run_a_kernel() {
   int* on_device = nullptr;
   if (cudaError_t error = cudaMalloc(reinterpret_cast<void**>(&on_device), sizeof(int)); error != cudaSuccess)
@@ -43,7 +43,7 @@ extern "C" __attribute__((visibility("default"))) void taso_cuda_probe(TasoCudaP
   probe->cudnn = static_cast<std::int64_t>(cudnnGetVersion());
 #endif
 #ifdef TASO_HAS_CUBLAS
-  // Not cublasGetVersion: that one wants a handle, and so a GPU.
+  // cublasGetVersion would need a handle, and so a GPU.
   int part[3] = {};
   cublasGetProperty(MAJOR_VERSION, &part[0]);
   cublasGetProperty(MINOR_VERSION, &part[1]);
@@ -65,6 +65,6 @@ extern "C" __attribute__((visibility("default"))) void taso_cuda_probe(TasoCudaP
   }
   if (probe->device_count == 0) return trouble("no GPU", "the driver lists none");
   if (cudaError_t error = run_a_kernel(); error != cudaSuccess) {
-    trouble("the GPU runs no kernel of ours", cudaGetErrorString(error));
+    trouble("the GPU cannot run our kernels", cudaGetErrorString(error));
   }
 }

@@ -16,7 +16,7 @@ namespace taso::gpu::cuda {
 namespace {
 
 constexpr std::size_t warm_up_runs = 3, profiled_runs = 21;
-/// Lanes must be faster by this, or steps run one after the other.
+/// Concurrent streams must take less than this share of the sequential time to be used.
 constexpr double least_gain = 0.99;
 
 double median(std::vector<double> numbers) {
@@ -29,7 +29,7 @@ std::size_t element_count(const cost::Call::Operand& operand) {
   return static_cast<std::size_t>(count(operand.extents));
 }
 
-/// Moves the elements of an operand from where they lie to a dense copy, or back.
+/// Copies the elements of an operand from its strided place to a dense copy, or back.
 void rearrange(const cost::Call::Operand& operand, std::byte* lying, std::byte* dense, bool is_back) {
   const std::size_t size = size_of(operand.element), elements = element_count(operand);
   std::vector<std::int64_t> index(operand.extents.size(), 0);
@@ -46,22 +46,22 @@ void rearrange(const cost::Call::Operand& operand, std::byte* lying, std::byte* 
   }
 }
 
-/// What an address is a multiple of, as far as it matters. Buffers themselves begin at multiples of more.
+/// The alignment of an address, as far as it matters. Buffers themselves are aligned better.
 std::int64_t alignment(const Binding& binding) { return std::gcd(binding.offset, Alignments::usual); }
 
-/// Whether an operand begins where kernels take it for granted that it does.
+/// Whether an operand is aligned as kernels expect.
 bool is_well_placed(const Binding& binding, const cost::Call::Operand& operand) {
   return alignment(binding) % kernels::alignment_of(operand) == 0;
 }
 
-/// All steps in their order, in one lane.
+/// All steps in order, in one lane.
 Schedule in_sequence(std::size_t steps) {
   Schedule schedule;
   for (std::size_t i = 0; i < steps; ++i) schedule.steps.push_back({static_cast<std::uint32_t>(i), 0, {}});
   return schedule;
 }
 
-/// An event that only says that something is done.
+/// An event without timing.
 Event make_mark() {
   cudaEvent_t event = nullptr;
   require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "an event");
@@ -88,11 +88,11 @@ Program::Program(Libraries& libraries, const std::function<Tuner&()>& tuner, Dev
     : libraries_(libraries), steps_(std::move(steps)), stream_(make_stream()) {
   allocate();
   choose(tuner);
-  libraries_.expect_nothing();  // what follows is timed without company
+  libraries_.expect_nothing();  // what follows is timed: no compilation in the background
   place_steps();
   make_lanes();
   fill_inputs();
-  // Once without a graph: some libraries load their kernels when they are launched first, which a capture forbids.
+  // Launch once without a graph: some libraries load their kernels at the first launch, which a capture forbids.
   for (std::size_t i = 0; i < calls_.size(); ++i)
     if (!steps_.steps[i].host) launch(i, 0, false);
   wait();
@@ -166,13 +166,13 @@ void Program::choose(const std::function<Tuner&()>& tuner) {
     alignments.read = listed(step.read, step.call.read);
     alignments.written = listed(step.written, step.call.written);
     std::optional<PreparedCall> prepared;
-    // What was measured on well aligned memory may need it: libraries do not look at addresses when they are launched.
+    // A variant measured on well aligned memory may need that: libraries do not check addresses at launch.
     const bool is_product =
         step.call.kind == cost::Kernel::Kind::convolution || step.call.kind == cost::Kernel::Kind::matmul;
     if (!step.choice.empty() && (!is_product || alignments.is_usual())) {
       try {
         prepared = libraries_.prepare_for_program(step.call, alignments, step.choice);
-      } catch (const EnvironmentError&) {  // of another version, or for better aligned memory: it is chosen anew
+      } catch (const EnvironmentError&) {  // of another version, or for better aligned memory: choose again
       }
     }
     if (!prepared) {
@@ -209,7 +209,7 @@ void Program::place_steps() {
   }
 }
 
-/// What is copied back where it belongs takes what lies between its elements with it, which may be another step's.
+/// False if a moved result has gaps: copying it back also overwrites the gaps, which may belong to another step.
 bool Program::can_run_side_by_side() const {
   for (std::size_t step = 0; step < moved_.size(); ++step)
     for (const Moved& one : moved_[step]) {
@@ -243,7 +243,7 @@ void Program::make_lanes() {
                       DeviceBuffer(needed[i].workspace), DeviceBuffer(needed[i].moved)});
 }
 
-/// So that times are never those of zeros.
+/// Fills inputs with random numbers, so that times are never those of zeros.
 void Program::fill_inputs() {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     ElementType element = ElementType::uint8;
@@ -261,7 +261,7 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
     if (!events.empty())
       require(cudaEventRecordWithFlags(events[event].get(), stream, cudaEventRecordExternal), "an event");
   };
-  // Events that somebody waits for leave no trace in the graph but edges. Those of a step, and of the ends of lanes.
+  // Events that something waits for become edges of the graph. They mark the ends of steps and of lanes.
   std::vector<Event> done(calls_.size()), ends;
   for (std::size_t at = first; at < end; ++at)
     for (const std::uint32_t other : schedule.steps[at].after)
@@ -271,17 +271,17 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
       done[task] = make_mark();
   for (std::uint32_t lane = 0; lane < schedule.lanes; ++lane) ends.push_back(make_mark());
   return capture(stream_.get(), [&] {
-    // The other streams take part in the capture from where they wait for something of it; and must come back into the first.
+    // The other streams join the capture when they wait for one of its events, and must be joined back into the first.
     std::vector<bool> takes_part(schedule.lanes, false);
     takes_part[0] = true;
-    std::vector<bool> has_kernel(schedule.lanes, false);  // at its end
+    std::vector<bool> has_kernel(schedule.lanes, false);  // as its last node
     const Schedule::Step* last_exclusive = nullptr;
-    require(cudaEventRecord(ends[0].get(), stream_.get()), "the begin of lanes");
+    require(cudaEventRecord(ends[0].get(), stream_.get()), "the start of streams");
     for (std::size_t at = first; at < end; ++at) {
       const Schedule::Step& step = schedule.steps[at];
       cudaStream_t const stream = stream_of(step.lane);
       if (!takes_part.at(step.lane)) {
-        require(cudaStreamWaitEvent(stream, ends[0].get(), 0), "the begin of a lane");
+        require(cudaStreamWaitEvent(stream, ends[0].get(), 0), "the start of a stream");
         takes_part[step.lane] = true;
       }
       std::vector<std::uint32_t> after = step.after;
@@ -290,9 +290,9 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
         last_exclusive = &step;
       }
       for (const std::uint32_t other : after)
-        require(cudaStreamWaitEvent(stream, done[other].get(), 0), "waiting for a lane");
+        require(cudaStreamWaitEvent(stream, done[other].get(), 0), "waiting for a stream");
       record(2 * step.task, stream);
-      // What waits for others, or for an event, does not begin early.
+      // A step that waits for other steps, or for an event, does not start early.
       launch(step.task, step.lane, has_kernel[step.lane] && after.empty() && events.empty());
       has_kernel[step.lane] = moved_[step.task].empty();
       record(2 * step.task + 1, stream);
@@ -300,8 +300,8 @@ Graph Program::captured(const Schedule& schedule, std::size_t first, std::size_t
     }
     for (std::uint32_t lane = 1; lane < schedule.lanes; ++lane) {
       if (!takes_part[lane]) continue;
-      require(cudaEventRecord(ends[lane].get(), stream_of(lane)), "the end of a lane");
-      require(cudaStreamWaitEvent(stream_.get(), ends[lane].get(), 0), "the end of a lane");
+      require(cudaEventRecord(ends[lane].get(), stream_of(lane)), "the end of a stream");
+      require(cudaStreamWaitEvent(stream_.get(), ends[lane].get(), 0), "the end of a stream");
     }
   });
 }
@@ -328,9 +328,9 @@ Program::Way Program::way(const Schedule& schedule, const std::vector<Event>& ev
   return list;
 }
 
-/// Tries all schedules. They must compute what one after the other does, to the last bit, again and again: if that is not always
-/// the same, they cannot be checked and are not used; if one of them computes something else, none is used, for what disturbs it
-/// may disturb the others another time.
+/// Tries all schedules. Each must compute the same bits as the sequential run, several times. If the sequential results
+/// vary, schedules cannot be checked and are not used. If one schedule computes something else, none is used, because
+/// the cause may affect the others another time.
 void Program::choose_way() {
   found_ = {};
   if (steps_.schedules.empty()) return;
@@ -354,19 +354,19 @@ void Program::choose_way() {
     found_.alone = found_.time = median(timed(alone_, 3));
   };
   if (!is_right(alone_)) {
-    found_.others = "not always the same results, so that lanes cannot be checked";
+    found_.others = "results vary between runs, so that streams cannot be checked";
     return give_up();
   }
   std::vector<Way> ways;
   std::vector<std::uint32_t> lanes;
   const auto say = [&](std::uint32_t count, const std::string& what) {
-    found_.others += fmt::format("{}{} lanes: {}", found_.others.empty() ? "" : ", ", count, what);
+    found_.others += fmt::format("{}{} streams: {}", found_.others.empty() ? "" : ", ", count, what);
   };
   for (const Schedule& schedule : steps_.schedules) {
     try {
       Way one = way(schedule, {});
       if (!is_right(one)) {
-        say(schedule.lanes, "other results");
+        say(schedule.lanes, "different results");
         return give_up();
       }
       ways.push_back(std::move(one));
@@ -375,7 +375,7 @@ void Program::choose_way() {
       say(schedule.lanes, error.what());
     }
   }
-  // As many runs as take some milliseconds; all in turn, so that what changes meanwhile does so for all.
+  // Enough runs for some milliseconds. The schedules take turns, so that disturbances affect all alike.
   const double once = median(timed(alone_, 3));
   const bool is_slow = once > 20'000;
   const auto runs = static_cast<std::size_t>(std::clamp(2'000 / std::max(once, 1.0), 3.0, 30.0));
@@ -396,12 +396,12 @@ void Program::choose_way() {
     found_.lanes = lanes[i];
   }
   if (best < ways.size() && !is_right(ways[best])) {
-    say(lanes[best], "other results after a while");
+    say(lanes[best], "different results after a while");
     return give_up();
   }
   if (best < ways.size()) beside_ = std::move(ways[best]);
   ways.clear();
-  lanes_.resize(found_.lanes);  // nobody needs the others' memory
+  lanes_.resize(found_.lanes);  // frees the memory of unused lanes
 }
 
 void Program::wait() const { require(cudaStreamSynchronize(stream_.get()), "a program"); }
@@ -419,7 +419,7 @@ void Program::run_on_host(std::size_t index) const {
     const cost::Call::Operand& operand = step.call.read[i];
     const Binding& binding = step.read[i];
     std::vector<std::byte> lying;
-    if (binding.place == Binding::Place::weights) {  // those are here, too
+    if (binding.place == Binding::Place::weights) {  // the host has a copy of the weights
       const auto begin = steps_.weights.begin() + binding.offset;
       lying.assign(begin, begin + static_cast<std::ptrdiff_t>(span_bytes(operand)));
     } else {
@@ -439,7 +439,7 @@ void Program::run_on_host(std::size_t index) const {
   step.host(from, to);
   for (std::size_t i = 0; i < step.call.written.size(); ++i) {
     const cost::Call::Operand& operand = step.call.written[i];
-    if (!cost::is_dense(operand.extents, operand.strides)) {  // what lies in between belongs to others
+    if (!cost::is_dense(operand.extents, operand.strides)) {  // gaps belong to other tensors
       std::vector<std::byte> lying = fetched(operand, places_[index].written[i]);
       rearrange(operand, lying.data(), written[i].data(), true);
       written[i] = std::move(lying);
@@ -462,10 +462,10 @@ void Program::enqueue(const Way& way) const {
 }
 
 std::vector<std::vector<std::byte>> Program::run(std::span<const std::span<const std::byte>> inputs) {
-  if (inputs.size() != inputs_.size()) throw InputError("another number of inputs than the program has");
+  if (inputs.size() != inputs_.size()) throw InputError("wrong number of inputs");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (static_cast<std::int64_t>(inputs[i].size()) != steps_.input_bytes[i])
-      throw InputError("an input of another size than the program has");
+      throw InputError("an input has the wrong size");
     if (inputs[i].empty()) continue;
     require(
         cudaMemcpyAsync(inputs_[i].get(), inputs[i].data(), inputs[i].size(), cudaMemcpyHostToDevice, stream_.get()),
@@ -509,7 +509,8 @@ std::vector<double> Program::timed(const Way& way, std::size_t runs) const {
 }
 
 std::vector<double> Program::profile() {
-  // Events in the graphs take time of their own. What they add is spread evenly, so that the steps add up to a whole run.
+  // Events in the graphs take time themselves. Their overhead is spread evenly, so that the steps add up to a whole
+  // run.
   std::vector<Event> events;
   for (std::size_t i = 0; i < 2 * calls_.size(); ++i) events.push_back(make_event());
   const Way with_events = way(in_sequence(calls_.size()), events);
@@ -527,7 +528,7 @@ std::vector<double> Program::profile() {
       samples[segment.step].push_back(spent.count());
     }
     wait();
-    if (run == 0) continue;  // warms up
+    if (run == 0) continue;  // warm-up
     for (std::size_t i = 0; i < calls_.size(); ++i)
       if (!steps_.steps[i].host) samples[i].push_back(microseconds(events[2 * i], events[2 * i + 1]));
   }

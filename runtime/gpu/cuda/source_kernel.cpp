@@ -20,7 +20,7 @@ namespace taso::gpu::cuda {
 
 namespace {
 
-/// Where compiled kernels are kept between runs; empty if there is no place.
+/// The folder of compiled kernels; empty if there is none.
 std::filesystem::path cache_folder() {
   if (const char* named = std::getenv("XDG_CACHE_HOME"); named != nullptr && *named == '/')
     return std::filesystem::path(named) / "taso";
@@ -29,8 +29,8 @@ std::filesystem::path cache_folder() {
   return {};
 }
 
-/// What goes ahead of every kernel's text. compute-sanitizer takes any copy from block to block of a cluster for an access
-/// beyond the other block; the same bytes, sent word by word, it follows: TASO_SEND_WORDS=1 has them sent so (scripts/sanitize-gpu).
+/// The text put before every kernel. compute-sanitizer reports every copy between blocks of a cluster as an access out
+/// of bounds, but it follows copies word by word: TASO_SEND_WORDS=1 selects these (scripts/sanitize-gpu).
 std::string definitions() {
   const char* const words = std::getenv("TASO_SEND_WORDS");
   return words != nullptr && *words == '1' ? "#define TASO_SEND_WORDS\n" : "";
@@ -44,7 +44,7 @@ std::string sha256(std::string_view text) {
 
 constexpr std::string_view magic = "taso-cubin-1\n";
 
-/// An entry begins with its own checksum, so that half a file is no kernel.
+/// An entry begins with its checksum, so that a truncated file is rejected.
 std::vector<char> read_entry(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -55,7 +55,7 @@ std::vector<char> read_entry(const std::filesystem::path& path) {
   return {body.begin(), body.end()};
 }
 
-/// Written aside and renamed: others see all of it or nothing. That it cannot be kept is no trouble.
+/// Writes a temporary file and renames it, so that readers see all of it or nothing. Failing to write is not an error.
 void write_entry(const std::filesystem::path& path, const std::vector<char>& code) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
@@ -251,9 +251,9 @@ std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
     require(cudaLibraryLoadData(&fresh->library, fresh->code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
             "a compiled kernel");
     require(cudaLibraryGetKernel(&fresh->kernel, fresh->library, launch.name.c_str()), launch.name);
-    loaded = loaded_[key] = std::move(fresh);  // only what compiles: what fails may be expected again
+    loaded = loaded_[key] = std::move(fresh);  // only on success: a failed compilation may be announced again
   }
-  // More than this is not given without being asked for.
+  // More than this needs an explicit request.
   constexpr std::uint32_t usual_shared_bytes = 48 << 10;
   if (launch.shared_bytes > usual_shared_bytes) {
     require(cudaKernelSetAttributeForDevice(loaded->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -265,7 +265,7 @@ std::unique_ptr<Prepared> SourceKernels::prepare(const SourceLaunch& launch) {
     require(cudaKernelSetAttributeForDevice(loaded->kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1, device_),
             "a large cluster for a kernel");
   }
-  // Before that, GPUs begin a kernel when the one ahead has ended.
+  // Older GPUs start a kernel only after the previous one has ended.
   const bool begins_early = launch.begins_early && capability_ >= 90;
   return std::make_unique<PreparedSource>(loaded, loaded->kernel, launch, begins_early);
 }

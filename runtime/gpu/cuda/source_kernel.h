@@ -1,4 +1,4 @@
-// Kernels of our own: source text, compiled for this GPU when it is needed and kept, in memory and on disk.
+// Compiles our own kernels for this GPU when they are needed, and caches them in memory and on disk.
 #pragma once
 
 #include <condition_variable>
@@ -17,13 +17,13 @@
 
 namespace taso::gpu::cuda {
 
-/// Threads that compile what will be needed, in the order in which it was asked for.
+/// Threads that compile in the background, in the order of requests.
 class Compilers {
  public:
   Compilers();
   ~Compilers();
   std::future<std::vector<char>> submit(std::function<std::vector<char>()> work);
-  /// Nobody begins with what waits: its futures are broken promises.
+  /// Drops queued compilations; their futures throw broken_promise.
   void give_up();
 
  private:
@@ -31,7 +31,7 @@ class Compilers {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::packaged_task<std::vector<char>()>> waiting_;
-  std::vector<std::jthread> threads_;  // last: they end before what they use goes
+  std::vector<std::jthread> threads_;  // last, so that the threads end before the members they use are destroyed
 };
 
 class SourceKernels {
@@ -40,20 +40,20 @@ class SourceKernels {
   SourceKernels(int device, int capability);
   ~SourceKernels();
 
-  /// Throws EnvironmentError with what the compiler says if it does not compile.
+  /// Throws EnvironmentError with the compiler's message if the source does not compile.
   std::unique_ptr<Prepared> prepare(const SourceLaunch& launch);
-  /// Begins to compile what will be prepared, beside other work.
+  /// Starts to compile in the background what will be prepared later.
   void expect(std::vector<SourceLaunch> launches);
-  /// What has not begun is not compiled before it is prepared.
+  /// Drops announced compilations that have not started; they are compiled when prepared.
   void expect_nothing();
-  static constexpr const char* identity = "own";  ///< there is one way only
+  static constexpr const char* identity = "own";  ///< there is only one variant
 
  private:
   struct Loaded;
   std::vector<char> compiled(const SourceLaunch& launch) const;
 
   int device_, capability_;
-  std::filesystem::path folder_;                                                   ///< empty: nothing is kept on disk
+  std::filesystem::path folder_;                                                   ///< empty: no cache on disk
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Loaded>> loaded_;  ///< by source and name
   std::map<std::pair<std::string, std::string>, std::future<std::vector<char>>> expected_;
   Compilers compilers_;

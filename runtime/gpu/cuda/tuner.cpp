@@ -14,20 +14,20 @@ namespace {
 
 constexpr std::size_t first_repetitions = 10, first_replays = 3;
 constexpr std::size_t fewest_repetitions = 5, most_repetitions = 40, careful_replays = 7;
-constexpr double careful_microseconds = 400;  ///< in one graph
+constexpr double careful_microseconds = 400;  ///< per graph
 constexpr std::size_t most_rounds = 4;
 constexpr double settled = 0.03;
-constexpr double least_microseconds = 0.1;  ///< for what is next to nothing beside what runs before it
-constexpr double most_for_code = 10'000;    ///< nanoseconds that fetching a kernel's code takes, at most
+constexpr double least_microseconds = 0.1;  ///< for calls that take almost no time compared with what runs before them
+constexpr double most_for_code = 10'000;    ///< nanoseconds that fetching the code of a kernel takes at most
 
-/// At a first look: what is slow alone is slow in company.
+/// For the brief measurement: a variant that is slow alone is slow in a network.
 constexpr Surroundings alone{Surroundings::Before::itself, false};
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Of sorted numbers; between two of them, if need be.
+/// A quantile of sorted numbers, interpolated.
 double quantile(const std::vector<double>& sorted, double part) {
   const double place = part * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -40,7 +40,7 @@ double median(std::vector<double> numbers) {
   return quantile(numbers, 0.5);
 }
 
-/// How far the results of two right ways may be apart, as a part of their norm.
+/// The allowed relative distance (by norm) between results of two correct variants.
 double tolerance(const cost::Call& call) {
   double most = 1e-9;
   for (const cost::Call::Operand& operand : call.written) {
@@ -58,8 +58,8 @@ bool has_weights(const cost::Call& call) {
   return std::any_of(call.read.begin(), call.read.end(), [](const cost::Call::Operand& one) { return one.is_weight; });
 }
 
-/// Whether what it reads and writes, but for weights, takes up so much of the cache that what runs before it makes a difference of
-/// its own, of 20 µs, beside which code is not noticed.
+/// Whether the operands, without weights, fill so much of the cache that what runs before makes a difference of about
+/// 20 µs, which hides the cost of fetching code.
 bool is_large(const cost::Call& call, std::size_t cache_bytes) {
   std::size_t bytes = 0;
   for (const auto* operands : {&call.read, &call.written})
@@ -88,18 +88,19 @@ void Tuner::set_up(const cost::Call& call, const std::vector<Candidate>& candida
   bench_.set_up(call, scratch, workspace);
 }
 
-/// Runs it once, and finds which of those before it compute the same.
+/// Runs the candidate once, and finds the earlier ones that agree with it.
 void Tuner::compare(Candidate& candidate, double allowed, std::size_t& groups) {
   bench_.run(candidate.call);
-  if (!bench_.is_complete()) throw EnvironmentError("it does not write all of its results");
+  if (!bench_.is_complete()) throw EnvironmentError("does not write all of its results");
   for (candidate.group = 0; candidate.group < groups; ++candidate.group)
     if (bench_.distance(candidate.group) <= allowed) return;
-  if (bench_.keep() != groups) throw EnvironmentError("no two agree");
+  if (bench_.keep() != groups) throw EnvironmentError("no two variants agree");
   ++groups;
 }
 
-/// Most of them are right; the earliest group counts where that does not decide. Kernels of ours that differ in how they cut the
-/// work are wrong together, if they are: where libraries have results, these decide. Whether all compute the same.
+/// Marks the candidates outside the largest group as wrong; of equally large groups, the earliest counts. Our own
+/// kernels share their errors even if they cut the work differently, so results of libraries decide where there are
+/// any. Returns whether all agree.
 bool Tuner::tell_wrong_ones(std::vector<Candidate>& candidates) {
   std::map<std::size_t, std::size_t> members;
   for (const Candidate& candidate : candidates)
@@ -112,7 +113,7 @@ bool Tuner::tell_wrong_ones(std::vector<Candidate>& candidates) {
   }
   for (Candidate& candidate : candidates)
     if (candidate.trouble.empty() && candidate.group != right)
-      candidate.trouble = "its result is not what the others compute";
+      candidate.trouble = "its result differs from that of most variants";
   return members.size() <= 1;
 }
 
@@ -125,13 +126,13 @@ void Tuner::try_out(const cost::Call& call, std::vector<Candidate>& candidates, 
   std::size_t groups = 0;
   for (Candidate& candidate : candidates) {
     if (best > 0 && seconds_since(begin) > seconds) {
-      candidate.trouble = "not tried for lack of time";
+      candidate.trouble = "not tried: out of time";
       continue;
     }
     try {
       compare(candidate, allowed, groups);
       const double estimate = bench_.estimate(candidate.call);
-      if (best > 0 && estimate > 4 * best + 30) throw EnvironmentError("far slower than others");
+      if (best > 0 && estimate > 4 * best + 30) throw EnvironmentError("far slower than other variants");
       candidate.microseconds =
           std::max(median(bench_.time(candidate.call, first_repetitions, first_replays, alone)), least_microseconds);
       if (best == 0 || candidate.microseconds < best) best = candidate.microseconds;
@@ -143,7 +144,7 @@ void Tuner::try_out(const cost::Call& call, std::vector<Candidate>& candidates, 
 }
 
 std::vector<std::string> Tuner::ways(const cost::Call& call, std::size_t most) {
-  constexpr std::size_t fewest = 3;  // where these do not agree, the others are asked
+  constexpr std::size_t fewest = 3;  // if these do not agree, more are tried
   std::vector<Candidate> tried;
   Candidates candidates(libraries_, lowerings(call), {});
   for (std::size_t wanted = std::max(most, fewest);; wanted *= 2) {
@@ -200,7 +201,7 @@ Measurement Tuner::measure(const cost::Call& call, const Alignments& alignments)
     none.trouble = ways.reason;
     std::vector<Candidate> candidates = candidates_of(ways);
     if (candidates.empty()) {
-      if (none.trouble.empty()) none.trouble = "no way to do it";
+      if (none.trouble.empty()) none.trouble = "no variant works";
       return none;
     }
     try_out(call, candidates, limits_.seconds_to_try);
@@ -230,7 +231,7 @@ Measurement Tuner::measure_in_network(const cost::Call& call, const std::vector<
   const Candidate* winner = nullptr;
   for (const Candidate* one : finalists) {
     Measurement result = measure_carefully(*one, Surroundings());
-    // What code cannot make up for is no winner, and long kernels take long to measure.
+    // A difference that fetching code cannot make up for cannot win, and long kernels take long to measure.
     if (winner != nullptr && result.nanoseconds > best.nanoseconds + most_for_code) continue;
     result.again_nanoseconds = measure_carefully(*one, itself).nanoseconds;
     result.stranger_nanoseconds =
@@ -246,7 +247,7 @@ Measurement Tuner::measure_in_network(const cost::Call& call, const std::vector<
 Tuner::Candidate Tuner::candidate_of(const cost::Call& call, const std::string& choice) {
   Candidate candidate{libraries_.prepare(call, {}, choice), 0, 0, ""};
   bench_.set_up(call, candidate.call.scratch_bytes, candidate.call.workspace_bytes());
-  // Some libraries load their kernels when they are launched first, which a capture forbids.
+  // Some libraries load their kernels at the first launch, which a capture forbids.
   bench_.run(candidate.call);
   candidate.microseconds = std::max(bench_.estimate(candidate.call), least_microseconds);
   return candidate;

@@ -9,7 +9,8 @@
 namespace taso::gpu::kernels {
 namespace {
 
-/// Under CUDA the conversions are instructions. Elsewhere, whoever compiles the text gives the functions that are named here.
+/// Under CUDA the conversions are instructions. Otherwise, whoever compiles the text has to define the functions used
+/// here.
 constexpr std::string_view definitions = R"(struct f16 { unsigned short bits; };
 struct bf16 { unsigned short bits; };
 template <class T, int n>
@@ -52,7 +53,7 @@ template <>
 __device__ inline bool put<bool>(real x) { return x != 0; }
 )";
 
-/// Integers wrap around; a division by 0 gives 0.
+/// Integers wrap around; division by 0 gives 0.
 constexpr std::string_view integral_definitions = R"(__device__ inline real plus(real a, real b) {
   return static_cast<real>(static_cast<unsigned long long>(a) + static_cast<unsigned long long>(b));
 }
@@ -85,7 +86,7 @@ std::string_view real_text(Arithmetic arithmetic) {
 }  // namespace
 
 void Code::close(std::string_view after) {
-  check(depth_ > 0, "only what is open is closed");
+  check(depth_ > 0, "only an open block is closed");
   --depth_;
   add(fmt::format("}}{}", after));
 }
@@ -103,7 +104,7 @@ void Code::add(std::string_view text) {
 
 Arithmetic arithmetic_of(const cost::Call& call) {
   Arithmetic widest = Arithmetic::natural;
-  const auto rank = [](Arithmetic arithmetic) {  // which can hold what the ones before can
+  const auto rank = [](Arithmetic arithmetic) {  // each type can hold the values of those before it
     switch (arithmetic) {
       case Arithmetic::natural: return 0;
       case Arithmetic::whole: return 1;
@@ -157,7 +158,7 @@ std::string number(double value, Arithmetic arithmetic) {
       if (std::isinf(value)) return value > 0 ? "static_cast<double>(infinity())" : "-static_cast<double>(infinity())";
       return fmt::format("{:a}", value);
     case Arithmetic::whole: {
-      // As Math of wrapped integers has it: what does not fit is cut to the ends.
+      // As the integer arithmetic of `Math` does: values out of range are clamped.
       if (value >= 0x1p63) return "0x7fffffffffffffffll";
       if (value <= -0x1p63) return "(-0x7fffffffffffffffll - 1)";
       return fmt::format("{}ll", static_cast<std::int64_t>(value));

@@ -1,4 +1,4 @@
-// The text of a kernel, as it is written: lines, numbers, types, and the definitions that stand before every kernel.
+// Builds the text of a kernel: lines, numbers, types, and the definitions at the start of every kernel.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace taso::gpu::kernels {
 
-/// Lines, indented by the blocks that are open.
+/// Lines, indented by the number of open blocks.
 class Code {
  public:
   template <class... Arguments>
@@ -27,7 +27,7 @@ class Code {
     ++depth_;
   }
   void close(std::string_view after = "");
-  /// A loop that the compiler is to write out.
+  /// A loop that the compiler should unroll.
   void unrolled(std::string_view variable, std::int64_t count);
   void add(std::string_view text);
   const std::string& text() const { return text_; }
@@ -37,39 +37,39 @@ class Code {
   std::size_t depth_ = 0;
 };
 
-/// What a kernel computes in: `real` in its text.
+/// The type in which a kernel computes: `real` in its text.
 enum class Arithmetic : std::uint8_t { single, twice, whole, natural };
 inline bool is_integral(Arithmetic arithmetic) {
   return arithmetic == Arithmetic::whole || arithmetic == Arithmetic::natural;
 }
-/// What all operands of a call can be computed in.
+/// The type in which all operands of a call can be computed.
 Arithmetic arithmetic_of(const cost::Call& call);
 
 /// The type of an element in memory.
 std::string_view type_text(ElementType element);
-/// A number of type `real`, exactly.
+/// A literal of type `real` with exactly this value.
 std::string number(double value, Arithmetic arithmetic);
-/// The type of indices, and one of them.
+/// The type of indices, and a literal of that type.
 std::string_view index_type(bool is_wide);
 std::string index(std::int64_t value, bool is_wide);
 
-/// Definitions that stand before every kernel: element types, `get` and `put` between them and `real`, packs of elements that
-/// are moved at once, maximum and minimum.
+/// The definitions at the start of every kernel: element types, `get` and `put` to convert between them and `real`,
+/// packs of elements that are moved at once, maximum and minimum.
 std::string prelude(Arithmetic arithmetic);
 
-/// A parameter of a kernel for each operand that is used.
+/// The parameters of a kernel, one for each used operand.
 struct Parameters {
-  std::string text;  ///< as in the kernel's head
+  std::string text;  ///< as in the kernel's signature
   std::vector<Argument> arguments;
   void add(const cost::Call& call, bool is_written, std::uint32_t operand);
 };
-/// Opens the kernel that a launch is, on these parameters. The launch may begin before those ahead of it have ended, on a GPU
-/// that can do so: nothing that they write may be read before `write_waiting`, or the lines that it writes.
+/// Opens the kernel of a launch with these parameters. Where the GPU supports it, the launch may start before earlier
+/// ones have ended: nothing that they write may be read before `write_waiting` (which writes the call that waits).
 void open_kernel(Code& code, SourceLaunch& launch, const Parameters& parameters);
 void write_waiting(Code& code);
-/// So many blocks, at least one; a GPU has an end to that.
+/// The grid for this many blocks: at least one, and within the limit of a GPU.
 std::uint32_t grid_of(std::int64_t blocks);
-/// The name by which a kernel knows an operand.
+/// The name of an operand in the kernel.
 std::string pointer(bool is_written, std::uint32_t operand);
 
 }  // namespace taso::gpu::kernels

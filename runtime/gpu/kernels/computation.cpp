@@ -8,7 +8,7 @@
 namespace taso::gpu::kernels {
 namespace {
 
-/// How an operand of an element-wise step is seen, where the step's result is seen as `axes`.
+/// The axes of an operand of an element-wise step, given the `axes` of its result.
 AxisMap operand_axes(const Operator& op, std::size_t operand, const Extents& extents, const AxisMap& axes) {
   if (std::holds_alternative<op::BatchNorm>(op) && operand > 0) return {extents[0] == 1 ? -1 : axes[1]};
   check(extents.size() <= axes.size(), "broadcasting never lowers the rank");
@@ -23,7 +23,7 @@ struct Writer {
   Arithmetic arithmetic;
 
   std::string constant(double value) const { return number(value, arithmetic); }
-  /// The name of a function of the C library for this type.
+  /// A call of a C library function for this type.
   std::string call(std::string_view function, std::string_view operands) const {
     check(!is_integral(arithmetic), "integers have no such function");
     return fmt::format("{}{}({})", function, arithmetic == Arithmetic::single ? "f" : "", operands);
@@ -75,7 +75,7 @@ struct Writer {
   }
   std::string operator()(const op::BatchNorm& op) const {
     check(!is_integral(arithmetic), "integers have no such function");
-    // A root and a division would take longer than all the rest.
+    // A square root and a division would take longer than everything else.
     return fmt::format("{} * ({} - {}) * {} + {}", in[1], in[0], in[3],
                        call("rsqrt", fmt::format("{} + {}", in[4], constant(op.epsilon))), in[2]);
   }
@@ -133,7 +133,7 @@ std::size_t Computation::access(bool is_written, std::uint32_t operand, const Ax
         "an operand has a stride for each axis");
   Access access{is_written, operand, own.element, cost::Strides(space_.size(), 0), alignment_of(own)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    check(own.strides[i] >= 0, "operands are gone through forwards");
+    check(own.strides[i] >= 0, "strides are not negative");
     if (axes[i] >= 0) access.strides[static_cast<std::size_t>(axes[i])] += own.strides[i];
   }
   const auto found = std::find(accesses_.begin(), accesses_.end(), access);
@@ -173,7 +173,7 @@ void Computation::write(Code& code, Arithmetic arithmetic, const std::function<s
       std::vector<std::string> operands;
       for (const std::size_t operand : made.operands) operands.push_back(made_[operand].text);
       text = expression(made.step->op, operands, arithmetic);
-      // Integers are cut back to their type after each step; what is stored in fewer bits as a float is not.
+      // Integers are truncated to their type after each step; small floating-point types are not rounded.
       if (is_integral(arithmetic))
         text = fmt::format("get(put<{}>({}))", type_text(values_.elements[made.value]), text);
     }

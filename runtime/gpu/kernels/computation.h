@@ -1,4 +1,4 @@
-// What a call does element by element: which operands are read where, and which expressions make a result of them.
+// The element-wise part of a call: where operands are read, and which expressions compute the results.
 #pragma once
 
 #include <functional>
@@ -10,45 +10,45 @@
 
 namespace taso::gpu::kernels {
 
-/// What each value of a call is, operands first, then the steps' results.
+/// All values of a call: operands first, then the results of the steps.
 struct Values {
   explicit Values(const cost::Call& call);
   std::vector<Extents> extents;
   std::vector<ElementType> elements;
-  std::vector<std::uint32_t> steps;  ///< that gives the value; none for operands: their number is the number of steps
+  std::vector<std::uint32_t> steps;  ///< the step that computes the value; for operands, the number of steps
 };
 
-/// The axis of a space that each axis of a value is; -1 where the value has a single element.
+/// For each axis of a value, the axis of the space; -1 where the value has a single element.
 using AxisMap = std::vector<int>;
-/// A value that is broadcast to the space.
+/// The axes of a value that is broadcast to the space.
 AxisMap aligned(const Extents& value, const Extents& space);
 
-/// Expressions over a space, each value made once. What is made first can be used by what is made later.
+/// Expressions over a space. Each value is computed once and can be used by later ones.
 class Computation {
  public:
   Computation(const cost::Call& call, const Values& values, Extents space)
       : call_(call), values_(values), space_(std::move(space)) {}
 
-  /// The value, seen so, is what an expression of the kernel's own says, which is asked for when it is written.
+  /// Sets the expression of a value (with these axes). `expression` is called when the text is written.
   void give(std::uint32_t value, const AxisMap& axes, std::function<std::string()> expression);
-  /// Makes a value; its place among the values of this computation.
+  /// Adds a value and everything it needs; returns its index in this computation.
   std::size_t make(std::uint32_t value, const AxisMap& axes);
-  /// The access with which an operand is gone through.
+  /// The index of the access to an operand.
   std::size_t access(bool is_written, std::uint32_t operand, const AxisMap& axes);
 
   const Extents& space() const { return space_; }
   const std::vector<Access>& accesses() const { return accesses_; }
-  /// Writes lines that make all values that are not written yet; `element` gives the text of an access's element.
+  /// Writes lines that compute all values not written yet; `element` gives the text of the element of an access.
   void write(Code& code, Arithmetic arithmetic, const std::function<std::string(std::size_t)>& element);
-  /// So that everything is written once more, elsewhere.
+  /// Forgets what was written, so that everything can be written again elsewhere.
   void restart();
-  /// The text of a value that was written.
+  /// The text of a value after write().
   const std::string& text(std::size_t made) const { return made_[made].text; }
 
  private:
   struct Made {
     std::uint32_t value = 0;
-    std::size_t access = 0;  ///< if an operand
+    std::size_t access = 0;  ///< for operands
     const cost::Call::Step* step = nullptr;
     std::vector<std::size_t> operands;
     std::function<std::string()> given;
@@ -62,7 +62,7 @@ class Computation {
   std::map<std::pair<std::uint32_t, AxisMap>, std::size_t> known_;
 };
 
-/// What an element-wise operator makes of its operands.
+/// The expression of an element-wise operator applied to its operands.
 std::string expression(const Operator& op, const std::vector<std::string>& operands, Arithmetic arithmetic);
 
 }  // namespace taso::gpu::kernels

@@ -10,9 +10,9 @@ namespace {
 
 using namespace kernels;
 
-/// A square through which what lies the other way round is turned, and the threads that move a row of it each time.
+/// The side of a square for transposing through shared memory, and the number of its rows moved at once.
 constexpr std::int64_t tile = 32, tile_rows = 8;
-/// Along shorter axes, turning squares moves more nothing than it gains.
+/// Along shorter axes, transposing squares wastes more than it gains.
 constexpr std::int64_t shortest_turned = 16;
 
 std::int64_t power_of_two_in(std::int64_t number, std::int64_t most) {
@@ -20,7 +20,7 @@ std::int64_t power_of_two_in(std::int64_t number, std::int64_t most) {
   return most;
 }
 
-/// One side of a piece, its axes merged.
+/// The merged axes of one side of a piece.
 std::vector<Axis> side_of(const Extents& extents, const cost::Strides& strides) {
   check(extents.size() == strides.size(), "a piece has a stride for each axis");
   std::vector<Axis> axes;
@@ -29,7 +29,7 @@ std::vector<Axis> side_of(const Extents& extents, const cost::Strides& strides) 
   return axes;
 }
 
-/// Axes that both sides have, cut where only one of them has an end; nothing if the ends do not fit into one another.
+/// Common axes of both sides, cut wherever one side ends an axis; nothing if the extents do not divide one another.
 std::optional<std::vector<Axis>> common_axes(std::vector<Axis> from, std::vector<Axis> to) {
   std::vector<Axis> axes;
   while (!from.empty() && !to.empty()) {
@@ -44,18 +44,18 @@ std::optional<std::vector<Axis>> common_axes(std::vector<Axis> from, std::vector
       if (axis.extent == 1) side->pop_back();
     }
   }
-  check(from.empty() && to.empty(), "both sides of a piece hold equally many elements");
+  check(from.empty() && to.empty(), "both sides of a piece have the same number of elements");
   std::reverse(axes.begin(), axes.end());
   return axes;
 }
 
-/// How one piece is moved, by so many blocks.
+/// How one piece is moved, and by how many blocks.
 struct Plan {
   const cost::Call::Piece* piece = nullptr;
   std::vector<Access> accesses;       ///< from, to
-  std::vector<Axis> axes;             ///< of both sides, or
-  std::vector<Axis> from, to;         ///< of each, if they have no axes in common
-  std::optional<std::size_t> turned;  ///< the axis along which neighbours are read, if squares are turned
+  std::vector<Axis> axes;             ///< of both sides; or, if there are no common axes,
+  std::vector<Axis> from, to;         ///< of each side
+  std::optional<std::size_t> turned;  ///< if squares are transposed: the axis that is contiguous for reading
   std::int64_t width = 1, threads = 0, blocks = 0;
   bool is_wide = false;
 };
@@ -95,14 +95,14 @@ Plan plan_of(const cost::Call& call, const cost::Call::Piece& piece, std::int64_
   return plan;
 }
 
-/// The begin of one side.
+/// The start of one side.
 std::string begin_text(const Plan& plan, bool is_written) {
   const std::int64_t offset = is_written ? plan.piece->to_offset : plan.piece->from_offset;
   const std::string base = pointer(is_written, plan.accesses[is_written].operand);
   return offset == 0 ? base : fmt::format("{} + {}ll", base, offset);
 }
 
-/// A whole number is the nearest one towards 0 that its type has; what is no number becomes 0.
+/// Casts round towards 0 and clamp to the range of the integer type; NaN becomes 0.
 constexpr std::string_view saturating = R"(template <class T>
 __device__ inline T saturated(real x, real begin, real end, T least, T most) {
   return x != x ? T(0) : x <= begin ? least : x >= end ? most : static_cast<T>(x);
@@ -115,7 +115,7 @@ std::string converted(const Plan& plan, const std::string& element) {
   const ElementType from = plan.accesses[0].element, to = plan.accesses[1].element;
   if (from == to) return element;
   if (!saturates(from, to)) return fmt::format("put<{}>(get({}))", type_text(to), element);
-  // The ends are powers of two, which every floating type has.
+  // The bounds are powers of two, which every floating-point type can represent.
   const std::size_t bits = 8 * size_of(to);
   if (is_signed_integer(to))
     return fmt::format(
@@ -146,7 +146,7 @@ void write_plain(Code& code, const Plan& plan, const std::string& block_number, 
               converted(plan, fmt::format("({})[{}]", begin_text(plan, false), offsets[0])));
     return;
   }
-  // What is repeated along the last axis is read once.
+  // An element repeated along the last axis is read once.
   const bool is_repeated = plan.axes.back().strides[0] == 0;
   if (is_repeated)
     code.line("const auto x = ({})[{}];", begin_text(plan, false), offsets[0]);
@@ -163,7 +163,7 @@ void write_plain(Code& code, const Plan& plan, const std::string& block_number, 
   code.line("store({} + ({}), y);", begin_text(plan, true), offsets[1]);
 }
 
-/// Rows are read along one axis, and written along another.
+/// Reads rows along one axis and writes them along another.
 void write_turned(Code& code, const Plan& plan, const std::string& block_number) {
   std::vector<Axis> others = plan.axes;
   const Axis across = others[*plan.turned], along = others.back();
@@ -257,7 +257,7 @@ SourceLaunch pieces_source(const cost::Call& call, std::int64_t multiprocessors)
   return launch;
 }
 
-/// An axis of what is padded, with where the operand lies in it.
+/// An axis of a padded tensor, with the place of the operand in it.
 struct PaddedAxis {
   std::int64_t extent = 1, before = 0, inside = 1, from_stride = 0, to_stride = 0;
   bool is_padded() const { return inside != extent; }
@@ -326,7 +326,7 @@ SourceLaunch padding_source(const cost::Call& call, std::int64_t multiprocessors
             index(block, is_wide));
   code.line("if (i >= {}) return;", index(threads, is_wide));
   const auto indices = write_indices(code, "i", "i", axes, width, is_wide);
-  // What lies before the begin is a very large number, too.
+  // Indices are unsigned: a place before the start becomes a very large number, too.
   std::string inside;
   std::vector<std::string> shifted = indices;
   for (std::size_t i = 0; i < padded.size(); ++i) {

@@ -1,6 +1,7 @@
-// Convolutions with few channels in each group. A thread computes several results: along one spatial axis, so that what it
-// reads serves several windows, and of neighbouring channels, where these lie side by side or read the same inputs. Where
-// channels lie side by side, so do threads, and kernels, which do not, come by way of shared memory.
+// Convolutions with few channels per group. A thread computes several results: along one spatial axis, so that its
+// reads serve several windows, and of neighbouring channels, if these are contiguous or read the same inputs. In NHWC,
+// neighbouring threads compute neighbouring channels; filters, which are not contiguous for them, go through shared
+// memory.
 #include <algorithm>
 #include <numeric>
 
@@ -13,11 +14,11 @@ namespace {
 
 using namespace kernels;
 
-/// Longer kernels are gone through in loops.
+/// Larger filters use loops.
 constexpr std::int64_t most_unrolled_products = 1536;
-/// Numbers of a kernel that a thread holds at a time, and that a block holds in shared memory.
+/// The filter elements that a thread holds at a time, and the bytes that a block holds in shared memory.
 constexpr std::int64_t most_held = 64, most_staged_bytes = 24 * 1024;
-/// Reads that a thread has under way at a time.
+/// The reads that a thread has in flight at a time.
 constexpr std::int64_t most_read_ahead = 8;
 
 class DirectConvolution {
@@ -99,13 +100,13 @@ class DirectConvolution {
     check(call_.results.size() == call_.written.size() && !call_.written.empty(),
           "each operand that is written is a value");
     for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
-      check(values_.extents.at(call_.results[i]) == y_, "what is written is of the shape of the convolution's result");
+      check(values_.extents.at(call_.results[i]) == y_, "written operands have the shape of the convolution's result");
       results_.push_back(after_.make(call_.results[i], axes));
       stores_.push_back(after_.access(true, i, axes));
     }
   }
 
-  /// How many results each thread has, of which channels and places.
+  /// Chooses how many results each thread computes, of which channels and places.
   void choose() {
     const cost::Strides& out = call_.written[0].strides;
     bool last = y_[1] > 1 && (y_[0] == 1 || out[1] < out[0]);
@@ -120,7 +121,7 @@ class DirectConvolution {
         channels_ /= 2;
     } else if (out_of_group() > 1) {
       channels_ = 4;
-      // These have more to do each, so that fewer of them are enough.
+      // Each thread has more work here, so fewer threads are enough.
       while (channels_ > 1 && (out_of_group() % channels_ != 0 || !are_enough(2 * results / channels_))) channels_ /= 2;
     }
     for (std::int64_t many = 6; many > 1; --many) {
@@ -140,7 +141,7 @@ class DirectConvolution {
     if (last && w_.strides[0] != 1) choose_lanes();
   }
 
-  /// Neighbouring threads for neighbouring channels, so many that their kernels have room in shared memory.
+  /// Assigns neighbouring threads to neighbouring channels, as many as have room for their filters in shared memory.
   void choose_lanes() {
     const auto size = static_cast<std::int64_t>(size_of(w_.element));
     const std::int64_t units = y_[1] / channels_, most = most_staged_bytes / size / cells() / channels_;
@@ -155,12 +156,11 @@ class DirectConvolution {
           break;
         }
     pitch_ = lanes_ * channels_;
-    pitch_ +=
-        16 / size - pitch_ % (16 / size);  // rows begin in other banks, and where several elements can be read at once
+    pitch_ += 16 / size - pitch_ % (16 / size);  // rows start in different banks, aligned for vector reads
     const bool has_room = cells() * pitch_ * size <= 2 * most_staged_bytes - 1024;
-    if (!has_room || (lanes_ < 4 && lanes_ < units)) return;  // so few are not worth it
+    if (!has_room || (lanes_ < 4 && lanes_ < units)) return;  // too few to be worth it
     is_staged_ = true;
-    // Cells are numbered as they lie.
+    // Cells are numbered in memory order.
     std::vector<std::size_t> order(w_.extents.size() - 1);
     std::iota(order.begin(), order.end(), 1);
     std::stable_sort(order.begin(), order.end(),
@@ -170,7 +170,7 @@ class DirectConvolution {
     for (std::size_t i = order.size(); i-- > 0; next *= w_.extents[order[i]]) cell_strides_[order[i]] = next;
     for (const std::size_t axis : order) cell_axes_.push_back({w_.extents[axis], {w_.strides[axis]}});
     merge(cell_axes_);
-    // Constants that lie without a gap can be read several at once, wherever a kernel begins.
+    // Contiguous weights can be read several at once, wherever a filter starts.
     const bool are_dense =
         w_.strides[0] == cells() && (cell_axes_.empty() || (cell_axes_.size() == 1 && cell_axes_[0].strides[0] == 1));
     staged_width_ = w_.is_weight && are_dense ? 16 / size : 1;
@@ -179,7 +179,7 @@ class DirectConvolution {
   }
   std::int64_t cells() const { return ops::count(w_.extents) / w_.extents[0]; }
   std::int64_t chunks() const { return (axes_.back().extent + lanes_ - 1) / lanes_; }
-  /// So that warps are full.
+  /// The rows per block, chosen so that warps are full.
   std::int64_t rows_in_block(std::int64_t threads) const {
     std::int64_t rows = std::max<std::int64_t>(1, threads / lanes_);
     for (std::int64_t fewer = rows; fewer > 0 && fewer * 2 >= rows; --fewer)
@@ -205,7 +205,7 @@ class DirectConvolution {
       place_of_[axis] = static_cast<int>(axes_.size());
       axes_.push_back(std::move(own));
     }
-    check(!is_staged_ || place_of_[1] + 1 == static_cast<int>(axes_.size()), "channels come last");
+    check(!is_staged_ || place_of_[1] + 1 == static_cast<int>(axes_.size()), "the channel axis is the last one");
     std::vector<Axis> read, weights;
     for (std::size_t i = 0; i < x_.extents.size(); ++i) read.push_back({x_.extents[i], {x_.strides[i]}});
     for (std::size_t i = 0; i < w_.extents.size(); ++i) weights.push_back({w_.extents[i], {w_.strides[i]}});
@@ -217,7 +217,7 @@ class DirectConvolution {
     return place_of_[axis] < 0 ? at(0) : indices_[static_cast<std::size_t>(place_of_[axis])];
   }
 
-  /// Says which channels and places a thread has, and brings the kernels of the block's channels together.
+  /// Computes the channels and places of a thread, and copies the filters of the block's channels into shared memory.
   void write_staging(std::int64_t block) {
     const std::int64_t all = cells() * lanes_ * channels_ / staged_width_, each = (all + block - 1) / block;
     const std::int64_t units = axes_.back().extent, places = kernels::count(axes_) / units, rows = block / lanes_;
@@ -225,7 +225,7 @@ class DirectConvolution {
     code_.line("const {} chunk = blockIdx.x % {}u * {};", type(), chunks(), at(lanes_));
     code_.line("const {}* __restrict__ from = {} + chunk * {};", type_text(w_.element),
                pointer(false, main_.operands[1]), at(channels_ * w_.strides[0]));
-    // Beyond the end, threads help with the kernels only.
+    // Threads beyond the end only help to copy filters.
     code_.line("const {0} place = static_cast<{0}>(blockIdx.x / {1}u) * {2} + threadIdx.x / {3}u;", type(), chunks(),
                at(rows), lanes_);
     code_.line("const {} lane = threadIdx.x % {}u, channel = chunk + lane;", type(), lanes_);
@@ -238,7 +238,7 @@ class DirectConvolution {
     indices_.push_back("unit");
     write_begins();
 
-    // Many reads at a time, then what was read.
+    // Issue many reads first, then store what was read.
     const std::int64_t batch = std::min(each, most_read_ahead);
     if (each > batch) {
       write_reads_ahead();
@@ -292,7 +292,7 @@ class DirectConvolution {
                  conv_.strides[a] * (a == strip_ ? places_ : 1), conv_.pads[a]);
   }
 
-  /// Whether windows reach beyond the input along an axis, or the thread's strip does.
+  /// Whether windows, or the strip of a thread, reach beyond the input along an axis.
   bool reaches_beyond(std::size_t a) const {
     const std::int64_t many = a == strip_ ? places_ : 1;
     const std::int64_t last = (y_[2 + a] + many - 1) / many * many - 1;
@@ -300,7 +300,7 @@ class DirectConvolution {
            last * conv_.strides[a] - conv_.pads[a] + (w_.extents[2 + a] - 1) * conv_.dilations[a] >= x_.extents[2 + a];
   }
 
-  /// Beyond the input the nearest element is read, so that no read waits for a decision, and not counted.
+  /// Beyond the input, reads the nearest element and ignores it, so that no read depends on a branch.
   void write_position(std::size_t a, const std::string& position, std::string& inside) {
     if (!reaches_beyond(a)) {
       code_.line("const int q{} = {};", a, position);
@@ -317,7 +317,7 @@ class DirectConvolution {
   }
   std::int64_t width_of_reads() const { return is_depthwise() ? channels_ : depth_; }
 
-  /// Opens loops over the channels of the group and the kernel's cells, but for those along the strip.
+  /// Opens loops over the channels of the group and the cells of the filter, except those along the strip.
   void open_window(std::string& inside) {
     const auto open = [&](std::string_view variable, std::int64_t count) {
       if (products() <= most_unrolled_products) return code_.unrolled(variable, count);
@@ -336,7 +336,7 @@ class DirectConvolution {
     write_position(strip_, fmt::format("s{} + r", strip_), inside);
   }
 
-  /// What is read at a place of the window.
+  /// The read at one place of the window.
   std::string read() const {
     std::string offset = fmt::format("static_cast<{}>(c) * {}", type(), at(x_.strides[1] * depth_));
     for (std::size_t a = 0; a < rank(); ++a)
@@ -344,7 +344,7 @@ class DirectConvolution {
     return width_of_reads() > 1 ? fmt::format("load<{}>(x + ({}))", width_of_reads(), offset)
                                 : fmt::format("Pack<{}, 1>{{{{x[{}]}}}}", type_text(x_.element), offset);
   }
-  /// Whether a thread has room for all that it reads: then it does so while it waits for the kernels.
+  /// Whether a thread can hold everything it reads: then it reads while it waits for the filters.
   bool is_read_ahead() const {
     const std::int64_t reads = cells() / taps() / depth_ * reach() * width_of_reads();
     return is_staged_ && products() <= most_unrolled_products &&
@@ -388,7 +388,7 @@ class DirectConvolution {
     code_.line("u[e] = {};", inside.empty() ? "get(v.v[e])" : inside + " ? get(v.v[e]) : " + number(0, arithmetic_));
     code_.close();
     code_.unrolled("t", places_);
-    // Which cell of the kernel meets this place in the t-th window, if one does.
+    // The cell of the filter for this place in the t-th window, if there is one.
     const std::int64_t dilation = conv_.dilations[strip_];
     code_.line("const int k = r - t * {};", conv_.strides[strip_]);
     code_.open("if (k >= 0 && k % {0} == 0 && k / {0} < {1})", dilation, taps());
@@ -398,7 +398,7 @@ class DirectConvolution {
     for (std::size_t i = 0; i < 5 + rank(); ++i) code_.close();
   }
 
-  /// The kernel's cells along the strip, for as many channels as are read at once.
+  /// Writes the cells of the filter along the strip, for all channels that are read at once.
   void write_weights() {
     const cost::Strides& strides = is_staged_ ? cell_strides_ : w_.strides;
     std::string cell = fmt::format("static_cast<{0}>(c * {1} + g) * {2}", type(), depth_, at(strides[1]));
@@ -423,7 +423,7 @@ class DirectConvolution {
     const auto bytes = channels_ * static_cast<std::int64_t>(size_of(own.element));
     return channels_ > 1 && own.strides[1] == 1 && own.alignment % std::min<std::int64_t>(16, bytes) == 0;
   }
-  /// Where the t-th result's element of an access is.
+  /// The offset of an access for the t-th result.
   std::string offset_of(std::size_t access) const {
     const std::int64_t stride = after_.accesses()[access].strides[2 + strip_];
     const std::string begin = offset_text(axes_, access, indices_, 1, is_wide_);
@@ -476,16 +476,16 @@ class DirectConvolution {
   const Extents& y_;
   Computation after_;
   std::vector<std::size_t> results_, stores_;
-  std::size_t strip_ = 0;                   ///< the spatial axis along which a thread has several results
-  std::int64_t channels_ = 1, places_ = 1;  ///< of one thread
-  std::int64_t depth_ = 1;                  ///< channels that are read at once, where results share them
-  bool is_staged_ = false;                  ///< whether kernels come by way of shared memory, and then:
-  std::int64_t lanes_ = 1, pitch_ = 0;      ///< threads for different channels; between cells, in elements
-  std::int64_t staged_width_ = 1;           ///< elements that are read at once
-  std::vector<Axis> cell_axes_;             ///< of a kernel, as it lies
-  cost::Strides cell_strides_;              ///< in the numbers of cells, along each axis of the kernels
+  std::size_t strip_ = 0;                   ///< the spatial axis along which a thread computes several results
+  std::int64_t channels_ = 1, places_ = 1;  ///< per thread
+  std::int64_t depth_ = 1;                  ///< channels read at once, if results share them
+  bool is_staged_ = false;                  ///< whether filters go through shared memory; if so:
+  std::int64_t lanes_ = 1, pitch_ = 0;      ///< threads for different channels; elements between cells
+  std::int64_t staged_width_ = 1;           ///< elements read at once
+  std::vector<Axis> cell_axes_;             ///< of a filter, in memory order
+  cost::Strides cell_strides_;              ///< in cells, along each axis of the filters
   std::vector<Axis> axes_;                  ///< of the threads, with the strides of the accesses
-  std::vector<int> place_of_;               ///< where an axis of the result is among those; -1: nowhere, it is 1
+  std::vector<int> place_of_;               ///< by axis of the result, its index in `axes_`; -1 if its extent is 1
   std::vector<std::string> indices_;
   bool is_wide_ = false;
   Code code_;

@@ -10,11 +10,11 @@ namespace {
 
 using namespace kernels;
 
-/// The text of an access's element.
+/// Returns the text of the element of an access.
 using Element = std::function<std::string(std::size_t)>;
 
-/// A kernel that goes through a space element by element. `compute` writes what it does with those that are read, and gives
-/// what is stored, as its type, for each of the accesses that are.
+/// A kernel that visits a space element by element. `compute` writes the computation from the elements that were read,
+/// and returns what to store, already converted, for each access in `stores`.
 SourceLaunch by_element(const cost::Call& call, const Extents& space, const std::vector<Access>& accesses,
                         const std::vector<std::size_t>& stores, std::string_view definitions,
                         std::int64_t multiprocessors,
@@ -28,7 +28,7 @@ SourceLaunch by_element(const cost::Call& call, const Extents& space, const std:
   axes = simplified(std::move(axes), key);
   const std::int64_t places = count(axes);
   std::int64_t width = vector_width(axes, accesses);
-  // More threads with less to do each, as long as the whole chip has not enough of them.
+  // If there are too few threads for the whole chip, use more threads with less work each.
   while (width > 1 && places / width < multiprocessors * 64) width /= 2;
   const std::int64_t threads = places / width;
   const std::int64_t block = threads >= multiprocessors * 1024 ? 256 : threads >= multiprocessors * 64 ? 128 : 64;
@@ -110,7 +110,7 @@ SourceLaunch element_wise_source(const cost::Call& call, std::int64_t multiproce
   Computation computation(call, values, space);
   std::vector<std::size_t> results, stores;
   for (std::uint32_t i = 0; i < call.results.size(); ++i) {
-    // What is smaller than the space is written more than once, with the same numbers.
+    // A result smaller than the space is written several times, with the same numbers.
     const AxisMap axes = aligned(values.extents.at(call.results[i]), space);
     results.push_back(computation.make(call.results[i], axes));
     stores.push_back(computation.access(true, i, axes));

@@ -5,7 +5,7 @@
 namespace taso::gpu {
 namespace {
 
-/// Elements are moved as bytes: what they mean does not matter.
+/// Elements are moved as bytes of the same size, because their meaning does not matter.
 std::string_view bits_text(ElementType element) {
   switch (size_of(element)) {
     case 1: return "unsigned char";

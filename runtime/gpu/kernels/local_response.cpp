@@ -10,11 +10,11 @@ namespace {
 
 using namespace kernels;
 
-/// Wider windows are gone through in a loop.
+/// Wider windows use a loop.
 constexpr std::int64_t most_unrolled_channels = 16;
 
-/// Writes what divides each element by a power of the squares around it. A thread has one element where channels lie side by
-/// side, for its neighbours read nearly the same window; else as many places of one channel as can be moved at once.
+/// Divides each element by a power of the sum of squares around it. In NHWC a thread computes one element, because
+/// neighbouring threads read nearly the same window; otherwise as many places of one channel as can be moved at once.
 class LocalResponse {
  public:
   LocalResponse(const cost::Call& call, std::int64_t multiprocessors)
@@ -49,7 +49,7 @@ class LocalResponse {
   }
 
  private:
-  /// Places that lie side by side are one axis, but channels are always one by themselves.
+  /// Merges contiguous places into one axis, but keeps the channel axis separate.
   void lay_out(std::int64_t multiprocessors) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < y_.extents.size(); ++i)
@@ -94,10 +94,10 @@ class LocalResponse {
     code_.unrolled("e", width_);
     code_.line("sum[e] = {};", real(0));
     code_.close();
-    const std::string_view whole = is_wide_ ? "long long" : "int";  // with a sign, unlike indices
+    const std::string_view whole = is_wide_ ? "long long" : "int";  // signed, unlike indices
     code_.line("const {0} c = static_cast<{0}>({1});", whole, indices[channel_]);
     if (norm_.size <= most_unrolled_channels) {
-      // Every channel is read, so that no read waits for a decision: beyond the last, the nearest that there is.
+      // Reads every channel, so that no read depends on a branch: beyond the last one, the nearest is read.
       code_.unrolled("k", norm_.size);
       code_.line("const {} p = c + k - {};", whole, below);
       code_.line("const {0} q = p < 0 ? 0 : p < {1} ? p : {1};", whole, last);
@@ -122,7 +122,7 @@ class LocalResponse {
     code_.line("store(w0 + ({}), y);", offset_text(axes_, 1, indices, width_, is_wide_));
   }
 
-  /// Of the base. Roots are quicker than powers, and the same where it cannot be negative.
+  /// The power of `base`. Roots are faster than pow, and equal if the base cannot be negative.
   std::string power() const {
     if (norm_.beta == 1) return "base";
     if (norm_.alpha >= 0 && norm_.bias >= 0) {

@@ -7,14 +7,14 @@ namespace {
 
 using Kind = PlainFunction::Kind;
 
-/// Rounds half to even, and holds the result within its type; what is no number becomes 0.
+/// Rounds half to even and clamps to the range of the type; NaN becomes 0.
 constexpr std::string_view quantising = R"(template <class T>
 __device__ inline T quantised(float quotient, float zero, float least, float most) {
   const float x = rintf(quotient) + zero;
   return x != x ? T(0) : x < least ? static_cast<T>(least) : x > most ? static_cast<T>(most) : static_cast<T>(x);
 }
 )";
-/// Whole numbers are subtracted as such: those of 32 bits do not fit into a float.
+/// Subtracts as integers, because 32-bit integers do not fit into a float.
 constexpr std::string_view dequantising = R"(template <class T>
 __device__ inline float moved(T x, T zero) { return static_cast<float>(static_cast<long long>(x) - static_cast<long long>(zero)); }
 template <>

@@ -11,7 +11,7 @@ namespace {
 
 using namespace kernels;
 
-/// Larger windows are gone through in loops.
+/// Larger windows use loops.
 constexpr std::int64_t most_unrolled_cells = 64;
 
 struct Window {
@@ -27,14 +27,14 @@ Window window_of(const Operator& op) {
   return {pool->kernel, pool->strides, pool->dilations, pool->pads, false, pool->count_padding};
 }
 
-/// One window for the whole picture is a reduction, which spreads better.
+/// Whether one window covers the whole image: that is a reduction, which parallelises better.
 bool is_global(const Window& window, const Extents& x, const Extents& y) {
   for (std::size_t i = 0; i < window.kernel.size(); ++i)
     if (window.kernel[i] != x[2 + i] || y[2 + i] != 1 || window.dilations[i] != 1 || window.pads[i] != 0) return false;
   return std::all_of(window.pads.begin(), window.pads.end(), [](std::int64_t pad) { return pad == 0; });
 }
 
-/// Writes the windows of one call.
+/// Writes the kernel of one call.
 class Pooling {
  public:
   Pooling(const cost::Call& call, std::int64_t multiprocessors)
@@ -83,7 +83,7 @@ class Pooling {
     return window_.pads[axis] > 0 || last >= x_.extents[2 + axis];
   }
 
-  /// In which order places are gone through, and how many channels at once.
+  /// Chooses the order of places, and how many channels are moved at once.
   void lay_out() {
     std::vector<std::size_t> order(y_.extents.size());
     std::iota(order.begin(), order.end(), 0);
@@ -157,8 +157,8 @@ class Pooling {
 
   std::string identity() const { return window_.is_maximum ? number(-HUGE_VAL, arithmetic_) : number(0, arithmetic_); }
 
-  /// Every cell is read, so that no read waits for a decision: beyond the input, the nearest that there is. A maximum may
-  /// count that one, since it is in the window; a window with holes may have missed it.
+  /// Reads every cell, so that no read depends on a branch: beyond the input, the nearest cell is read. A maximum may
+  /// include that cell, because it is in the window anyway; not in a dilated window, which may have skipped it.
   void open_unrolled(std::size_t a, std::string& inside) {
     code_.unrolled(fmt::format("k{}", a), window_.kernel[a]);
     if (!reaches_beyond(a)) {
@@ -213,8 +213,8 @@ class Pooling {
   const cost::Call::Operand &x_, &y_;
   Window window_;
   Arithmetic arithmetic_ = arithmetic_of(call_);
-  std::vector<Axis> axes_;   ///< of the result, with the strides of x where they are the same places, and of y
-  std::vector<int> places_;  ///< the axis that each spatial one is; -1 if there is one window along it
+  std::vector<Axis> axes_;   ///< of the result, with the strides of x where it has the same places, and of y
+  std::vector<int> places_;  ///< by spatial axis, its index in `axes_`; -1 if there is one window along it
   std::int64_t width_ = 1;
   bool is_wide_ = false;
   Code code_;

@@ -1,6 +1,7 @@
-// Reductions, softmax and layer norm. A row is all that is reduced to one number. Its elements are spread over some threads
-// ("lanes"), which then combine what each of them found. Where a row's elements are neighbours in memory, so are the lanes
-// that read them; where neighbours belong to different rows, neighbouring threads work on different rows.
+// Reductions, softmax and layer norm. A row is everything that is reduced to one number. Its elements are spread over
+// several threads (called lanes here), which then combine their partial results. If the elements of a row are
+// contiguous, neighbouring lanes read them; if neighbouring elements belong to different rows, neighbouring threads
+// work on different rows.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,9 +15,9 @@ namespace {
 
 using namespace kernels;
 
-/// Elements that a thread keeps between passes; rows that are too long for that are read again in each pass.
+/// The elements that a thread keeps between passes; longer rows are read again in each pass.
 constexpr std::int64_t most_kept = 32;
-/// Threads that a warp has, and a block can have.
+/// The threads of a warp, and the most threads of a block.
 constexpr std::int64_t warp = 32, largest_block = 1024;
 
 std::int64_t ceil_divided(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -101,7 +102,7 @@ class Rows {
     }
   }
 
-  /// What is read before, and what is read and written after.
+  /// Collects the accesses before and after the reduction.
   void trace() {
     input_ = before_.make(main_.operands[0], aligned(x_, x_));
     std::vector<std::size_t> factors;
@@ -116,7 +117,7 @@ class Rows {
     check(call_.results.size() == call_.written.size(), "each operand that is written is a value");
     for (std::uint32_t i = 0; i < call_.results.size(); ++i) {
       const Extents& extents = values_.extents.at(call_.results[i]);
-      check(extents == values_.extents.at(main_.first_result), "what is written is of the shape of the main result");
+      check(extents == values_.extents.at(main_.first_result), "written operands have the shape of the main result");
       results_.push_back(after_.make(call_.results[i], result_axes_));
       stores_.push_back(after_.access(true, i, result_axes_));
     }
@@ -141,13 +142,13 @@ class Rows {
     units_ = length_ / width_;
   }
 
-  /// How many threads work on a row, and how many rows a block has.
+  /// Chooses the number of threads per row, and of rows per block.
   void spread() {
     const std::int64_t enough = multiprocessors_ * 1024;
     if (!are_neighbours_) {
       rows_in_block_ = warp;
       const std::int64_t fewest =
-          32 / static_cast<std::int64_t>(size_of(accesses_[0].element));  // what is read at once
+          32 / static_cast<std::int64_t>(size_of(accesses_[0].element));  // elements read at once
       while (rows_in_block_ > fewest && rows_ < rows_in_block_ * multiprocessors_) rows_in_block_ /= 2;
       lanes_ = std::min(power_of_two_from(length_), (length_ > 4096  ? 1024
                                                      : length_ > 512 ? 512
@@ -174,7 +175,7 @@ class Rows {
   bool uses_memory() const { return are_neighbours_ ? lanes_ > warp : lanes_ > 1; }
   std::int64_t parts() const { return are_neighbours_ ? lanes_ / warp : lanes_; }
 
-  /// A function that combines the lanes' numbers; all lanes get the result.
+  /// Writes a function that combines the numbers of the lanes; all lanes get the result.
   void write_combination(std::string_view name, fmt::string_view combined) {
     const auto with = [&](std::string_view other) { return fmt::format(fmt::runtime(combined), other); };
     code_.open("__device__ inline real {}(real v, real* parts)", name);
@@ -184,7 +185,7 @@ class Rows {
                  with("__shfl_xor_sync(0xffffffffu, v, o)"));
     }
     if (uses_memory()) {
-      // Each reads what all have found: one wait instead of several.
+      // Every lane reads the results of all: one barrier instead of several.
       const std::string own = are_neighbours_ ? fmt::format("threadIdx.x / {}u", warp) : "threadIdx.x";
       if (are_neighbours_)
         code_.line("if (threadIdx.x % {}u == 0u) parts[{}] = v;", warp, own);
@@ -216,7 +217,7 @@ class Rows {
     else
       code_.line("const {} q = threadIdx.x / {}u, first = threadIdx.x % {}u;", type(), rows_in_block_, rows_in_block_);
     code_.line("const {0} row = static_cast<{0}>(blockIdx.x) * {1} + first;", type(), at(rows_in_block_));
-    // Beyond the end, the last row is worked on once more: nobody may be missing where lanes wait for one another.
+    // Threads beyond the end repeat the last row: every thread must reach the barriers.
     const bool is_whole = rows_ % rows_in_block_ == 0;
     code_.line("const {} o = {};", type(),
                is_whole ? "row" : fmt::format("row < {0} ? row : {1}", at(rows_), at(rows_ - 1)));
@@ -242,7 +243,7 @@ class Rows {
     return moves(access) ? fmt::format("{}{}.v[e]", name, access) : fmt::format("{}{}", name, access);
   }
 
-  /// Reads the elements of one unit, whose number is `u`, for accesses from..end.
+  /// Reads the elements of unit `u` for the accesses from `from` to `end`.
   void write_loads(const std::vector<std::string>& indices, std::size_t from, std::size_t end) {
     for (std::size_t i = from; i < end; ++i) {
       if (accesses_[i].is_written) continue;
@@ -253,7 +254,7 @@ class Rows {
         code_.line("const auto a{0} = p{0}[{1}];", i, offset);
     }
   }
-  /// One unit: what is read before the reduction is made, element by element; `use` writes what is done to it.
+  /// Computes the input of the reduction for one unit, element by element; `use` writes what is done with it.
   template <class Use>
   void write_unit(const std::vector<std::string>& indices, Use&& use) {
     write_loads(indices, 0, first_after());
@@ -272,8 +273,8 @@ class Rows {
     return is_integral(arithmetic_) ? fmt::format("divide({}, {})", sum, many) : fmt::format("{} / {}", sum, many);
   }
 
-  /// A loop over a lane's units. Where some lanes have one less, the last unit of the row is read in its stead, so that all
-  /// reads can begin at once; `inside` says whether it counts.
+  /// Opens a loop over the units of a lane. Where a lane has one unit less, it reads the last unit of the row again, so
+  /// that all reads can start at once; `inside` says whether the unit counts.
   void open_units(bool is_unrolled) {
     if (is_unrolled) {
       code_.unrolled("k", units_of_lane_);
@@ -299,7 +300,7 @@ class Rows {
     if (length_ > 0) {
       open_units(units_of_lane_ * width_ <= most_kept);
       write_unit(write_indices(code_, "u", "j", reduced_, width_, is_wide_), [&](const std::string& x) {
-        // The last unit once more does not change a maximum.
+        // The repeated last unit does not change a maximum.
         code_.line("s = {};", is_maximum ? fmt::format("maximum(s, {})", x) : if_inside(sum_of("s", x), "s"));
       });
       code_.close();
@@ -314,7 +315,7 @@ class Rows {
     code_.close();
   }
 
-  /// What is done after, to one unit; `y` writes the number that becomes of an element.
+  /// Writes the results of one unit; `y` writes the normalised element.
   template <class Y>
   void write_results(const std::vector<std::string>& indices, std::string_view name, Y&& y) {
     for (const std::size_t store : stores_)
@@ -337,7 +338,7 @@ class Rows {
   std::string exponential(const std::string& x) const {
     return fmt::format("{}({})", arithmetic_ == Arithmetic::single ? "expf" : "exp", x);
   }
-  /// The numbers of the row by which each element is changed: m and f, y = (x - m) f, or for softmax y = exp(x - m) f.
+  /// Writes the numbers m and f of the row: y = (x - m) f, or for softmax y = exp(x - m) f.
   void write_scale() {
     if (kind_ == Kind::softmax)
       code_.line("const real f = {} / s;", number(1));
@@ -346,7 +347,7 @@ class Rows {
                  mean_of("s"), number(epsilon_));
   }
 
-  /// The row stays in registers; what is needed after is read along with it, if there is room.
+  /// Keeps the row in registers. Operands needed afterwards are read along with it, if there is room.
   void write_kept(bool is_whole) {
     check(!is_integral(arithmetic_), "integers have neither softmax nor layer norm");
     std::int64_t later = 0;
@@ -408,7 +409,7 @@ class Rows {
     code_.close();
   }
 
-  /// The row is read in each of three passes.
+  /// Reads the row in each of three passes.
   void write_again(bool is_whole) {
     check(!is_integral(arithmetic_), "integers have neither softmax nor layer norm");
     const bool is_softmax = kind_ == Kind::softmax;
@@ -457,10 +458,10 @@ class Rows {
   AxisMap result_axes_;
   std::size_t input_ = 0;
   std::vector<std::size_t> results_, stores_;
-  std::vector<Access> accesses_;  ///< of what comes before, then of what comes after
+  std::vector<Access> accesses_;  ///< before the reduction, then after it
   std::vector<Axis> kept_, reduced_;
   std::int64_t rows_ = 0, length_ = 0;
-  std::int64_t width_ = 1, units_ = 0;  ///< elements that are moved at once, and how often a row has so many
+  std::int64_t width_ = 1, units_ = 0;  ///< elements moved at once, and their number of groups in a row
   bool is_wide_ = false, are_neighbours_ = false;
   std::int64_t lanes_ = 1, rows_in_block_ = 1, units_of_lane_ = 0;
   bool is_kept_ = false, is_exact_ = false;

@@ -1,13 +1,14 @@
-// CUDA C++ for calls that no library does in one launch. The text is written for one call: sizes and strides are numbers in
-// it, so that the compiler can do index arithmetic ahead and the price of one is the price of all that look the same.
+// CUDA C++ for calls that no library does in one launch. The text is generated for one call, with sizes and strides as
+// literals: the compiler can do index arithmetic in advance, and calls with the same text have the same price.
 //
-// The text is also valid C++ for a CPU with the few definitions that the tests put before it, so that what it computes can be
-// compared with the operators' meaning where there is no GPU.
+// With a few definitions that the tests put before it, the text is also valid C++ for a CPU. So tests compare its
+// results with the operators' meaning without a GPU.
 //
-// What a kernel takes for granted: nothing that it writes overlaps anything that it reads; and an operand begins at a multiple
-// of as many bytes, up to 16, as its rows do. That is what divides all of its strides along axes longer than 1 and, along an
-// axis of stride 1, the length of that axis (`alignment_of` in space.h): several elements are moved at once then. A part of a
-// row that is cut somewhere else does not begin so by itself. Weights always begin at a multiple of 16 bytes.
+// A kernel assumes that nothing it writes overlaps anything it reads, and that each operand is aligned to as many
+// bytes, up to 16, as its rows are. That is the largest power of two that divides all of its strides along axes longer
+// than 1 and, for an axis of stride 1, the length of that axis (`alignment_of` in space.h). Kernels then move several
+// elements at once. A part of a row that is cut at another place does not have this alignment by itself. Weights are
+// always aligned to 16 bytes.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +20,27 @@
 
 namespace taso::gpu {
 
-/// Kernels are cut into enough threads to keep so many multiprocessors busy, where they can be: those of an H200.
+/// Kernels are cut into enough threads for this many multiprocessors, if possible: those of an H200.
 inline constexpr std::int64_t usual_multiprocessors = 132;
 
-/// All steps element-wise, any broadcasting, any strides; several may be written.
+/// Element-wise steps, with any broadcasting and any strides; may write several results.
 SourceLaunch element_wise_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
-/// A reduction, softmax or layer norm, with what is done element by element to what it reads before and to its result after.
+/// A reduction, softmax or layer norm, fused with the element-wise steps before and after it.
 SourceLaunch rows_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
-/// Average or maximum over windows, any number of spatial dimensions, either layout; or the one below.
+/// Average or maximum over windows, with any number of spatial dimensions, in either layout; or a local response norm.
 SourceLaunch pooling_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
-/// Each element divided by a power of the squares of the channels around it, either layout.
+/// Divides each element by a power of the sum of squares of the channels around it, in either layout.
 SourceLaunch local_response_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
-/// Pieces that are moved, in one launch; or a pad or enlarge.
+/// Copies pieces in one launch; or a pad or enlarge.
 SourceLaunch copy_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
-/// Parts along an axis, as another operand counts them out. One that is out of range becomes the nearest that is not.
+/// Takes parts along an axis, selected by the indices in another operand. Indices out of range are clamped.
 SourceLaunch gather_source(const cost::Call& call);
-/// A convolution with few channels in each group, and its epilogue.
+/// A convolution with few channels per group, and its epilogue.
 SourceLaunch direct_convolution_source(const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 
-/// A convolution or matmul with its epilogue, on tensor cores: ways to cut it up, the most promising first, each with its
-/// name. None if it is none for this kernel. float32 that may not be rounded to TF32 is
-/// multiplied in two parts of 11 bits each.
+/// A convolution or matmul with its epilogue on tensor cores: the tilings, most promising first, each with its name.
+/// Empty if this kernel cannot do the call. float32 that may not be rounded to TF32 is multiplied in two parts of 11
+/// bits each.
 std::vector<std::pair<std::string, SourceLaunch>> tensor_product_sources(
     const cost::Call& call, std::int64_t multiprocessors = usual_multiprocessors);
 

@@ -12,7 +12,7 @@ std::int64_t alignment_of(const cost::Call::Operand& operand) {
   std::int64_t alignment = 16;
   for (std::size_t i = 0; i < operand.extents.size(); ++i) {
     if (operand.extents[i] == 1) continue;
-    // Rows that lie side by side are begun at multiples of their own length.
+    // Contiguous rows start at multiples of their length.
     const std::int64_t step = operand.strides[i] == 1 ? operand.extents[i] : operand.strides[i];
     while (step * size % alignment != 0) alignment /= 2;
   }

@@ -1,5 +1,5 @@
-// The space of indices that a kernel goes through, and how each operand moves along its axes. Axes along which all operands
-// move as one are one axis, so that what lies densely has a single index.
+// The index space of a kernel, and the strides of each operand along its axes. Axes that are contiguous for all
+// operands are merged, so that dense data has a single index.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace taso::gpu::kernels {
 
-/// An operand as a kernel goes through it.
+/// An operand as a kernel accesses it.
 struct Access {
   bool is_written = false;
   std::uint32_t operand = 0;
   ElementType element = ElementType::undefined;
-  cost::Strides strides;  ///< along each axis of the space; 0 where it stays
-  /// The operand begins at a multiple of so many bytes: see source.h.
+  cost::Strides strides;  ///< along each axis of the space; 0 where it does not move
+  /// The operand is aligned to this many bytes: see source.h.
   std::int64_t alignment = 1;
   bool operator==(const Access&) const = default;
 };
 
-/// The bytes, 16 at most, that an operand's begin is a multiple of.
+/// The alignment of an operand in bytes, at most 16.
 std::int64_t alignment_of(const cost::Call::Operand& operand);
 
 struct Axis {
@@ -29,26 +29,27 @@ struct Axis {
   cost::Strides strides;  ///< of each access
 };
 
-/// Axes of a space with the accesses' strides.
+/// The axes of a space with the strides of the accesses.
 std::vector<Axis> axes_of(const Extents& space, const std::vector<Access>& accesses);
-/// Without axes of 1, sorted by the strides of one access, the largest first, and merged.
+/// Drops axes of extent 1, sorts the others by the strides of one access, largest first, and merges them.
 std::vector<Axis> simplified(std::vector<Axis> axes, std::size_t key);
-/// Merges neighbours as far as possible; for axes that are in order already.
+/// Merges neighbouring axes as far as possible. The axes must be sorted.
 void merge(std::vector<Axis>& axes);
 std::int64_t count(const std::vector<Axis>& axes);
-/// The access that moves along most elements: who sorts axes by it reads and writes most of what is near together.
+/// The access that covers the most elements. Sorting axes by its strides makes most memory accesses contiguous.
 std::size_t largest(const std::vector<Axis>& axes, const std::vector<Access>& accesses);
 
-/// How many elements along the last axis can be moved at once, up to `most`: all accesses that move along it must do so by
-/// single elements.
+/// The number of elements along the last axis that can be moved at once, at most `most`: every access that moves along
+/// this axis must have stride 1.
 std::int64_t vector_width(const std::vector<Axis>& axes, const std::vector<Access>& accesses, std::int64_t most = 16);
-/// Whether 32 bits are not enough for the elements that are gone through, or for how far an access goes.
+/// Whether 32 bits are too few for the number of elements or for the offsets of an access.
 bool needs_wide_index(const std::vector<Axis>& axes, std::size_t accesses);
 
-/// Writes what index each axis has, where `flat` counts all places, `width` at once along the last axis; gives their names.
+/// Writes the index along each axis, computed from `flat`, which counts places, `width` elements each along the last
+/// axis. Returns the names of the indices.
 std::vector<std::string> write_indices(Code& code, const std::string& flat, std::string_view prefix,
                                        const std::vector<Axis>& axes, std::int64_t width, bool is_wide);
-/// How far from its begin an access is; "0u" if it stays there.
+/// The offset of an access from its start; "0u" if it does not move.
 std::string offset_text(const std::vector<Axis>& axes, std::size_t access, const std::vector<std::string>& indices,
                         std::int64_t width, bool is_wide);
 

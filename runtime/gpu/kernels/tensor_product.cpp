@@ -1,7 +1,7 @@
-// Convolutions and matmuls on tensor cores, for products that are too small for the whole chip. Libraries cut a product into
-// tiles, and a small one has few; here the depth of a tile is cut as well, among the blocks of a cluster, which add up what
-// they have through one another's memory. The next kernel begins, and brings its weights, while this one still works. Any
-// element-wise operators behind the product are done before its results are written, wherever these lie.
+// Convolutions and matmuls on tensor cores, for products too small to fill the whole chip. Libraries cut a product into
+// tiles, and a small one has few. This kernel also cuts the depth of a tile among the blocks of a cluster, which add up
+// their sums through distributed shared memory. The next kernel starts, and fetches its weights, while this one still
+// runs. Element-wise operators after the product are applied before its results are written, in any layout.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,11 +16,11 @@ namespace {
 
 using namespace kernels;
 
-/// How a product is cut up.
+/// How a product is tiled.
 struct Tile {
   std::int64_t rows = 0, columns = 0, warps_down = 1, warps_across = 1, stages = 4, split = 1;
   std::int64_t threads() const { return 32 * warps_down * warps_across; }
-  /// What is copied ahead, and what the blocks of a cluster write.
+  /// The stages of copies, and the sums that the blocks of a cluster write.
   std::int64_t shared_bytes() const { return stages * (rows + columns) * 128 + rows * (columns + 8) * 4 + 16; }
   std::string name() const { return fmt::format("tensor {}x{} split {} stages {}", rows, columns, split, stages); }
 };
@@ -37,10 +37,10 @@ constexpr std::array<Tile, 10> tiles{{{64, 64, 2, 2},
                                       {128, 128, 2, 4}}};
 constexpr std::array<std::int64_t, 5> splits{1, 2, 4, 8, 16};
 constexpr std::size_t most_ways = 6;
-constexpr std::int64_t least_of_group = 16;  ///< kernels; fewer leave most of a tile empty
+constexpr std::int64_t least_of_group = 16;  ///< filters; fewer leave most of a tile empty
 constexpr std::int64_t most_shared_bytes = 200 << 10;
 
-/// The product of a call, as far as this kernel can do it.
+/// The product of a call, as far as this kernel supports it.
 class TensorProduct {
  public:
   explicit TensorProduct(const cost::Call& call)
@@ -132,7 +132,7 @@ class TensorProduct {
         if (std::any_of(one.strides.begin(), one.strides.end(), [](std::int64_t s) { return s < 0; })) return false;
         if (span(one) >= std::int64_t{1} << 30) return false;
       }
-    // Element by element, and at the end perhaps seen the other way round.
+    // Only element-wise steps, and perhaps a transpose at the end.
     for (std::size_t i = 1; i < call_.steps.size(); ++i) {
       const bool is_last = i + 1 == call_.steps.size();
       if (is_last && std::holds_alternative<op::Transpose>(call_.steps[i].op)) continue;
@@ -150,7 +150,7 @@ class TensorProduct {
     column_ = 1;
     columns_ = w.extents[0] / groups_;
     if (groups_ > 1 && (columns_ < least_of_group || groups_ > 65535)) return false;
-    // Kernels lie densely, channels innermost.
+    // Filters must be dense, with channels innermost.
     std::int64_t step = 1;
     const auto is_next = [&](std::size_t axis) {
       const bool fits = w.extents[axis] == 1 || w.strides[axis] == step;
@@ -191,7 +191,7 @@ class TensorProduct {
       right_pitch_ = stride(b, 2);
       if (!are_columns_neighbours_) return false;
     }
-    // Where all have one right factor, their rows are those of one product.
+    // If all batches share one right factor, their rows belong to one product.
     bool is_shared = true;
     for (std::size_t i = 0; i + 2 < b_rank; ++i) is_shared = is_shared && b.extents[i] == 1;
     for (std::size_t i = 0; i + 2 < rank; ++i) {
@@ -216,22 +216,23 @@ class TensorProduct {
   }
 
   bool fits(const Tile& tile) const {
-    // Where columns lie side by side, a warp takes as many as threads of it fetch at once.
+    // If columns are contiguous, a warp takes as many as its threads fetch at once.
     if (are_columns_neighbours_ && tile.columns / tile.warps_across % (8 * in_chunk()) != 0) return false;
-    // Not mostly beside the product.
+    // The tile must not lie mostly outside of the product.
     if (tile.columns > 32 && tile.columns / 2 >= columns_) return false;
     return tile.rows <= 16 || tile.rows / 2 < rows_;
   }
 
-  /// Microseconds, roughly: what a multiprocessor copies from the cache, multiplies, or waits for, what its blocks then send
-  /// one another and write, and what a launch takes besides. Fitted to some 1,400 times of 23 products on an H200; it only
-  /// decides what is tried, and of six that are tried the best takes 0.6 % more than the best of all.
+  /// A rough estimate in microseconds: what a multiprocessor copies from the cache, multiplies or waits for; what its
+  /// blocks then send one another and write; and the launch. Fitted to some 1,400 times of 23 products on an H200. It
+  /// only decides what is tried: the best of six tilings tried takes 0.6 % more than the best of all.
   double estimate(const Tile& tile, std::int64_t multiprocessors) const {
     constexpr double clocks_per_microsecond = 1980, launch = 0.85, another_wave = 2.5;
-    constexpr double first_slab = 3000, each_slab = 470, products_per_clock = 500;                       // clocks
-    constexpr double meeting = 520, meeting_of_more = 490, sent_per_clock = 13, written_per_clock = 27;  // bytes
+    // In clocks, and in products or bytes per clock.
+    constexpr double first_slab = 3000, each_slab = 470, products_per_clock = 500;
+    constexpr double meeting = 520, meeting_of_more = 490, sent_per_clock = 13, written_per_clock = 27;
     const auto real = [](std::int64_t number) { return static_cast<double>(number); };
-    const double all = std::ceil(real(blocks(tile)) / real(multiprocessors));  // on a multiprocessor
+    const double all = std::ceil(real(blocks(tile)) / real(multiprocessors));  // per multiprocessor
     const std::int64_t warps = tile.threads() / 32;
     const double at_once =
         std::max(1.0, std::min({all, std::floor(227e3 / real(tile.shared_bytes())), std::floor(16 / real(warps))}));
@@ -261,13 +262,13 @@ class TensorProduct {
               are_columns_neighbours_, are_chunks_whole_, is_right_weight_, is_exact());
   }
 
-  /// The index along each axis of the rows, of a row `m`.
+  /// Writes the index along each row axis for a row `m`.
   void write_row_indices(Code& code) const {
     std::int64_t rest = 1;
     for (std::size_t i = row_axes_.size(); i-- > 0; rest *= y_[row_axes_[i]])
       code.line("const int i{} = m / {}{};", row_axes_[i], rest, i == 0 ? "" : fmt::format(" % {}", y_[row_axes_[i]]));
   }
-  /// Along rows, where an operand has these strides along their axes.
+  /// The offset of a row, for an operand with these strides along the row axes.
   std::string row_offset(const cost::Strides& strides) const {
     std::int64_t next = 0;
     bool is_even = true, is_first = true;
@@ -318,7 +319,7 @@ class TensorProduct {
     }
     code.line("return row;");
     code.close();
-    // Where a slab lies within one place of the window, all places come one after the other: they read much the same.
+    // If a slab lies within one place of the window, visit all places in turn: they read nearly the same data.
     std::int64_t windows = 1;
     for (std::size_t a = 0; a < rank; ++a) windows *= operand(1).extents[2 + a];
     if (windows > 1 && operand(1).extents[1] % (8 * in_chunk()) != 0) windows = 1;
@@ -361,7 +362,7 @@ class TensorProduct {
     code.line("const element* __restrict__ {} = {}{};", name, pointer(false, number), offset);
   }
 
-  /// What is done to the product, `total[e]`; its results and where they go are kept.
+  /// The computation applied to the product, `total[e]`. Remembers its result and where it is stored.
   Computation epilogue() {
     Computation after(call_, values_, y_);
     AxisMap axes(y_.size());
@@ -418,7 +419,7 @@ class TensorProduct {
       code.open("if (u < units && m < rows && n < columns)");
       write_row_indices(code);
     };
-    // What is read besides comes while the others finish.
+    // Other operands are read while the other blocks finish.
     bool reads_ahead = false;
     for (std::size_t i = 0; i < accesses.size(); ++i)
       if (is_ahead(accesses[i])) {
@@ -472,13 +473,13 @@ class TensorProduct {
   Values values_;
   const Extents& y_;
   bool can_be_done_ = false;
-  std::int64_t groups_ = 1;  ///< of a convolution, with a product each
+  std::int64_t groups_ = 1;  ///< of a convolution, one product each
   std::int64_t rows_ = 0, columns_ = 0, depth_ = 0, right_pitch_ = 0;
   bool are_columns_neighbours_ = false, are_chunks_whole_ = false, is_right_weight_ = false;
-  std::size_t column_ = 1;             ///< the axis of the result that columns are
-  std::vector<std::size_t> row_axes_;  ///< axes of the result that rows go through
-  std::vector<std::size_t> batch_;     ///< axes with a product each
-  cost::Strides left_rows_;            ///< of a matmul, along the axes of rows
+  std::size_t column_ = 1;             ///< the axis of the result for the columns
+  std::vector<std::size_t> row_axes_;  ///< the axes of the result for the rows
+  std::vector<std::size_t> batch_;     ///< the axes with one product each
+  cost::Strides left_rows_;            ///< of a matmul, along the row axes
   cost::Strides left_batch_, right_batch_;
   Computation* after_ = nullptr;
   std::size_t result_ = 0, store_ = 0;

@@ -1,12 +1,13 @@
-// The parts of a product's kernel on tensor cores that are the same for all (tensor_product.cpp writes the rest around them).
-// What only a GPU can do is a function of its own here; where the text is compiled for a CPU, tests bring their own.
+// The fixed parts of a product kernel on tensor cores (tensor_product.cpp writes the rest around them). Whatever only a
+// GPU can do is a separate function; tests provide their own when they compile the text for a CPU.
 #pragma once
 
 #include <string_view>
 
 namespace taso::gpu::kernels {
 
-/// What the hardware does. Shared memory is known by its address, `word`, also that of another block of the cluster.
+/// Wrappers for hardware instructions. Shared memory is addressed by a `word`, also that of another block of the
+/// cluster.
 inline constexpr std::string_view tensor_instructions = R"(
 typedef unsigned word;
 #ifdef __CUDACC_RTC__
@@ -97,8 +98,8 @@ __device__ __forceinline__ word high_halves(word a, word b) { return __byte_perm
 #endif
 )";
 
-/// Sizes that follow from those of the call and of the tile: `in_chunk` elements in 16 bytes, a product of `rows` × `columns`
-/// with so much `depth`, cut into tiles, and each tile's depth among `split` blocks.
+/// Sizes derived from the call and the tile: `in_chunk` elements in 16 bytes, a product of `rows` × `columns` and
+/// `depth`, cut into tiles, with the depth of each tile cut among `split` blocks.
 inline constexpr std::string_view tensor_sizes = R"(
 constexpr int chunks = 8, slab = chunks * in_chunk, slabs = (depth + slab - 1) / slab;
 constexpr int threads = 32 * warps_down * warps_across;
@@ -142,8 +143,8 @@ template <bool is_careful>
 __device__ inline word usable(word x) { return is_careful ? finite(x) : x; }
 )";
 
-/// From the begin of the kernel to the sums of a block. `left` and `right` are the factors, `row_at` and `depth_at` are
-/// written for the call.
+/// From the start of the kernel to the sums of a block. `left` and `right` are the factors; `row_at` and `depth_at` are
+/// generated for the call.
 inline constexpr std::string_view tensor_sums = R"(
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32, g = lane / 4, t = lane % 4;
   const int rank = static_cast<int>(blockIdx.x) % split, tile = static_cast<int>(blockIdx.x) / split;
@@ -394,7 +395,7 @@ inline constexpr std::string_view tensor_sums = R"(
     send(in_block(slots + rank * part_bytes, thread), kept + thread * part_bytes, part_bytes, in_block(count, thread));
 )";
 
-/// Adds up what the blocks of the cluster have for four neighbouring elements.
+/// Adds up four neighbouring elements over the blocks of the cluster.
 inline constexpr std::string_view tensor_total = R"(
     float total[4] = {0, 0, 0, 0};
 #pragma unroll

@@ -1,4 +1,4 @@
-// Types and shapes of operators that put tensors together, enlarge them, or make them from nothing.
+// Types and shapes of operators that combine tensors, enlarge them, or create them.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ void concat(Inference& node) {
   std::optional<PartialShape> result;
   std::size_t along = 0;
   bool all_told = true;
-  // Sums of many unknowns are worked out once, at the end: a sum for each operand would be quadratic.
+  // Adds all lengths at the end: a sum of many unknowns for each operand would be quadratic.
   std::vector<Dim> lengths;
   for (std::size_t i = 0; i < node.call.inputs.size(); ++i) {
     const Shape* const shape = node.shape(i);
@@ -44,7 +44,7 @@ void concat(Inference& node) {
       if (d == along)
         lengths.push_back((*shape)[d]);
       else if (!dim->is_static())
-        dim = (*shape)[d];  // they must be equal, so the one that is a number tells more
+        dim = (*shape)[d];  // they must be equal, so prefer the one that is a number
       else if ((*shape)[d].is_static() && (*shape)[d] != *dim)
         return;
     }
@@ -88,7 +88,7 @@ void split(Inference& node) {
   }
 }
 
-/// The elements as extents: what may be less than 1 says nothing.
+/// The elements as extents; those that may be less than `least` are unknown.
 std::optional<PartialShape> extents_of(const Inference& node, std::size_t operand, std::int64_t least) {
   auto told = node.elements(operand);
   if (!told) return std::nullopt;
@@ -146,7 +146,7 @@ void pad(Inference& node) {
   node.set_shape(0, result);
 }
 
-// extent * scale, rounded down; nothing where the precision of the product would decide.
+// extent * scale, rounded down; nothing if the precision of the product matters.
 std::optional<Dim> scaled(Dim extent, float scale) {
   if (!(scale > 0) || !(scale < 1e6F)) return std::nullopt;
   if (scale == std::floor(scale)) return extent * Dim(static_cast<std::int64_t>(scale));
@@ -164,7 +164,7 @@ std::optional<PartialShape> resized(const Inference& node) {
   if (axes.empty())
     for (std::size_t i = 0; i < shape->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   PartialShape result = partial(*shape);
-  for (const std::int64_t given : axes) {  // what it resizes; told below
+  for (const std::int64_t given : axes) {  // the resized axes; set below
     const auto axis = axis_of(given, shape->size());
     if (!axis) return std::nullopt;
     result[*axis].reset();
@@ -235,7 +235,7 @@ void range(Inference& node) {
   const auto first = node.constant(0), last = node.constant(1), step = node.constant(2);
   if (!first || !last || !step || first->size() != 1 || last->size() != 1 || step->size() != 1) return;
   const double number = std::ceil((last->doubles()[0] - first->doubles()[0]) / step->doubles()[0]);
-  // Floating-point bounds: only where rounding cannot change the number.
+  // Floating-point bounds: only if rounding cannot change the number.
   const double exact = (last->doubles()[0] - first->doubles()[0]) / step->doubles()[0];
   if (!(std::abs(number) < 1e6) || (exact != number && std::abs(exact - std::nearbyint(exact)) < 1e-4)) return;
   node.set_shape(0, Shape{Dim(std::max<std::int64_t>(0, static_cast<std::int64_t>(number)))});
@@ -270,7 +270,7 @@ void one_hot(Inference& node) {
   node.set_type(0, node.type(2));
   const Shape* const indices = node.shape(0);
   auto depth = node.only(1);
-  if (!depth)  // it may be of any numeric type
+  if (!depth)  // may be of any numeric type
     if (const auto number = node.constant(1); number && number->size() == 1)
       depth = Dim(number->cast(ElementType::int64).integers().front());
   if (indices == nullptr) return;

@@ -1,5 +1,5 @@
-// The arithmetic that models do on shapes, on dimensions instead of numbers. Every result holds for all values of the
-// unknowns, or nothing is said.
+// Follows the arithmetic that models do on shapes, with dimensions instead of numbers. Every inferred result holds for
+// all values of the unknowns.
 #include <algorithm>
 
 #include "runtime/host/inference/rules.h"
@@ -33,7 +33,7 @@ std::optional<Dim> combined(std::string_view op_type, Dim a, Dim b) {
   return std::nullopt;
 }
 
-// Element i of a content of rank 0 or 1 that broadcasts.
+// Element i of a content of rank 0 or 1, with broadcasting.
 Dim at(const Content& content, std::size_t i) { return content[content.size() == 1 ? 0 : i]; }
 
 std::optional<std::size_t> common_length(std::initializer_list<const Content*> contents) {
@@ -62,7 +62,7 @@ void arithmetic(Inference& node) {
   if (total) node.set_content(0, *std::move(total));
 }
 
-// A comparison that comes out the same always is a constant.
+// A comparison with the same result for all values of the unknowns is a constant.
 void comparison(Inference& node) {
   const auto a = node.content(0), b = node.content(1);
   const auto length = a && b ? common_length({&*a, &*b}) : std::nullopt;
@@ -102,7 +102,7 @@ void where(Inference& node) {
   node.set_content(0, result);
 }
 
-// Views keep the elements, as long as the result has rank 0 or 1 (which is looked at afterwards).
+// Views keep the elements, if the result has rank 0 or 1 (checked afterwards).
 void same(Inference& node) {
   if (auto content = node.content(0)) node.set_content(0, *std::move(content));
 }
@@ -188,7 +188,7 @@ void split(Inference& node) {
   }
 }
 
-// Everything to one number.
+// Reduces everything to one number.
 void reduce(Inference& node) {
   const auto data = node.content(0);
   const Fact* const result = node.result(0);

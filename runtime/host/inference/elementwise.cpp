@@ -1,4 +1,4 @@
-// Types and shapes of operators that make one result element per element, and of those that keep their operand's shape.
+// Types and shapes of operators with one result element per element, and of those that keep the shape of their operand.
 #include "runtime/host/inference/rules.h"
 
 namespace taso::runtime::inference {

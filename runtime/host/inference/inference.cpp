@@ -115,17 +115,17 @@ std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
 
 namespace {
 
-/// The extent that two combine to: equal ones, or one of them is 1.
+/// The extent of two combined dimensions: they are equal, or one of them is 1.
 std::optional<Dim> combined(const std::optional<Dim>& a, const std::optional<Dim>& b) {
   if (!a || !b) {
-    // Beside a number other than 1 it is that number, or 1.
+    // The other one is a number other than 1: the unknown extent is that number or 1.
     const std::optional<Dim>& told = a ? a : b;
     return told && told->is_static() && *told != Dim(1) ? told : std::nullopt;
   }
   if (*a == *b || *b == Dim(1)) return a;
   if (*a == Dim(1) || (b->is_static() && !a->is_static())) return b;
   if (a->is_static()) return a;
-  // They are equal, or the smaller one is 1: an extent is 1 or more.
+  // They are equal, or the smaller one is 1, because extents are at least 1.
   if (surely_at_least(*a, *b)) return a;
   return surely_at_least(*b, *a) ? b : std::nullopt;
 }
@@ -159,7 +159,7 @@ const std::map<std::string_view, Rule>& table() {
   return all;
 }
 
-// Small results of known operands are computed. Quantisation is left alone: what it marks must stay visible.
+// Computes small results of known operands. Leaves quantisation alone, because its nodes must stay visible.
 void compute(Inference& node, std::vector<Fact>& results) {
   const InferenceCall& call = node.call;
   if (call.op_type.find("Quantize") != std::string_view::npos || call.op_type == "Dropout") return;
@@ -183,7 +183,7 @@ void compute(Inference& node, std::vector<Fact>& results) {
       results[i].constant = values[i];
 }
 
-// Content is kept for the integer types that shapes are made of, and only where it agrees with the shape.
+// Keeps content only for the integer types of shapes, and only if it agrees with the shape.
 void tidy(Fact& fact) {
   const bool shape_type = fact.type.element == ElementType::int64 || fact.type.element == ElementType::int32;
   if (fact.constant && shape_type && fact.constant->rank() <= 1 &&
@@ -211,7 +211,7 @@ std::vector<Fact> infer_facts(const InferenceCall& call) {
   const auto rule = table().find(call.op_type);
   if (rule == table().end()) return results;
   Inference node(call, results);
-  // A rule that stumbles (an attribute of the wrong kind, a dimension that overflows) has said what it could.
+  // A rule that fails (an attribute of the wrong kind, a dimension that overflows) keeps what it has set so far.
   const auto attempt = [](auto step) {
     try {
       step();

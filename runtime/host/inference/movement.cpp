@@ -1,4 +1,4 @@
-// Types and shapes of operators that view, cut and pick.
+// Types and shapes of operators that view, cut and select.
 #include <algorithm>
 
 #include "ops/core/minimum.h"
@@ -7,8 +7,8 @@
 namespace taso::runtime::inference {
 namespace {
 
-/// Of an extent that a model computes nobody knows that it is not 0, and models ask for that: what they compute from shapes is
-/// folded, and may only rest on extents of which the contract says so.
+/// Whether an extent may be 0. Models test for empty tensors, and what they compute from shapes is folded: that may
+/// rely only on extents that are at least 1 by contract. Extents that a model computes are not.
 bool may_be_empty(const Dim& extent) {
   const std::vector<std::string> names = extent.symbols();
   return has_minimum_that_may_vanish(extent) ||
@@ -59,12 +59,12 @@ std::optional<PartialShape> reshaped(const Inference& node) {
       if (from != nullptr && i >= from->size()) return std::nullopt;
       result.push_back(from == nullptr ? std::nullopt : std::optional((*from)[i]));
     } else {
-      const bool is_extent = wanted && surely_at_least(*wanted, zero_is_zero ? 0 : 1);  // else it might be 0 or -1
+      const bool is_extent = wanted && surely_at_least(*wanted, zero_is_zero ? 0 : 1);  // otherwise it might be 0 or -1
       result.push_back(is_extent ? wanted : std::nullopt);
     }
   }
   if (!open || from == nullptr) return result;
-  // Dimensions that stand on both sides cancel before the division: they may be 0.
+  // Cancels dimensions on both sides before the division, because they may be 0.
   Shape above = *from, below;
   for (std::size_t i = 0; i < result.size(); ++i) {
     if (i == *open) continue;
@@ -80,7 +80,7 @@ std::optional<PartialShape> reshaped(const Inference& node) {
   if (const auto quotient = exact_div(count(above), divisor))
     result[*open] = *quotient;
   else if (divisor.is_static() && !count(above).is_static())
-    result[*open] = floor_div(count(above), divisor);  // exact wherever the node can run at all
+    result[*open] = floor_div(count(above), divisor);  // exact whenever the node can run
   return result;
 }
 
@@ -125,7 +125,7 @@ void squeeze(Inference& node) {
   std::vector<bool> drop(shape->size(), false);
   for (std::size_t i = 0; i < shape->size(); ++i) {
     if (axes.given) break;
-    if (!(*shape)[i].is_static()) return;  // whether it goes depends on its value
+    if (!(*shape)[i].is_static()) return;  // whether it is dropped depends on its value
     drop[i] = (*shape)[i] == Dim(1);
   }
   if (axes.given)
@@ -158,7 +158,7 @@ void unsqueeze(Inference& node) {
   node.set_shape(0, result);
 }
 
-// How many elements a slice of one axis takes; bounds beyond the axis are clamped to it.
+// The number of elements that a slice of one axis takes; bounds beyond the axis are clamped.
 std::optional<Dim> slice_length(Dim extent, Dim start, Dim end, std::int64_t step) {
   constexpr std::int64_t far = std::int64_t{1} << 31;
   const auto place = [&](Dim bound) -> std::optional<Dim> {  // for a positive step: between 0 and extent
@@ -176,12 +176,12 @@ std::optional<Dim> slice_length(Dim extent, Dim start, Dim end, std::int64_t ste
     if (!first || !last) return std::nullopt;
     if (surely_at_least(*first, *last)) return Dim(0);
     if (surely_at_least(*last, *first)) return ceil_div(*last - *first, step);
-    // So many, if there are that many behind the start.
+    // That many, if there are that many after the start.
     const Dim wanted = end - start;
     if (step != 1 || !surely_non_negative(start) || !surely_at_least(wanted, 1)) return std::nullopt;
     return minimum(wanted, extent - *first);
   }
-  // Backwards: only over the whole axis, or with everything known.
+  // Backwards: only over the whole axis, or if everything is known.
   if (step == 0 || step < -far || !start.is_static() || !end.is_static()) return std::nullopt;
   const bool from_last = start.value() == -1 || start.value() >= far - 1;
   if (from_last && end.value() <= -far + 1) return ceil_div(extent, -step);
@@ -209,7 +209,7 @@ void slice(Inference& node) {
     if (node.has(3)) axes = node.integers(3);
     if (node.has(4)) steps = node.integers(4);
     const std::size_t length = from ? from->size() : to ? to->size() : axes ? axes->size() : 0;
-    // Whichever axes it cuts, there are as many as before.
+    // Whichever axes it cuts, the rank stays the same.
     if (length == 0 || (node.has(3) && !axes)) return node.set_shape(0, untold(shape->size()));
     starts = from ? *from : untold(length);
     ends = to ? *to : untold(length);

@@ -1,4 +1,4 @@
-// Types and shapes of reductions, of products of matrices, and of losses.
+// Types and shapes of reductions, matrix products and losses.
 #include <algorithm>
 #include <map>
 
@@ -12,7 +12,7 @@ void reduce(Inference& node) {
   const Shape* const shape = node.shape(0);
   const auto axes = node.list("axes", 1, node.call.op_type == "ReduceSum" ? 13 : 18);
   const std::int64_t keeps = node.integer("keepdims", 1);
-  // Runtimes do not agree on what else than 0 and 1 means.
+  // Runtimes disagree on values other than 0 and 1.
   if (shape == nullptr || (keeps != 0 && keeps != 1)) return;
   if (axes.given && !axes.values) {
     if (keeps == 1) node.set_shape(0, untold(shape->size()));
@@ -122,7 +122,7 @@ void einsum(Inference& node) {
     if (own != extent && extent.is_static() == own.is_static()) {
       if (!own.is_static() || (own != Dim(1) && extent != Dim(1))) return;
       extent = own == Dim(1) ? extent : own;
-    } else if (own != extent) {  // a number and an unknown: the number, unless that may be repeated
+    } else if (own != extent) {  // a number and an unknown: the number, unless it may be broadcast
       extent = own.is_static() ? own : extent;
       if (extent == Dim(1)) return;
     }

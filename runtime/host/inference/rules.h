@@ -1,4 +1,4 @@
-// How the rules of inference are written: a rule sees one node through Inference and sets what it can tell of the results.
+// The interface for inference rules: a rule sees one node through Inference, and sets what it knows about the results.
 #pragma once
 
 #include <utility>
@@ -7,13 +7,13 @@
 
 namespace taso::runtime::inference {
 
-/// The smaller of two dimensions, if it is the same one always.
+/// The smaller of two dimensions, if it is the same one for all values of the unknowns.
 std::optional<Dim> smaller_of(Dim a, Dim b);
 
-/// The end of the names of extents that a model computes, which InferenceCall::unknown gives.
+/// The suffix of the names of computed extents, which InferenceCall::unknown gives.
 inline constexpr std::string_view computed_mark = "~";
 
-/// Contents beyond this are no shapes, and not worth the time.
+/// Longer contents are not shapes, and not worth the time.
 inline constexpr std::size_t longest_content = 64;
 
 class Inference {
@@ -26,19 +26,19 @@ class Inference {
   ElementType type(std::size_t operand) const {
     return has(operand) ? call.inputs[operand]->type.element : ElementType::undefined;
   }
-  /// The operand's shape, null if its rank is unknown.
+  /// The shape of the operand; null if its rank is unknown.
   const Shape* shape(std::size_t operand) const;
-  /// The elements as dimensions, for an integer operand of rank 0 or 1, whether given as content or as a constant.
+  /// The elements of an integer operand of rank 0 or 1 as dimensions, from its content or its constant.
   std::optional<std::vector<Dim>> content(std::size_t operand) const;
-  /// The same if they are all numbers.
+  /// The same if all elements are numbers.
   std::optional<std::vector<std::int64_t>> integers(std::size_t operand) const;
   std::optional<Dim> only(std::size_t operand) const;
-  /// The elements of an operand of rank 1 whose length is known, as far as they are known themselves.
+  /// The known elements of an operand of rank 1 with known length.
   std::optional<std::vector<std::optional<Dim>>> elements(std::size_t operand) const;
   /// The whole operand, if its values are known.
   std::optional<Array> constant(std::size_t operand) const;
-  /// A list that is an attribute before `opset` and the given operand from then on; nothing if it is there but unknown.
-  /// `given` says whether it is there at all.
+  /// A list that is an attribute before `opset` and an operand from then on. `given` says whether it is present;
+  /// `values` is empty if it is present but unknown.
   struct List {
     bool given = false;
     std::optional<std::vector<std::int64_t>> values;
@@ -48,7 +48,7 @@ class Inference {
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const {
     return call.attributes.integer(name, otherwise);
   }
-  /// An element type that an attribute names; undefined if it is none that we model.
+  /// The element type named by an attribute; undefined if we do not model it.
   ElementType type_attribute(std::string_view name, ElementType otherwise) const;
 
   Fact* result(std::size_t index) { return index < results_.size() ? &results_[index] : nullptr; }
@@ -58,7 +58,7 @@ class Inference {
   void set_shape(std::size_t index, std::optional<Shape> shape) {
     if (Fact* fact = result(index)) fact->type.shape = std::move(shape);
   }
-  /// A shape of which not every dimension is told: the others are unknowns of this result's own, if there can be such.
+  /// A shape with unspecified dimensions. Each of them becomes a new unknown of this result, if call.unknown allows it.
   using PartialShape = std::vector<std::optional<Dim>>;
   void set_shape(std::size_t index, const std::optional<PartialShape>& shape);
   void set_shape(std::size_t index, const PartialShape& shape) { set_shape(index, std::optional(shape)); }
@@ -71,7 +71,7 @@ class Inference {
     set_type(index, type);
     set_shape(index, std::move(shape));
   }
-  /// Type and shape of an operand.
+  /// Sets type and shape to those of an operand.
   void set_like(std::size_t index, std::size_t operand);
   void set_content(std::size_t index, std::vector<Dim> content);
 
@@ -79,14 +79,14 @@ class Inference {
   std::vector<Fact>& results_;
 };
 
-/// An axis counted from the front; nothing if it is out of range.
+/// The axis counted from the front; nothing if it is out of range.
 std::optional<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 using PartialShape = Inference::PartialShape;
-/// Every dimension told, or none.
+/// A partial shape with all dimensions specified, or with none.
 PartialShape partial(const Shape& shape);
 PartialShape untold(std::size_t rank);
-/// The shape of operands combined element by element, of which a dimension may depend on the unknowns; nothing if they do not
-/// fit together.
+/// The shape of operands combined element by element. Dimensions that depend on the values of unknowns are unspecified;
+/// nothing if the operands do not fit.
 std::optional<PartialShape> broadcast_shapes(const PartialShape& a, const PartialShape& b);
 inline Dim dim(std::size_t number) { return Dim(static_cast<std::int64_t>(number)); }
 
@@ -96,10 +96,10 @@ using Rules = std::span<const std::pair<std::string_view, Rule>>;
 Rules elementwise_rules();  // one result element per element
 Rules movement_rules();     // Reshape, Slice, Gather, …
 Rules assembly_rules();     // Concat, Tile, Pad, Resize, Range, …
-Rules reduction_rules();    // Reduce*, ArgMax, products of matrices, losses
-Rules window_rules();       // convolutions, pools, recurrent cells
+Rules reduction_rules();    // Reduce*, ArgMax, matrix products, losses
+Rules window_rules();       // convolutions, pooling, recurrent cells
 
-/// Contents of small integer tensors, through the arithmetic that models do on shapes.
+/// Infers the contents of small integer tensors, following the arithmetic that models do on shapes.
 void infer_content(Inference& node);
 
 }  // namespace taso::runtime::inference

@@ -42,11 +42,11 @@ std::optional<Dim> windows_along(Dim extent, const Window& window, std::size_t i
   const Dim before = padded ? window.pads[i] : 0, after = padded ? window.pads[i + dimensions] : 0;
   const Dim reach = Dim(window.dilations[i]) * Dim(window.kernel[i] - 1) + 1;
   const Dim room = extent + before + after - reach;
-  // A window that is larger than what it slides over: there are runtimes that give a result all the same.
+  // The window is larger than the padded input: some runtimes still give a result.
   if (room.is_static() && room.value() < 0) return std::nullopt;
   const Dim down = floor_div(room, stride) + 1;
   if (!rounds_up || stride == Dim(1)) return down;
-  // Opsets differ on a last window that lies wholly in the padding: nothing is said of those.
+  // Opsets differ on a last window that lies entirely in the padding, so nothing is inferred.
   const Dim up = ceil_div(room, stride) + 1;
   if (up == down) return down;
   if (!up.is_static() || (up.value() - 1) * stride.value() >= (extent + before).value()) return std::nullopt;

@@ -18,8 +18,9 @@ bool all_are(const std::vector<int64_t>& values, int64_t wanted) {
 
 int64_t floor_quotient(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
-/// A stretch of one kernel position's row of the unrolled input: what the kernel element sees from the output positions
-/// [begin, begin + length) of one line along the last dimension. `line` is null where the line lies in the padding.
+/// A stretch of the row of one kernel position in the unrolled input: what the kernel element sees from the output
+/// positions [begin, begin + length) of one line along the last dimension. `line` is null if the line lies in the
+/// padding.
 template <class T>
 void unroll_line(const T* line, int64_t in_width, int64_t offset, int64_t stride, int64_t begin, int64_t length,
                  T* to) {
@@ -77,7 +78,7 @@ void unroll_row(const ConvGeometry& g, const T* x, int64_t row, int64_t begin, i
   }
 }
 
-/// How many elements of the padded input the windows of two dimensions reach over.
+/// The size of the padded input that the windows of two dimensions cover.
 double padded_size(const ConvGeometry& g) {
   double size = 1;
   for (std::size_t d = 0; d < 2; ++d)
@@ -86,7 +87,7 @@ double padded_size(const ConvGeometry& g) {
   return size;
 }
 
-/// The bias goes in first and the product is added to it, which costs no pass of its own.
+/// Starts with the bias and adds the product to it, which saves a pass.
 template <class T>
 void fill_bias(const T* bias, T* y, int64_t y_step, int64_t rows, int64_t columns) {
   for (int64_t row = 0; row < rows; ++row) std::fill_n(y + row * y_step, columns, bias != nullptr ? bias[row] : T(0));
@@ -105,8 +106,8 @@ void convolve(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y
 
   const bool pointwise = all_are(g.kernel, 1) && all_are(g.strides, 1) && all_are(g.pads, 0) && in_size == out_size;
   Cut cut = cut_product(g.out_channels, out_size, depth, images);
-  // Few positions and many channels: unrolled once, by everybody, then read by all blocks. Otherwise every block of
-  // columns is unrolled by who needs it, serves all rows, and stays near its core.
+  // Few positions and many channels: all threads unroll the input once, and all blocks read it. Otherwise each block of
+  // columns unrolls its own part, which serves all rows and stays in the cache of its core.
   const bool at_once = !pointwise && images < 8 && out_size < 1024 && depth <= (1 << 23) / out_size;
   if (!pointwise && !at_once) {
     constexpr int64_t block_elements = 1 << 18;

@@ -1,4 +1,4 @@
-// Convolution of each channel with a kernel of its own: too thin for matrix products, so the planes are swept directly.
+// Convolution of each channel with its own kernel: too thin for matrix products, so it sweeps the planes directly.
 #include <algorithm>
 #include <cstring>
 
@@ -12,14 +12,14 @@ namespace {
 
 using std::int64_t;
 
-/// A plane with its padding written out.
+/// A plane that includes its padding.
 template <class T>
 struct PaddedPlane {
   T* data;
   int64_t height, width;
 };
 
-/// Every position of the kernel adds its share to a line: out[i] += weight * line[i * stride].
+/// Adds the share of one kernel position to a line: out[i] += weight * line[i * stride].
 template <class T>
 void add_share(int64_t count, T weight, const T* line, int64_t stride, T* out) {
   if (stride == 1) {
@@ -53,7 +53,8 @@ void convolve_plane(const ConvGeometry& g, const PaddedPlane<T>& plane, const T*
   const int64_t height = g.out[0], width = g.out[1];
   const bool small = g.kernel[0] == 3 && g.kernel[1] == 3 && g.dilations[0] == 1 && g.dilations[1] == 1;
   if (small && g.strides[0] == 1 && g.strides[1] == 1) {
-    // One long line over the padded width, from which the true columns are taken: rows are often shorter than a vector.
+    // Computes one long line over the padded width and copies the valid columns, because rows are often shorter than a
+    // vector.
     T* wide = scratch<T, 3>(static_cast<std::size_t>(height * plane.width));
     sweep_3x3<1>((height - 1) * plane.width + width, w, bias, plane.data, plane.width, wide);
     for (int64_t row = 0; row < height; ++row)
@@ -80,7 +81,7 @@ void convolve_plane(const ConvGeometry& g, const PaddedPlane<T>& plane, const T*
 template <class T>
 void convolve_planes(const ConvGeometry& g, const T* x, const T* w, const T* bias, T* y, unsigned threads) {
   const int64_t in_size = count(g.in), out_size = count(g.out), kernel_size = count(g.kernel);
-  // As much of the padded input as the windows reach.
+  // The part of the padded input that the windows cover.
   const int64_t height = (g.out[0] - 1) * g.strides[0] + (g.kernel[0] - 1) * g.dilations[0] + 1;
   const int64_t width = (g.out[1] - 1) * g.strides[1] + (g.kernel[1] - 1) * g.dilations[1] + 1;
   const int64_t top = std::min(g.pads[0], height), left = std::min(g.pads[1], width);
@@ -88,7 +89,7 @@ void convolve_planes(const ConvGeometry& g, const T* x, const T* w, const T* bia
                 columns = std::clamp<int64_t>(width - left, 0, g.in[1]);
   const int64_t grain = std::max<int64_t>(1, (1 << 17) / (out_size * kernel_size + height * width));
   parallel_ranges(threads, g.batch * g.groups, grain, [&](int64_t begin, int64_t end) {
-    // Vectors may read a little beyond the last window, never beyond this.
+    // Vectors may read a little beyond the last window, but not beyond this buffer.
     T* padded = scratch<T, 2>(static_cast<std::size_t>(height * width));
     std::fill_n(padded, height * width, T(0));
     for (int64_t plane = begin; plane < end; ++plane) {

@@ -1,4 +1,4 @@
-// Element-wise loops over operands that broadcast, in stretches that a compiler can vectorise.
+// Element-wise loops over operands that broadcast, in stretches that compilers can vectorise.
 #pragma once
 
 #include "ops/core/tensor.h"
@@ -7,17 +7,17 @@
 
 namespace taso::runtime::kernels {
 
-/// Two operands against the result, with neighbouring dimensions joined where both operands run through them alike.
+/// Two operands and the result, with neighbouring dimensions merged where both operands allow it.
 struct BroadcastPlan {
   Extents extents;                             ///< of the result; at least one dimension
-  std::vector<std::int64_t> a_steps, b_steps;  ///< 0 where the operand repeats
+  std::vector<std::int64_t> a_steps, b_steps;  ///< 0 where the operand is repeated
 };
 BroadcastPlan plan_broadcast(const Extents& a, const Extents& b, const Extents& result);
 
-/// So many elements are worth a task.
+/// The number of elements that is worth a task.
 inline constexpr std::int64_t elementwise_grain = 1 << 15;
 
-/// out[i] = f(x[i]); the two may be the same.
+/// out[i] = f(x[i]); `x` and `out` may be the same.
 template <class T, class F>
 void map(std::int64_t count, const T* x, T* out, unsigned threads, const F& f) {
   parallel_ranges(threads, count, elementwise_grain, [&](std::int64_t begin, std::int64_t end) {
@@ -46,7 +46,7 @@ void zip_stretch(std::int64_t count, const T* a, std::int64_t a_step, const T* b
   }
 }
 
-/// out = f(a, b) with broadcasting; out may be an operand that has the result's own shape.
+/// out = f(a, b) with broadcasting; `out` may be an operand with the shape of the result.
 template <class T, class F>
 void zip(const BroadcastPlan& plan, const T* a, const T* b, T* out, unsigned threads, const F& f) {
   const std::size_t last = plan.extents.size() - 1;

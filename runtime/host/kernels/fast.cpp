@@ -28,7 +28,7 @@ struct Operands {
   const T* data(std::size_t i) const {
     return i < in.size() ? in[i].values<T>().data() : nullptr;
   }
-  /// An operand that may be overwritten if it has the shape of the result, or else a new array.
+  /// An operand with the shape of the result that may be overwritten, or else a new array.
   Array result(std::initializer_list<std::size_t> candidates) const {
     for (const std::size_t i : candidates)
       if (in[i].writable() && in[i].extents() == shapes[0]) return std::move(in[i]);
@@ -43,7 +43,7 @@ Results one(Array array) {
   return results;
 }
 
-/// The scalar over which an operator's own definition is evaluated element by element.
+/// The scalar type for evaluating an operator's own definition element by element.
 template <class T>
 using Quickest = std::conditional_t<std::is_same_v<T, float>, Quick, T>;
 
@@ -79,7 +79,7 @@ Extents from(const Extents& extents, std::size_t first) {
   return Extents(extents.begin() + static_cast<std::ptrdiff_t>(first), extents.end());
 }
 
-/// BLAS counts in int.
+/// BLAS uses int for sizes.
 bool countable(std::initializer_list<int64_t> numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](int64_t n) { return n <= std::numeric_limits<int>::max(); });
 }
@@ -110,7 +110,7 @@ template <class T>
 Results fast(const op::MatMul&, const Operands& operands) {
   const Extents &a = operands.in[0].extents(), &b = operands.in[1].extents();
   const int64_t rows =
-      std::accumulate(a.begin(), a.end() - 1, int64_t{1}, std::multiplies<>());  // stacks may be joined
+      std::accumulate(a.begin(), a.end() - 1, int64_t{1}, std::multiplies<>());  // batches may be merged
   if (!countable({rows, a.back(), b.back()})) return std::nullopt;
   Array out = operands.result();
   matmul(a, b, operands.shapes[0], operands.data<T>(0), operands.data<T>(1), out.mutable_values<T>().data(),
@@ -133,7 +133,7 @@ std::optional<PoolGeometry> pool_geometry(const Op& op, const Operands& operands
   g.pads_behind.assign(middle, op.pads.end());
   double cells = 1;
   for (const int64_t size : g.kernel) cells *= static_cast<double>(size);
-  if (cells > 1e6) return std::nullopt;  // mostly padding: the slow path does not look at that
+  if (cells > 1e6) return std::nullopt;  // mostly padding: the slow path skips it
   return g;
 }
 
@@ -181,7 +181,7 @@ Results reduced(Reduce kind, std::vector<int64_t> axes, const Operands& operands
     }
     reduce(kind, layers, operands.data<T>(0), to, operands.threads);
   } else {
-    // The axes that go are brought to the end.
+    // Moves the reduced axes to the end.
     std::vector<int64_t> order;
     for (int64_t axis = 0; axis < static_cast<int64_t>(x.size()); ++axis)
       if (!std::binary_search(axes.begin(), axes.end(), axis)) order.push_back(axis);
@@ -226,7 +226,7 @@ Results fast(const op::LayerNorm& op, const Operands& operands) {
   const Layers layers = layers_at(x, static_cast<std::size_t>(op.axis));
   const int64_t length = layers.length * layers.inner;
   if (count(x) == 0) return std::nullopt;
-  // Gain and bias are nearly always one row; whatever else broadcasts is applied in steps of its own.
+  // Gain and bias are nearly always one row; other broadcasts are applied in separate steps.
   const auto is_row = [&](const Array& array) {
     return array.size() == length && array.rank() <= x.size() - static_cast<std::size_t>(op.axis);
   };
@@ -285,7 +285,7 @@ std::optional<std::vector<Array>> evaluate_fast(const Operator& op, std::vector<
     case ElementType::float64: return evaluate_numbers<double>(op, {inputs, shapes, threads});
     case ElementType::float16:
     case ElementType::bfloat16: {
-      // They compute in float anyway, and round once in the end.
+      // Half types are computed in float, and rounded once at the end.
       std::vector<Array> wide;
       for (const Array& input : inputs) wide.push_back(input.cast(ElementType::float32));
       auto results = evaluate_numbers<float>(op, {wide, shapes, threads});

@@ -1,4 +1,4 @@
-// Which operators have a fast path, on which element types.
+// Selects the fast kernel of an operator, by element type.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace taso::runtime::kernels {
 
-/// The operator's results, or nothing if there is no fast path for it. The shapes have been checked; `shapes` are those of
-/// the results. An operand that nobody else holds may be overwritten.
+/// The results of the operator, or nothing if it has no fast kernel. The shapes are already checked; `shapes` are those
+/// of the results. An operand without other owners may be overwritten.
 std::optional<std::vector<Array>> evaluate_fast(const Operator& op, std::vector<Array>& inputs,
                                                 const std::vector<Extents>& shapes, unsigned threads);
 

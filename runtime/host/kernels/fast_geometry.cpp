@@ -16,7 +16,7 @@ struct Moving {
   Array result(std::size_t i = 0) const { return Array(in[0].type(), shapes[i]); }
 };
 
-/// The elements ahead of an axis are runs; those from it on form one.
+/// An array as runs: one for each index before the axis, with all elements from the axis on.
 struct Runs {
   int64_t number = 1;
   std::size_t bytes = 0;
@@ -30,7 +30,7 @@ Runs runs_of(const Array& array, int64_t axis) {
   return runs;
 }
 
-/// Copies what lies from `begin` on along the axis, as much as `part` holds.
+/// Copies the part that starts at `begin` along the axis, as long as `part`.
 void cut_out(const Array& x, int64_t axis, int64_t begin, Array& part, unsigned threads) {
   const Runs from = runs_of(x, axis), to = runs_of(part, axis);
   const int64_t extent = x.extents()[static_cast<std::size_t>(axis)];
@@ -45,7 +45,7 @@ Array placed(const Array& x, const Extents& before, const Array& fill, const Mov
   return out;
 }
 
-/// One element of the padding value, as the operator's own meaning makes it.
+/// One element of the padding value, from the operator's own definition.
 Array fill_of(double value, ElementType type) {
   const Array nothing(type, {0});
   return evaluate_plainly(op::Pad{{1}, {0}, value}, std::span(&nothing, 1))[0];

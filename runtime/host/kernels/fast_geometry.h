@@ -9,7 +9,7 @@
 
 namespace taso::runtime::kernels {
 
-/// The results if the operator only moves elements.
+/// The results, if the operator only moves elements.
 std::optional<std::vector<Array>> evaluate_geometry(const Operator& op, std::span<const Array> inputs,
                                                     const std::vector<Extents>& shapes, unsigned threads);
 

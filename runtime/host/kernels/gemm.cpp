@@ -10,7 +10,7 @@
 
 #include "ops/core/error.h"
 
-// The Fortran interface, which every BLAS has and which needs no header.
+// The Fortran interface: every BLAS has it, and it needs no header.
 extern "C" {
 void sgemm_(const char*, const char*, const int*, const int*, const int*, const float*, const float*, const int*,
             const float*, const int*, const float*, float*, const int*);
@@ -20,7 +20,7 @@ void sgemv_(const char*, const int*, const int*, const float*, const float*, con
             const float*, float*, const int*);
 void dgemv_(const char*, const int*, const int*, const double*, const double*, const int*, const double*, const int*,
             const double*, double*, const int*);
-// OpenBLAS only: absent from other libraries.
+// OpenBLAS only: missing in other libraries.
 [[gnu::weak]] void openblas_set_num_threads(int);
 [[gnu::weak]] int openblas_get_num_threads();
 }
@@ -39,8 +39,7 @@ int narrow(std::int64_t value) {
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-/// OpenBLAS asks for a buffer per thread again and again, forever, when the program may not have more memory: better to
-/// see beforehand whether it will get them.
+/// If memory is limited, OpenBLAS retries forever to allocate a buffer per thread: check beforehand that there is room.
 void require_room_for_buffers() {
   constexpr std::size_t buffer = std::size_t{48} << 20;
   rlimit limit{};
@@ -74,7 +73,7 @@ void multiply_add(const Product<T>& p) {
   constexpr bool is_float = std::is_same_v<T, float>;
   const T one = 1;
   const int rows = narrow(p.rows), columns = narrow(p.columns), depth = narrow(p.depth);
-  // BLAS thinks in columns: what is row-major to us is the transpose to it, and (a b)' = b' a'.
+  // BLAS is column-major: our row-major matrix is a transpose for it, and (a b)' = b' a'.
   const int a_step = narrow(std::max<std::int64_t>(p.a_step, 1)), b_step = narrow(std::max<std::int64_t>(p.b_step, 1)),
             c_step = narrow(std::max<std::int64_t>(p.c_step, 1));
   const int unit = 1;
@@ -100,9 +99,9 @@ template void multiply_add(const Product<float>&);
 template void multiply_add(const Product<double>&);
 
 Cut cut_product(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t products) {
-  // Blocks of a few million multiplications keep threads evenly busy. Each block packs its operands anew, so both of its
-  // sides should be long: the longer one is cut first.
-  // Products of a vector wait for memory and are worth sharing much earlier.
+  // Blocks of a few million multiplications keep threads evenly busy. Each block packs its operands again, so both of
+  // its sides should be long: the longer one is cut first. Products with a vector are limited by memory, and worth
+  // sharing much earlier.
   const double worth = rows == 1 || columns == 1 ? 2.5e5 : 4e6;
   constexpr std::int64_t shortest = 96, unit = 16;
   const double total = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);

@@ -1,12 +1,12 @@
-// Matrix products through BLAS, one thread per call: the parallelism is ours, so that the cuts do not depend on the number
-// of threads.
+// Matrix products through BLAS, single-threaded: we parallelise ourselves, so that the blocks do not depend on the
+// number of threads.
 #pragma once
 
 #include <cstdint>
 
 namespace taso::runtime::kernels {
 
-/// While one lives, BLAS starts no threads of its own.
+/// While an object of this class exists, BLAS starts no threads of its own.
 class SingleThreadedBlas {
  public:
   SingleThreadedBlas();
@@ -15,7 +15,7 @@ class SingleThreadedBlas {
   SingleThreadedBlas& operator=(const SingleThreadedBlas&) = delete;
 };
 
-/// c += a b, all row-major with the given distances between rows; a is rows x depth, b is depth x columns.
+/// c += a b, all row-major with the given row strides; a is rows x depth, b is depth x columns.
 template <class T>
 struct Product {
   std::int64_t rows = 0, columns = 0, depth = 0;
@@ -27,11 +27,11 @@ struct Product {
   std::int64_t c_step = 0;
 };
 
-/// On the calling thread.
+/// Runs on the calling thread.
 template <class T>
 void multiply_add(const Product<T>& product);
 
-/// How a product is cut into blocks that are worth a task each.
+/// The block size of a product, such that each block is worth a task.
 struct Cut {
   std::int64_t rows = 1, columns = 1;  ///< of a block
 };

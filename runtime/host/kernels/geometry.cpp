@@ -12,7 +12,7 @@ using std::int64_t;
 
 constexpr std::size_t bytes_per_task = 1 << 17;
 
-/// Some bytes that are moved as a whole, whatever they mean to others.
+/// Bytes that are moved as one word, whatever their type.
 template <class Bits>
 struct [[gnu::may_alias]] Word {
   Bits bits;
@@ -22,7 +22,7 @@ int64_t grain_of(std::size_t bytes) {
   return static_cast<int64_t>(std::max<std::size_t>(1, bytes_per_task / std::max<std::size_t>(bytes, 1)));
 }
 
-/// A transposition with neighbours that stay neighbours joined: the result's extents and where its steps lead in x.
+/// A transposition with merged axes: the extents of the result and the strides in x.
 struct Reading {
   Extents extents;
   std::vector<int64_t> steps;
@@ -45,7 +45,7 @@ Reading join_axes(const Extents& extents, const std::vector<int64_t>& permutatio
   return reading;
 }
 
-/// Where the flat index, over `dims` of the reading, leads.
+/// The places of a flat index over `dims` of the reading.
 struct Place {
   int64_t from = 0, to = 0;
 };
@@ -62,7 +62,7 @@ Place place_of(int64_t flat, const Reading& reading, const std::vector<int64_t>&
   return place;
 }
 
-/// Squares of `rows` x `columns`: what lies side by side in x goes `to_step` apart, and the other way round.
+/// Transposes `rows` x `columns` in squares: elements contiguous in x get the distance `to_step`, and vice versa.
 template <class T>
 void transpose_matrix(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t rows, int64_t columns) {
   constexpr int64_t side = 16;
@@ -74,7 +74,7 @@ void transpose_matrix(const T* from, int64_t from_step, T* to, int64_t to_step, 
     }
 }
 
-/// The last axis moves: matrices between it and the axis that lies side by side in x.
+/// For a last axis that moves: transposes matrices of this axis and the axis that is contiguous in x.
 template <class T>
 void transpose_elements(const Reading& reading, const T* x, T* out, unsigned threads) {
   const auto to_steps = strides_of(reading.extents);
@@ -108,7 +108,7 @@ void transpose_elements(const Reading& reading, const T* x, T* out, unsigned thr
 void copy_runs(const std::byte* from, std::size_t from_step, std::byte* to, std::size_t to_step, std::size_t bytes,
                int64_t runs, unsigned threads) {
   if (bytes == 0) return;
-  if (from_step == bytes && to_step == bytes) {  // all in one
+  if (from_step == bytes && to_step == bytes) {  // everything is contiguous
     parallel_ranges(threads, static_cast<int64_t>(bytes) * runs, bytes_per_task, [&](int64_t begin, int64_t end) {
       std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
     });

@@ -19,7 +19,7 @@ void matmul(const Extents& a_extents, const Extents& b_extents, const Extents& r
   int64_t rows = a_extents[a_extents.size() - 2];
   const int64_t depth = a_extents.back(), columns = b_extents.back();
   if (count(stack_of(b_extents)) == 1 && count(stack_of(a_extents)) == count(stack)) {
-    // One right factor for all: the left ones are one tall matrix.
+    // One right factor for all batches: stack the left ones into one tall matrix.
     rows *= count(stack);
     stack.clear();
   }

@@ -1,4 +1,4 @@
-// Products of stacks of matrices, whose leading dimensions broadcast.
+// Batched matrix products, with broadcasting of the leading dimensions.
 #pragma once
 
 #include "ops/core/shape.h"

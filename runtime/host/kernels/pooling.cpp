@@ -11,7 +11,7 @@ namespace {
 
 using std::int64_t;
 
-/// The cells of the window at one output position of one dimension: `first` up to `last` lie inside the input, `padded`
+/// The cells of the window at one output position of one dimension: `first` up to `last` are inside the input, `padded`
 /// of them inside the padded input.
 struct Cells {
   int64_t start = 0, first = 0, last = 0, padded = 0;
@@ -44,7 +44,7 @@ void combine_line(int64_t count, const T* line, int64_t stride, T* out, const Co
   }
 }
 
-/// Combines the windows of one line of results; `finish(out, index)` sees the line when it is done.
+/// Combines the windows of one line of results; `finish(out, index)` gets the finished line.
 template <class T, class Combine, class Finish>
 void pool(const PoolGeometry& g, const T* x, T* y, T start, unsigned threads, const Combine& combine,
           const Finish& finish) {
@@ -52,7 +52,7 @@ void pool(const PoolGeometry& g, const T* x, T* y, T start, unsigned threads, co
   if (g.planes == 0 || out_size == 0) return;
   const auto cells = cells_of(g);
   const std::size_t last = g.in.size() - 1;
-  // Which positions of the last dimension see cell k inside the input: a stretch of them.
+  // For each cell k, the range of positions of the last dimension that see it inside the input.
   std::vector<std::pair<int64_t, int64_t>> seen(static_cast<std::size_t>(g.kernel[last]), {g.out[last], 0});
   for (int64_t o = 0; o < g.out[last]; ++o) {
     const Cells& own = cells[last][static_cast<std::size_t>(o)];

@@ -1,4 +1,4 @@
-// Pooling over any number of spatial dimensions, a line of results at a time.
+// Pooling over any number of spatial dimensions, one line of results at a time.
 #pragma once
 
 #include "ops/core/shape.h"
@@ -6,7 +6,7 @@
 namespace taso::runtime::kernels {
 
 struct PoolGeometry {
-  std::int64_t planes = 0;  ///< images times channels
+  std::int64_t planes = 0;  ///< examples times channels
   /// One entry per spatial dimension.
   Extents in, kernel, out;
   std::vector<std::int64_t> strides, dilations, pads_before, pads_behind;

@@ -1,5 +1,5 @@
-// A float whose functions a compiler can vectorise. The operators' own definitions, evaluated over it, are the fast paths
-// of everything element-wise: their meaning stays written once.
+// A float whose functions compilers can vectorise. The fast kernels of element-wise operators evaluate the operators'
+// own definitions with it, so that the meaning is written once.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ struct Quick {
   friend Quick operator*(Quick a, Quick b) { return {a.value * b.value}; }
 };
 
-/// Within 4 units in the last place of the true values, over all floats; the coefficients are minimax fits.
+/// Within 4 units in the last place of the exact values, for all floats; the coefficients are minimax fits.
 struct QuickMath {
   static Quick constant(double value) { return {static_cast<float>(value)}; }
   static Quick divide(Quick a, Quick b) { return {a.value / b.value}; }
@@ -33,7 +33,7 @@ struct QuickMath {
 
  private:
   static float exp_of(float x) {
-    // exp(x) = 2^n exp(r) with |r| <= log(2)/2. Comparisons are written so that a NaN stays one.
+    // exp(x) = 2^n exp(r) with |r| <= log(2)/2. The comparisons keep NaN.
     x = x > 89.0F ? 89.0F : x;
     x = x < -105.0F ? -105.0F : x;
     constexpr float rounder = 12582912.0F;  // adding 3 * 2^22 leaves the nearest integer in the lowest bits
@@ -45,7 +45,7 @@ struct QuickMath {
             r +
         0.4999999403953552F;
     const float power = (p * r * r + r) + 1.0F;
-    // 2^n in two factors: n reaches from the smallest subnormal to beyond the largest number.
+    // 2^n in two factors: n ranges from the smallest subnormal to beyond the largest number.
     const auto whole =
         static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(rounder));
     const std::int32_t half = whole >> 1;

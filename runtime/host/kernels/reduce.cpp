@@ -32,7 +32,7 @@ T exponential(T x) {
     return std::exp(x);
 }
 
-/// Combines f(x[0]), f(x[1]), … in sixteen lanes, which vectors can carry, and the lanes in the end.
+/// Combines f(x[0]), f(x[1]), … in sixteen vector lanes, and the lanes at the end.
 template <class T, class F, class Combine>
 T fold(const T* x, int64_t count, T start, const F& f, const Combine& combine) {
   constexpr int64_t lanes = 16;
@@ -59,7 +59,7 @@ T maximum_of(const T* x, int64_t count) {
       x, count, Math<T>::lowest(), [](T v) { return v; }, larger<T>);
 }
 
-/// [begin, end) of the inner dimension, at one index of the outer one.
+/// Calls `body` for blocks [begin, end) of the inner dimension at each outer index.
 template <class F>
 void for_each_column_block(const Layers& l, unsigned threads, const F& body) {
   const int64_t blocks = (l.inner + inner_block - 1) / inner_block;

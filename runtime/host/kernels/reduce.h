@@ -1,26 +1,26 @@
-// Sums, means and maxima along axes, and the normalisations that are made of them.
+// Sums, means and maxima along axes, and the normalisations built from them.
 #pragma once
 
 #include <cstdint>
 
 namespace taso::runtime::kernels {
 
-/// A tensor seen as [outer, length, inner], where the middle is what is gone through.
+/// A tensor as [outer, length, inner]; the middle dimension is reduced.
 struct Layers {
   std::int64_t outer = 1, length = 1, inner = 1;
 };
 
 enum class Reduce { sum, mean, maximum };
 
-/// y is [outer, inner]. The sum of nothing is 0; there is always something to take a mean or a maximum of.
+/// y is [outer, inner]. An empty sum is 0; a mean or maximum needs at least one element.
 template <class T>
 void reduce(Reduce kind, const Layers& layers, const T* x, T* y, unsigned threads);
 
-/// May work in place, as may all that follow.
+/// Works in place too, as do all functions below.
 template <class T>
 void softmax(const Layers& layers, const T* x, T* y, unsigned threads);
 
-/// Rows of mean 0 and variance 1, `rows` of them, then times gain and plus bias, which are a row each or null.
+/// Normalises `rows` rows to mean 0 and variance 1, then multiplies by gain and adds bias, each one row or null.
 template <class T>
 void layer_norm(std::int64_t rows, std::int64_t length, T epsilon, const T* x, const T* gain, const T* bias, T* y,
                 unsigned threads);

@@ -1,4 +1,4 @@
-// Memory that a thread keeps between calls, so that large temporary buffers are not asked for again and again.
+// Memory that a thread keeps between calls, so that large temporary buffers are not allocated again and again.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace taso::runtime::kernels {
 
-/// Room for `count` elements, uninitialised, valid until the calling thread asks again for the same T and Purpose.
+/// Uninitialised memory for `count` elements, valid until the calling thread asks again for the same T and Purpose.
 template <class T, int Purpose = 0>
 T* scratch(std::size_t count) {
   struct Room {

@@ -1,8 +1,8 @@
-// How the kernels ask the compiler for vectors.
+// Hints for the compiler's vectoriser.
 #pragma once
 
-// The iterations of the following loop do not depend on one another, although the pointers may be equal (results are
-// written over operands).
+// The iterations of the following loop are independent, although the pointers may be equal (results overwrite
+// operands).
 #if defined(__clang__)
 #define TASO_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

@@ -9,7 +9,7 @@
 namespace taso::runtime {
 namespace {
 
-// `make(tag)` gives the function for the element type that it is called with.
+// `make(tag)` returns the function for an element type.
 template <class Make>
 std::vector<Array> floating(const HostCall& call, Make make) {
   return through_float(call, [&](const HostCall& wide) {
@@ -144,7 +144,7 @@ std::vector<Array> clip(const HostCall& call) {
   });
 }
 
-// At inference nothing is dropped.
+// Inference drops nothing.
 std::vector<Array> dropout(const HostCall& call) {
   const Array& in = call.input(0);
   if (call.opset >= 12 && call.has(2)) {
@@ -159,8 +159,7 @@ std::vector<Array> dropout(const HostCall& call) {
   return {in, call.opset < 10 ? mask.cast(in.type()) : mask};
 }
 
-// The three of the softmax family: a function of each line along an axis. Before opset 13 everything from the axis on
-// was one line.
+// The softmax family: a function of each line along an axis. Before opset 13, everything from the axis on was one line.
 template <class Line>
 std::vector<Array> along_axis(const HostCall& call, Line line) {
   return through_float(call, [&](const HostCall& wide) {

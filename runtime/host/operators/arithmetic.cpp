@@ -1,4 +1,4 @@
-// Arithmetic on two and on many operands, with broadcasting. Integers wrap; dividing one by zero gives zero.
+// Arithmetic on two or more operands, with broadcasting. Integers wrap; dividing one by zero gives zero.
 #include <cmath>
 #include <limits>
 
@@ -26,7 +26,7 @@ constexpr auto divide = [](auto a, auto b) {
   }
 };
 
-// The remainder of truncated division: its sign is the dividend's.
+// The remainder of truncated division: it has the sign of the dividend.
 constexpr auto truncated_remainder = [](auto a, auto b) {
   using T = decltype(a);
   if constexpr (std::is_floating_point_v<T>) {
@@ -39,7 +39,7 @@ constexpr auto truncated_remainder = [](auto a, auto b) {
   }
 };
 
-// The remainder of floored division: its sign is the divisor's.
+// The remainder of floored division: it has the sign of the divisor.
 constexpr auto floored_remainder = [](auto a, auto b) {
   using T = decltype(a);
   const T remainder = truncated_remainder(a, b);
@@ -98,7 +98,7 @@ std::vector<Array> mean(const HostCall& call) {
 
 template <class T>
 T integer_power(T base, std::int64_t exponent) {
-  if (exponent < 0) {  // a fraction, rounded towards zero; zero's inverse is left at zero
+  if (exponent < 0) {  // a fraction, rounded towards zero; for base zero the result is zero
     if (base == T{1}) return 1;
     if constexpr (std::is_signed_v<T>)
       if (base == T{-1}) return exponent % 2 == 0 ? T{1} : T{-1};
@@ -120,7 +120,7 @@ T saturated(double value) {
   return static_cast<T>(value);
 }
 
-// The result has the base's type, whatever the exponent's is.
+// The result has the type of the base, whatever that of the exponent.
 Array power_of(const HostCall& call, const Array& base, const Array& exponent) {
   return with_number(call, base.type(), [&](auto tag) {
     using T = decltype(tag);

@@ -1,4 +1,4 @@
-// Attention as one operator, the rotary embedding before it, and its recurrent relatives.
+// Attention as one operator, rotary embedding, and recurrent variants of attention.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Arrays = std::vector<Array>;
 
-/// A tensor [batch, heads, length, size], also when it came as [batch, length, heads * size].
+/// A tensor [batch, heads, length, size], also if it was given as [batch, length, heads * size].
 struct Heads {
   std::size_t batches = 0, heads = 0, length = 0, size = 0;
   std::vector<double> values;
@@ -59,7 +59,7 @@ Array write_heads(const HostCall& call, const Heads& x, ElementType type, bool p
   return result.cast(type);
 }
 
-/// The past of a key or value, followed by what is new.
+/// The past of a key or value, followed by the new part.
 Heads continued(const HostCall& call, std::size_t past_operand, Heads fresh) {
   if (!call.has(past_operand)) return fresh;
   require_rank(call, past_operand, 4);
@@ -76,7 +76,7 @@ Heads continued(const HostCall& call, std::size_t past_operand, Heads fresh) {
   return result;
 }
 
-/// attn_mask as something to add: 0 or -∞ for a boolean, -∞ where it is shorter than the keys.
+/// attn_mask as numbers to add: 0 or -∞ for booleans, and -∞ where the mask is shorter than the keys.
 struct Mask {
   Extents extents;
   std::vector<double> values;
@@ -100,7 +100,7 @@ Mask read_mask(const HostCall& call, const Heads& q, std::size_t keys) {
   for (std::size_t i = 0; i < 3; ++i)
     require(call, mask.extents[i] == 1 || mask.extents[i] == whole[i], "the mask does not fit");
   require(call, mask.extents[3] <= whole[3] && array.size() > 0, "the mask does not fit");
-  if (mask.extents[3] == 1 && keys > 1 && !call.has(6)) mask.extents[3] = whole[3];  // stretched below
+  if (mask.extents[3] == 1 && keys > 1 && !call.has(6)) mask.extents[3] = whole[3];  // broadcast below
   mask.values = array.doubles();
   if (array.type() == ElementType::boolean)
     for (double& value : mask.values) value = value != 0 ? 0 : -std::numeric_limits<double>::infinity();
@@ -112,7 +112,7 @@ Mask read_mask(const HostCall& call, const Heads& q, std::size_t keys) {
   return mask;
 }
 
-/// Which keys a query may see by its place: the causal rule and the sliding window.
+/// Which keys a query may see by its position: the causal rule and the sliding window.
 struct Sight {
   bool causal = false;
   std::int64_t left = -1, right = -1;
@@ -144,7 +144,7 @@ Arrays attention(const HostCall& call) {
   const Mask mask = read_mask(call, q, keys);
   const Sight sight{call.attributes.integer("is_causal", 0) != 0, call.attributes.integer("left_window_size", -1),
                     call.attributes.integer("right_window_size", -1)};
-  std::vector<std::int64_t> filled;  // keys that count, per batch
+  std::vector<std::int64_t> filled;  // the number of valid keys, per batch
   if (call.has(6)) {
     filled = integers_of(call, 6);
     require(call, filled.size() == q.batches, "there must be one length per batch");
@@ -257,7 +257,7 @@ Arrays linear_attention(const HostCall& call) {
     state.values = call.input(3).doubles();
   }
   std::vector<double> decay, rate;
-  std::size_t decays = 0, rates = 0;  // per place
+  std::size_t decays = 0, rates = 0;  // per position
   const auto read_gate = [&](std::size_t operand, std::size_t& width) {
     require_rank(call, operand, 3);
     const Extents& extents = call.input(operand).extents();

@@ -1,4 +1,4 @@
-// The relatives of the convolution: transposed, on integers, deformable, and the sum of overlapping columns.
+// Variants of convolution: transposed, on integers, deformable; and Col2Im, the sum of overlapping columns.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +12,7 @@ namespace {
 
 using Arrays = std::vector<Array>;
 
-/// Channels in and out, of the tensor and of one group.
+/// The channels of a convolution.
 struct Channels {
   std::size_t batches, groups, in, out;  ///< in and out are per group
 };
@@ -40,7 +40,7 @@ Channels channels_of(const HostCall& call, const Array& x, const Array& weights)
           unsign(weights.extents()[0] / groups)};
 }
 
-/// Where a transposed convolution puts its results: the window of the convolution that it transposes.
+/// The window of the convolution whose transpose this is.
 Window transposed_window(const HostCall& call, const Extents& input, const Extents& kernel) {
   const std::size_t rank = input.size();
   Window window = read_steps(call, input, kernel);
@@ -103,7 +103,8 @@ Arrays conv_transpose(const HostCall& call) {
       bias = values_as<T>(call.input(2));
       require(call, bias.size() == out_channels, "there must be one bias per output channel");
     }
-    // For each output channel the product of weights and operand, [kernel, input places], is added up where it falls.
+    // For each output channel, adds the product of weights and operand, [kernel, input places], to the places of the
+    // output.
     std::vector<T> columns(elements * in_plane);
     for (std::size_t n = 0; n < channels.batches; ++n)
       for (std::size_t m = 0; m < out_channels; ++m) {
@@ -229,7 +230,7 @@ Arrays col2im(const HostCall& call) {
   });
 }
 
-/// A plane read between its elements, linearly in each dimension; zero outside.
+/// Linear interpolation of a plane in each dimension; zero outside.
 double interpolated(const double* plane, const Extents& extents, const std::vector<std::int64_t>& strides,
                     const std::vector<double>& at) {
   double sum = 0;

@@ -1,4 +1,4 @@
-// Tensors made from nothing but a shape or a few numbers.
+// Tensors created from a shape or a few numbers.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,7 @@ Arrays constant_of_shape(const HostCall& call) {
   return {std::move(result)};
 }
 
-/// How many steps of `delta` lie between the two, rounded up.
+/// The number of steps of `delta` between start and limit, rounded up.
 template <class T>
 std::int64_t steps_between(const HostCall& call, T start, T limit, T delta) {
   require(call, delta != T{}, "delta is 0");
@@ -30,7 +30,7 @@ std::int64_t steps_between(const HostCall& call, T start, T limit, T delta) {
     return count > 0 ? static_cast<std::int64_t>(count) : 0;
   } else {
     if (delta > T{} ? limit <= start : limit >= start) return 0;
-    // In unsigned arithmetic, where no difference overflows.
+    // In unsigned arithmetic, where differences do not overflow.
     const auto low = static_cast<std::uint64_t>(delta > T{} ? start : limit);
     const auto high = static_cast<std::uint64_t>(delta > T{} ? limit : start);
     const auto step =

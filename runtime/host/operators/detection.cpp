@@ -1,4 +1,4 @@
-// What object detectors need: boxes weeded out, and regions of a feature map pooled to one size.
+// Operators of object detectors: suppression of overlapping boxes, and pooling of regions to one size.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -125,7 +125,7 @@ Arrays roi_align(const HostCall& call) {
     const double shift = half_pixel ? 0.5 : 0;
     const double left = rois[4 * r] * scale - shift, top = rois[4 * r + 1] * scale - shift;
     double across = rois[4 * r + 2] * scale - shift - left, down = rois[4 * r + 3] * scale - shift - top;
-    if (!half_pixel) {  // regions of no extent count as one element
+    if (!half_pixel) {  // empty regions count as one element
       across = std::max(across, 1.0);
       down = std::max(down, 1.0);
     }
@@ -173,7 +173,7 @@ Arrays max_roi_pool(const HostCall& call) {
   const std::vector<double> rois = call.input(1).doubles(), values = x.doubles();
   Array result = make_zeros(call, ElementType::float64, {regions, channels, pooled[0], pooled[1]});
   const auto out = result.mutable_values<double>();
-  /// The elements under bin `bin` of a region that reaches from `first` to `last`, both included.
+  /// The elements in bin `bin` of a region from `first` to `last`, inclusive.
   const auto reach = [&](std::size_t axis, double first, double last, std::int64_t bin) {
     const double start = std::round(first * scale), length = std::max(std::round(last * scale) - start + 1, 1.0);
     const double step = length / static_cast<double>(pooled[axis]);

@@ -1,4 +1,4 @@
-// Operators that pick elements by index or by condition.
+// Operators that select elements by index or by condition.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -26,7 +26,7 @@ void copy_runs(std::byte* to, const std::byte* from, const std::vector<std::int6
   }
 }
 
-/// x with the entries `places` of one dimension, in that order. The places must be within the dimension.
+/// x with the entries `places` of one dimension, in that order. The places must be in range.
 Array take(const HostCall& call, const Array& x, std::size_t axis, const std::vector<std::int64_t>& places,
            Extents extents) {
   Array result = make_array(call, x.type(), std::move(extents));
@@ -132,7 +132,7 @@ Arrays non_zero(const HostCall& call) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       bool there;
       if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>)
-        there = (values[i].bits & 0x7fffu) != 0;  // either zero
+        there = (values[i].bits & 0x7fffu) != 0;  // zero has two signs
       else
         there = values[i] != T{};
       if (there) found.push_back(sign(i));
@@ -177,7 +177,7 @@ Arrays one_hot(const HostCall& call) {
   return {std::move(result)};
 }
 
-/// An order of all values: numbers by size, then NaN.
+/// A total order: numbers by size, then NaN.
 template <class T>
 bool before(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
@@ -185,7 +185,7 @@ bool before(T a, T b) {
   return a < b;
 }
 
-/// For rows of `width` elements: the row numbers, sorted by content; equal rows in their order.
+/// The numbers of rows with `width` elements each, sorted by content; stable.
 template <class T>
 std::vector<std::int64_t> sorted_rows(std::span<const T> values, std::size_t rows, std::size_t width) {
   std::vector<std::int64_t> order(rows);
@@ -208,7 +208,7 @@ Arrays unique(const HostCall& call) {
     axis = axis_in(call, call.attributes.integer("axis", 0), x.rank());
   else
     x = x.reshaped({x.size()});
-  // The axis comes first, so that what is compared lies together.
+  // The axis comes first, so that compared elements are contiguous.
   Extents extents = x.extents();
   auto strides = strides_of(extents);
   std::rotate(extents.begin(), extents.begin() + sign(axis), extents.begin() + sign(axis) + 1);
@@ -217,7 +217,7 @@ Arrays unique(const HostCall& call) {
   const std::size_t rows = unsign(extents[0]);
   const std::size_t width = unsign(product(call, extents, 1, extents.size()));
 
-  std::vector<std::int64_t> first, group(rows), counts;  // of each distinct row, in sorted order; the group of each row
+  std::vector<std::int64_t> first, group(rows), counts;  // per distinct row, in sorted order; `group` per row
   with_element_type(front.type(), [&](auto tag) {
     using T = decltype(tag);
     if constexpr (std::is_arithmetic_v<T>) {

@@ -1,4 +1,4 @@
-// Products of matrices, and determinants. Plain loops in a fixed order, so that every machine gives the same bytes.
+// Matrix products and determinants. Simple loops in a fixed order, so that every machine gives the same bytes.
 #include <cmath>
 
 #include "runtime/host/families.h"
@@ -8,9 +8,9 @@ namespace taso::runtime {
 namespace {
 
 struct Product {
-  Extents a, b;    // with both operands at least matrices
+  Extents a, b;    // both operands with rank 2 or more
   Extents batch;   // broadcast
-  Extents result;  // without the dimensions that vectors were given
+  Extents result;  // without the dimensions added to vectors
   std::int64_t rows = 0, inner = 0, columns = 0;
 };
 
@@ -97,7 +97,7 @@ std::vector<Array> gemm(const HostCall& call) {
   });
 }
 
-// Gaussian elimination with the largest pivot of each column.
+// Gaussian elimination with partial pivoting.
 double determinant(std::vector<double> matrix, std::size_t n) {
   double product = 1;
   for (std::size_t column = 0; column < n; ++column) {

@@ -1,4 +1,4 @@
-// Comparisons, booleans, bits, choices and conversions.
+// Comparisons, booleans, bits, selection and conversions.
 #include <cmath>
 #include <cstring>
 
@@ -25,11 +25,11 @@ std::vector<Array> bit_cast(const HostCall& call) {
   const Array& in = call.input(0);
   require(call, size_of(to) == size_of(in.type()), "takes types of the same width");
   if (to != ElementType::boolean) return {reinterpreted(in, to)};
-  // Any bits but 0 and 1 would be no boolean.
+  // Bits other than 0 and 1 are not a valid boolean.
   return {in.cast(ElementType::boolean)};
 }
 
-// Choosing copies elements without looking at them: only their size matters.
+// Selects elements by size only, whatever their type.
 template <class Word>
 void choose(const Array& condition, const Array& yes, const Array& no, Array& result) {
   const auto* const choice = reinterpret_cast<const unsigned char*>(condition.data());
@@ -118,7 +118,7 @@ std::vector<Array> bit_shift(const HostCall& call) {
     using T = decltype(tag);
     return {zip<T, T, T>(call.input(0), call.input(1), [left](T value, T places) {
       constexpr std::uint64_t width = 8 * sizeof(T);
-      const auto distance = static_cast<std::uint64_t>(places);  // a negative one is beyond every width
+      const auto distance = static_cast<std::uint64_t>(places);  // a negative one exceeds every width
       if (left) return distance < width ? static_cast<T>(static_cast<std::uint64_t>(value) << distance) : T{0};
       return static_cast<T>(value >> (distance < width ? distance : width - 1) >> (distance < width ? 0 : 1));
     })};

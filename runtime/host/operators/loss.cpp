@@ -1,4 +1,4 @@
-// The losses that training graphs end in.
+// The losses at the end of training graphs.
 #include <cmath>
 
 #include "runtime/host/families.h"

@@ -1,4 +1,4 @@
-// Operators that change a tensor's shape or the order of its elements and look at no value.
+// Operators that change the shape of a tensor or the order of its elements, without looking at values.
 #include <algorithm>
 #include <numeric>
 
@@ -55,7 +55,7 @@ Arrays tile(const HostCall& call) {
     paired.insert(paired.end(), {repeats[i], x.extents()[i]});
     strides.insert(strides.end(), {0, own[i]});
   }
-  // Each dimension is a pair: which copy, and where in it.
+  // Each dimension becomes a pair: the copy, and the place in it.
   if (std::find(extents.begin(), extents.end(), 0) != extents.end()) return {make_array(call, x.type(), extents)};
   Array result = gather_strided(x, 0, std::move(strides), make_array(call, x.type(), paired));
   return {result.reshaped(extents)};
@@ -164,7 +164,7 @@ Arrays concat(const HostCall& call) {
   return {std::move(result)};
 }
 
-/// The lengths of the parts that Split makes.
+/// The lengths of the parts of Split.
 std::vector<std::int64_t> split_lengths(const HostCall& call, std::int64_t extent) {
   std::vector<std::int64_t> lengths;
   if (call.has(1) || call.attributes.has("split")) {
@@ -227,14 +227,14 @@ Arrays slice(const HostCall& call) {
     const std::int64_t extent = x.extents()[places[i]];
     require(call, steps[i] != 0, "a step is 0");
     const std::int64_t step = std::clamp(steps[i], -extent - 1, extent + 1);
-    // Backwards, the slice may begin at the last element and end one before the first.
+    // Backwards, the slice may start at the last element and end one before the first.
     const std::int64_t last = step > 0 ? extent : extent - 1;
     const auto from_front = [extent](std::int64_t value) { return value < 0 ? value + extent : value; };
     const std::int64_t begin = std::clamp<std::int64_t>(from_front(starts[i]), 0, std::max<std::int64_t>(last, 0));
     const std::int64_t end = std::clamp<std::int64_t>(from_front(ends[i]), step > 0 ? 0 : -1, last);
     const std::int64_t count = step > 0 ? (end - begin + step - 1) / step : (begin - end - step - 1) / -step;
     extents[places[i]] = extent == 0 ? 0 : std::max<std::int64_t>(count, 0);
-    if (x.size() == 0) continue;  // the strides of a tensor without elements mean nothing
+    if (x.size() == 0) continue;  // the strides of an empty tensor have no meaning
     if (extents[places[i]] > 0) offset += begin * strides[places[i]];
     strides[places[i]] *= step;
   }

@@ -1,4 +1,4 @@
-// Normalisations: a tensor brought to a standard mean, variance or norm over some of its dimensions.
+// Normalisations: bring a tensor to a standard mean, variance or norm over some of its dimensions.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Arrays = std::vector<Array>;
 
-/// [outer, inner] views of a tensor [N, C, …]: N, C and the elements of one plane.
+/// A tensor [N, C, …] as N, C and the number of elements of a plane.
 struct Planes {
   std::size_t batches, channels, plane;
 };
@@ -42,7 +42,7 @@ Moments moments_of(std::span<const T> values) {
   return {mean, squares / static_cast<double>(values.size())};
 }
 
-/// Groups of channels of one batch are brought to mean 0 and variance 1, then scaled and shifted by channel.
+/// Normalises groups of channels of each example to mean 0 and variance 1, then scales and shifts by channel.
 template <class T>
 Array normalised_groups(const HostCall& call, std::size_t groups, const std::vector<T>& scale,
                         const std::vector<T>& bias, std::size_t channels_per_scale) {
@@ -81,7 +81,7 @@ Arrays group_normalization(const HostCall& call) {
   const std::size_t channels = planes_of(call, call.input(0)).channels;
   const std::int64_t groups = call.attributes.integer("num_groups", 0);
   require(call, groups > 0 && sign(channels) % groups == 0, "num_groups must divide the channels");
-  // Until opset 20 there is one scale per group, since then one per channel.
+  // Up to opset 20 there is one scale per group, then one per channel.
   const std::size_t scales = call.opset < 21 ? unsign(groups) : channels;
   const std::size_t channels_per_scale = scales == 0 ? 1 : channels / scales;
   return with_floating(call, 0, [&](auto tag) -> Arrays {
@@ -91,7 +91,8 @@ Arrays group_normalization(const HostCall& call) {
   });
 }
 
-/// An operand of layer normalisation, stretched to x's shape from the axis on (or to all of x, if it is that large).
+/// An operand of layer normalisation, broadcast to the shape of x from the axis on (or to all of x, if it is that
+/// large).
 template <class T>
 std::vector<T> stretched(const HostCall& call, std::size_t operand, const Extents& extents) {
   const Array& array = call.input(operand);
@@ -104,7 +105,7 @@ std::vector<T> stretched(const HostCall& call, std::size_t operand, const Extent
   return result;
 }
 
-/// LayerNormalization, and RMSNormalization, which leaves the mean alone.
+/// LayerNormalization, and RMSNormalization, which does not subtract the mean.
 Arrays layer_normalization(const HostCall& call) {
   const bool centred = call.op_type != "RMSNormalization";
   const std::size_t axis = axis_in(call, call.attributes.integer("axis", -1), call.input(0).rank());
@@ -115,7 +116,7 @@ Arrays layer_normalization(const HostCall& call) {
     const Array x = call.input(0).cast(element_type_of<T>);
     const std::size_t outer = unsign(product(call, x.extents(), 0, axis));
     const std::size_t run = unsign(product(call, x.extents(), axis, x.rank()));
-    // A scale for the normalised dimensions alone is not blown up over the rest.
+    // A scale for the normalised dimensions only is not broadcast over the rest.
     const auto stretch = [&](std::size_t operand) {
       const bool small = call.input(operand).rank() <= x.rank() - axis;
       return stretched<T>(call, operand,
@@ -215,7 +216,7 @@ Arrays batch_normalization(const HostCall& call) {
   const std::size_t plane = operand.rank() > 2 ? unsign(product(call, operand.extents(), 2, operand.rank())) : 1;
   const double epsilon = call.attributes.number("epsilon", 1e-5), momentum = call.attributes.number("momentum", 0.9);
   const bool training = call.attributes.integer("training_mode", 0) != 0 || (call.opset < 14 && call.outputs > 1);
-  // Opset 7 could keep statistics for every place of the plane.
+  // Opset 7 allowed statistics for each place of the plane.
   const bool by_place = call.opset < 9 && call.attributes.integer("spatial", 1) == 0;
   const std::size_t statistics = by_place ? channels * plane : channels;
   return with_floating(call, 0, [&](auto tag) -> Arrays {
@@ -256,7 +257,7 @@ Arrays batch_normalization(const HostCall& call) {
       const Extents shape = call.input(3).extents();
       results.push_back(Array::of<T>(shape, running_mean).cast(call.input(3).type()));
       results.push_back(Array::of<T>(shape, running_variance).cast(call.input(4).type()));
-      // Before opset 14, also what was used in this step.
+      // Before opset 14, also the statistics used in this step.
       results.push_back(Array::of<T>(shape, mean).cast(call.input(3).type()));
       results.push_back(Array::of<T>(shape, variance).cast(call.input(4).type()));
     }

@@ -1,4 +1,4 @@
-// Pad and CenterCropPad: a tensor that grows or shrinks at its borders.
+// Pad and CenterCropPad: extend or crop a tensor at its borders.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Arrays = std::vector<Array>;
 
-/// How many elements each dimension gains at its two ends; negative ones are lost.
+/// The elements added at both ends of each dimension; negative numbers remove.
 struct Margins {
   std::vector<std::int64_t> begin, end;
 };
@@ -31,7 +31,7 @@ Margins read_margins(const HostCall& call, std::size_t rank) {
   return margins;
 }
 
-/// One element of the type of operand 0: what the new places are filled with.
+/// The fill value, with the type of operand 0.
 Array padding_value(const HostCall& call) {
   const ElementType type = call.input(0).type();
   if (call.has(2)) {
@@ -41,7 +41,7 @@ Array padding_value(const HostCall& call) {
   return Array::scalar<double>(call.attributes.number("value", 0)).cast(type);
 }
 
-/// Copies what lies inside both tensors, where element 0 of x comes to stand at `begin`; the rest is `value`.
+/// Copies the part inside both tensors, with element 0 of x at `begin`; the rest is `value`.
 Array place_inside(const Array& x, const std::vector<std::int64_t>& begin, const Array& value, Array result) {
   const std::size_t size = size_of(x.type());
   fill(result.mutable_data(), value.data(), unsign(result.size()), size);
@@ -61,13 +61,13 @@ Array place_inside(const Array& x, const std::vector<std::int64_t>& begin, const
   return result;
 }
 
-/// The element that stands for place `at`, which may lie outside [0, extent), extent > 0.
+/// The element to use at place `at`, which may lie outside [0, extent); extent > 0.
 std::int64_t place_by_mode(const std::string& mode, std::int64_t at, std::int64_t extent) {
   if (mode == "edge") return std::clamp<std::int64_t>(at, 0, extent - 1);
   const auto modulo = [](std::int64_t a, std::int64_t b) { return (a % b + b) % b; };
   if (mode == "wrap") return modulo(at, extent);
   if (extent == 1) return 0;
-  const std::int64_t place = modulo(at, 2 * (extent - 1));  // reflect: there and back again
+  const std::int64_t place = modulo(at, 2 * (extent - 1));  // reflect: forwards and backwards
   return place < extent ? place : 2 * (extent - 1) - place;
 }
 
@@ -108,7 +108,7 @@ Arrays center_crop_pad(const HostCall& call) {
     require(call, wanted[i] >= 0 && wanted[i] <= most_elements, "a size is out of range");
     const std::int64_t extent = x.extents()[places[i]];
     extents[places[i]] = wanted[i];
-    // Both round down: a cropped window leans to the left, padding leans to the right.
+    // Both round down: cropping favours the left side, padding the right.
     begin[places[i]] = wanted[i] > extent ? (wanted[i] - extent) / 2 : -((extent - wanted[i]) / 2);
   }
   Array result = make_array(call, x.type(), extents);

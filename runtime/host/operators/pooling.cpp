@@ -1,4 +1,4 @@
-// Poolings: a window slides over the spatial dimensions and each of its places gives one number.
+// Pooling: a window slides over the spatial dimensions, and each of its positions gives one number.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,7 @@ Extents with_spatial(const Array& x, const Extents& spatial) {
   return extents;
 }
 
-/// A flat offset in a row-major plane, as the offset of the same element in a column-major one.
+/// Converts a row-major offset in a plane to the column-major offset of the same element.
 std::int64_t column_major(std::int64_t offset, const Extents& extents) {
   const auto strides = strides_of(extents);
   std::int64_t result = 0, step = 1;
@@ -79,7 +79,7 @@ Arrays max_pool(const HostCall& call) {
   return results;
 }
 
-/// Pools each window by `combine(first, last, input, padded)`, where first to last are the entries in `taps`.
+/// Pools each window by `combine(first, last, input, padded)`, where first to last are entries of `taps`.
 template <class T, class Combine>
 Array pooled(const HostCall& call, const Window& window, Combine&& combine) {
   const Array x = call.input(0).cast(element_type_of<T>);
@@ -111,7 +111,7 @@ Arrays average_pool(const HostCall& call) {
   });
 }
 
-/// (Σ |x|^p)^(1/p) over the windows given.
+/// (Σ |x|^p)^(1/p) over the given windows.
 Arrays lp_pool_over(const HostCall& call, const Window& window) {
   const auto p = static_cast<double>(call.attributes.integer("p", 2));
   require(call, p > 0, "p must be positive");
@@ -183,7 +183,7 @@ Arrays max_unpool(const HostCall& call) {
     std::memcpy(to + unsign(indices[i]) * size, x.data() + i * size, size);
   }
   if (!call.has(2)) return {std::move(result)};
-  // The indices speak of the shape computed above; a larger shape that is asked for gains zeros at the end.
+  // The indices refer to the shape computed above; a larger requested shape is filled with zeros at the end.
   const Extents wanted = integers_of(call, 2);
   require(call, wanted.size() == x.rank(), "output_shape must name every dimension");
   for (std::size_t i = 0; i < wanted.size(); ++i)

@@ -1,4 +1,4 @@
-// Numbers as small integers with a scale and a zero point, and products of such matrices.
+// Quantised numbers: small integers with a scale and a zero point; and products of quantised matrices.
 #include <cmath>
 #include <limits>
 
@@ -8,7 +8,8 @@
 namespace taso::runtime {
 namespace {
 
-// A scale or zero point in a shape that broadcasts to x: one for all, one per slice of an axis, or one per block of it.
+// A scale or zero point in a shape that broadcasts to x: a single one, one per slice of an axis, or one per block of
+// it.
 Array spread(const HostCall& call, const Array& parameter, const Extents& extents) {
   if (parameter.size() == 1) return parameter.reshaped({});
   const std::size_t axis = axis_in(call, call.attributes.integer("axis", 1), extents.size());
@@ -49,7 +50,7 @@ T saturated(float value) {
   return static_cast<T>(std::min(std::max(value, least), most));
 }
 
-// x / scale, rounded half to even, moved by the zero point and held within the type.
+// x / scale, rounded half to even, plus the zero point, clamped to the type.
 Array quantised(const HostCall& call, const Array& quotient, const Array& zero_point) {
   const auto convert = [&](auto tag) {
     using T = decltype(tag);
@@ -114,7 +115,7 @@ std::vector<Array> dequantize_linear(const HostCall& call) {
 std::vector<Array> dynamic_quantize_linear(const HostCall& call) {
   const Array& x = call.input(0);
   require(call, x.type() == ElementType::float32, "takes float32");
-  float low = 0, high = 0;  // zero is always among the values that can be represented
+  float low = 0, high = 0;  // zero is always representable
   for (const float value : x.values<float>()) {
     low = std::min(low, value);
     high = std::max(high, value);
@@ -125,7 +126,7 @@ std::vector<Array> dynamic_quantize_linear(const HostCall& call) {
   return {quantised(call, quotient, Array::scalar(zero)), Array::scalar(scale), Array::scalar(zero)};
 }
 
-// A parameter of a matrix operand: one for all, or one per row of the left operand, one per column of the right.
+// A parameter of a matrix operand: a single one, or one per row of the left operand, or one per column of the right.
 Array per_row(const Array& parameter) {
   if (parameter.size() == 1) return parameter.reshaped({});
   return parameter.rank() == 1 ? parameter.reshaped({parameter.size(), 1}) : parameter;

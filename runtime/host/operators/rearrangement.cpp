@@ -10,7 +10,7 @@ namespace {
 
 using Arrays = std::vector<Array>;
 
-/// x seen as `view`, its dimensions put in `order`, the result seen as `extents`.
+/// x viewed as `view`, its dimensions permuted by `order`, and the result viewed as `extents`.
 Array permuted(const HostCall& call, const Array& x, const Extents& view, const std::vector<std::size_t>& order,
                const Extents& extents) {
   const auto own = strides_of(view);

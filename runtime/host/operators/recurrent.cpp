@@ -29,7 +29,7 @@ struct Activation {
   }
 };
 
-/// The activations' names, with the alphas and betas handed out in turn to those that take one.
+/// The names of the activations, with the alphas and betas assigned in order to those that take one.
 std::vector<Activation> read_activations(const HostCall& call, std::vector<std::string> defaults,
                                          std::size_t directions) {
   struct Kind {
@@ -65,7 +65,7 @@ std::vector<Activation> read_activations(const HostCall& call, std::vector<std::
   return result;
 }
 
-/// What the three cells have in common: their extents, operands and options.
+/// Common to the three cells: extents, operands and options.
 struct Cell {
   std::size_t gates = 1, directions = 1, steps = 0, batches = 0, inputs = 0, hidden = 0;
   bool forward_first = true, batch_first = false;
@@ -88,7 +88,7 @@ double dot(const double* a, const double* b, std::size_t n) {
   return sum;
 }
 
-/// An operand of the extents given (in layout 1 with the first two exchanged), as [first, second, …]; zeros if left out.
+/// An operand with the given extents as [first, second, …] (layout 1 exchanges the first two); zeros if omitted.
 std::vector<double> operand_as(const HostCall& call, std::size_t operand, Extents extents, bool exchanged) {
   if (exchanged) std::swap(extents[0], extents[1]);
   if (!call.has(operand)) return std::vector<double>(unsign(product(call, extents, 0, extents.size())), 0);
@@ -143,7 +143,7 @@ Cell read_cell(const HostCall& call, std::size_t gates, std::vector<std::string>
   return cell;
 }
 
-/// W x + R h + both biases, for every gate of a direction and one batch: `from_x` without the recurrent part.
+/// W x + R h + both biases, for all gates of a direction and one batch: `from_x` without the recurrent part.
 struct Sums {
   std::vector<double> from_x, from_h;
 };
@@ -193,7 +193,7 @@ void step_lstm(const Cell& cell, std::size_t direction, const double* peep, cons
     const double forget = cell.input_forget ? 1 - in : cell.activate(direction, 0, gate(2, i) + peep[2 * n + i] * c[i]);
     c[i] = forget * c[i] + in * cell.activate(direction, 1, gate(3, i));
     const double out = cell.activate(direction, 0, gate(1, i) + peep[n + i] * c[i]);
-    // The last activation is not clipped: its operand is no sum of gates.
+    // The last activation is not clipped: its operand is not a sum of gates.
     h[i] = out * cell.activations[direction * 3 + 2](c[i]);
   }
 }

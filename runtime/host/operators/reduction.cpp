@@ -1,4 +1,4 @@
-// Reductions along axes, the positions of extremes, and running sums and products.
+// Reductions along axes, positions of extremes, and running sums and products.
 #include <cmath>
 #include <limits>
 
@@ -10,11 +10,11 @@ namespace {
 
 struct Plan {
   Extents kept;    // with reduced axes at 1
-  Extents result;  // as the node's keepdims wants them
+  Extents result;  // as keepdims of the node requires
   std::int64_t per_result = 1;
 };
 
-// Axes moved from the attributes to the operands in opset 18, for ReduceSum in 13.
+// Axes moved from attributes to operands in opset 18, for ReduceSum in 13.
 std::optional<std::vector<std::int64_t>> axes_of(const HostCall& call) {
   if (call.opset >= (call.op_type == "ReduceSum" ? 13 : 18))
     return call.has(1) ? std::optional(indices_of(call, 1)) : std::nullopt;
@@ -46,13 +46,13 @@ Plan plan_of(const HostCall& call) {
   return plan;
 }
 
-// Combines every element into the accumulator of its result: combine(accumulator, element, result's index).
+// Combines each element with the accumulator of its result: combine(accumulator, element, index of the result).
 template <class T, class Accumulator, class Combine>
 std::vector<Accumulator> accumulate(const Array& in, const Plan& plan, Accumulator start, Combine combine) {
   std::vector<Accumulator> totals;
   try {
     totals.assign(static_cast<std::size_t>(count(plan.kept)), start);
-  } catch (const std::exception&) {  // reducing an empty tensor may make a large one
+  } catch (const std::exception&) {  // reducing an empty tensor may give a large one
     throw EnvironmentError("not enough memory for a reduction");
   }
   const T* const from = in.values<T>().data();
@@ -90,7 +90,7 @@ std::vector<Array> finished(const Plan& plan, const std::vector<Accumulator>& to
   return {std::move(result)};
 }
 
-// Sums of integers wrap in 64 bits; floating-point ones are taken in double precision.
+// Sums of integers wrap in 64 bits; floating-point sums use double precision.
 template <class T>
 using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
 
@@ -105,7 +105,7 @@ std::vector<Array> reduce_sum(const HostCall& call) {
     return with_number(wide, wide.input(0).type(), [&](auto tag) {
       using T = decltype(tag);
       using W = Wide<T>;
-      // The term is taken in 64 bits, in which neither a magnitude nor a square can be lost to a narrower type.
+      // Computes the term in 64 bits, because a magnitude or a square may not fit into a narrower type.
       using Exact = std::conditional_t<std::is_floating_point_v<T>, double,
                                        std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>;
       const auto totals = accumulate<T, W>(wide.input(0), plan, W{0}, [](W total, T x, std::size_t) {
@@ -124,7 +124,7 @@ std::vector<Array> reduce_sum(const HostCall& call) {
   });
 }
 
-// Sums whose result is no integer even if the terms are: taken in double precision throughout.
+// Sums whose result is not an integer even for integer terms: computed in double precision throughout.
 template <auto term, auto finish>
 std::vector<Array> reduce_real(const HostCall& call) {
   return through_float(call, [](const HostCall& wide) {
@@ -149,7 +149,7 @@ std::vector<Array> reduce_log_sum_exp(const HostCall& call) {
     return with_number(wide, in.type(), [&](auto tag) {
       using T = decltype(tag);
       constexpr double infinity = std::numeric_limits<double>::infinity();
-      // The largest exponent is taken out first, so that nothing overflows.
+      // Subtracts the largest exponent first, so that nothing overflows.
       auto largest = accumulate<T, double>(
           in, plan, -infinity, [](double total, T x, std::size_t) { return larger(total, static_cast<double>(x)); });
       std::vector<double> shift = largest;

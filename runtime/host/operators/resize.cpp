@@ -1,4 +1,4 @@
-// Resize and Upsample: each spatial dimension is sampled anew at other places.
+// Resize and Upsample: sample each spatial dimension at new places.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -19,7 +19,7 @@ struct Line {
   double roi_begin = 0, roi_end = 1;
 };
 
-/// What the result's elements at one place are made of: weighted places of the operand.
+/// The weighted places of the operand that give the result at one place.
 struct Sample {
   std::vector<std::int64_t> places;
   std::vector<double> weights;
@@ -34,7 +34,7 @@ struct Manner {
 Manner read_manner(const HostCall& call) {
   Manner manner;
   manner.mode = call.attributes.text("mode", "nearest");
-  // Before opset 11 there was one way to place the samples, and nearest meant the one below.
+  // Before opset 11 there was one coordinate mode, and nearest meant rounding down.
   const bool old = call.op_type == "Upsample" || call.opset < 11;
   manner.coordinates = old ? "asymmetric" : call.attributes.text("coordinate_transformation_mode", "half_pixel");
   manner.nearest = old ? "floor" : call.attributes.text("nearest_mode", "round_prefer_floor");
@@ -47,10 +47,10 @@ Manner read_manner(const HostCall& call) {
   return manner;
 }
 
-/// Where in the operand the element `place` of the result comes from.
+/// The coordinate in the operand for element `place` of the result.
 double origin(const HostCall& call, const Manner& manner, const Line& line, std::int64_t place) {
   const auto at = static_cast<double>(place), in = static_cast<double>(line.in), out = static_cast<double>(line.out);
-  const double exact = line.scale * in;  // the result's extent before it was rounded down
+  const double exact = line.scale * in;  // the extent of the result before rounding down
   const std::string& mode = manner.coordinates;
   if (mode == "half_pixel") return (at + 0.5) / line.scale - 0.5;
   if (mode == "asymmetric") return at / line.scale;
@@ -78,7 +78,7 @@ std::int64_t nearest_place(const HostCall& call, const Manner& manner, double at
   refuse(call, "unknown nearest_mode");
 }
 
-/// The interpolating kernel at distance `x`: a tent, or Keys' cubic.
+/// The interpolation kernel at distance `x`: linear, or Keys' cubic.
 double kernel(const Manner& manner, double x) {
   x = std::abs(x);
   if (manner.mode == "linear") return std::max(0.0, 1 - x);
@@ -89,7 +89,7 @@ double kernel(const Manner& manner, double x) {
 
 Sample sample_at(const HostCall& call, const Manner& manner, const Line& line, double at) {
   if (!std::isfinite(at)) refuse(call, "a sample lies nowhere");
-  // When the result is smaller, an anti-aliasing kernel widens to cover all of the operand.
+  // If the result is smaller, an anti-aliasing kernel widens to cover the whole operand.
   const double squeeze = manner.antialias ? std::min(line.scale, 1.0) : 1.0;
   const double reach = (manner.mode == "linear" ? 1 : 2) / squeeze;
   require(call, reach < 1e9 && std::abs(at) < 1e15, "a scale is out of range");
@@ -111,7 +111,7 @@ Sample sample_at(const HostCall& call, const Manner& manner, const Line& line, d
   return sample;
 }
 
-/// One dimension resized: [outer, in, inner] to [outer, out, inner].
+/// Resizes one dimension: [outer, in, inner] to [outer, out, inner].
 std::vector<double> resampled(const std::vector<double>& from, const std::vector<Sample>& samples, std::size_t outer,
                               std::size_t extent, std::size_t inner) {
   std::vector<double> to(outer * samples.size() * inner, 0);
@@ -127,10 +127,10 @@ std::vector<double> resampled(const std::vector<double>& from, const std::vector
   return to;
 }
 
-/// Reads what the operands say of each dimension's new extent.
+/// Reads the new extent of each dimension from the operands.
 std::vector<Line> read_lines(const HostCall& call) {
   const Array& x = call.input(0);
-  // X, scales; from opset 11 on X, roi, scales, sizes.
+  // The operands are X, scales; from opset 11 on X, roi, scales, sizes.
   const bool old = call.op_type == "Upsample" || call.opset < 11;
   const std::size_t scales_at = old ? 1 : 2;
   std::vector<Line> lines(x.rank());
@@ -200,7 +200,7 @@ Arrays resize(const HostCall& call) {
   std::vector<std::vector<bool>> outside(x.rank());
   bool any_outside = false;
   for (std::size_t i = 0; i < x.rank(); ++i) {
-    // A dimension that stays as it is needs no arithmetic.
+    // An unchanged dimension needs no arithmetic.
     const bool same = lines[i].in == lines[i].out && lines[i].scale == 1 && !crops;
     for (std::int64_t place = 0; place < lines[i].out; ++place) {
       const double at = same ? static_cast<double>(place) : origin(call, manner, lines[i], place);

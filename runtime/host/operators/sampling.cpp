@@ -1,4 +1,4 @@
-// GridSample and AffineGrid: images read at the places that a grid of coordinates names.
+// GridSample and AffineGrid: sample images at the coordinates of a grid.
 #include <algorithm>
 #include <cmath>
 
@@ -39,7 +39,7 @@ Sampler read_sampler(const HostCall& call) {
   return sampler;
 }
 
-/// A coordinate thrown back at both ends until it lies between them.
+/// Reflects a coordinate at both ends until it lies between them.
 double reflected(double at, double low, double high) {
   const double range = high - low;
   if (range <= 0) return low;
@@ -57,7 +57,7 @@ struct Line {
 Line line_at(const Sampler& sampler, double normal, std::int64_t extent) {
   const auto length = static_cast<double>(extent);
   double at = sampler.align_corners ? (normal + 1) / 2 * (length - 1) : ((normal + 1) * length - 1) / 2;
-  if (!(std::abs(at) < 1e12)) at = at > 0 ? 1e12 : -1e12;  // so far away, or not a number: outside
+  if (!(std::abs(at) < 1e12)) at = at > 0 ? 1e12 : -1e12;  // too far away, or NaN: outside
   const double low = sampler.align_corners ? 0 : -0.5, high = sampler.align_corners ? length - 1 : length - 0.5;
   if (sampler.mode == Sampler::nearest) at = std::nearbyint(at);
   if (at < low || at > high) {
@@ -120,7 +120,7 @@ Arrays grid_sample(const HostCall& call) {
   Extents counts(rank);
   for (std::size_t n = 0; n < batches; ++n)
     for (std::size_t p = 0; p < points; ++p) {
-      for (std::size_t i = 0; i < rank; ++i) {  // the grid names the last dimension first
+      for (std::size_t i = 0; i < rank; ++i) {  // grid coordinates start with the last dimension
         lines[i] = line_at(sampler, coordinates[(n * points + p) * rank + rank - 1 - i], spatial[i]);
         counts[i] = sign(lines[i].count);
       }
@@ -163,7 +163,7 @@ Arrays affine_grid(const HostCall& call) {
       for (std::size_t row = 0; row < rank; ++row) {
         const double* line = matrix.data() + (n * rank + row) * (rank + 1);
         double sum = line[rank];
-        for (std::size_t k = 0; k < rank; ++k) {  // the matrix speaks of the last dimension first
+        for (std::size_t k = 0; k < rank; ++k) {  // the matrix starts with the last dimension
           const auto at = static_cast<double>(index[rank - 1 - k]), length = static_cast<double>(spatial[rank - 1 - k]);
           const double normal = align ? (length > 1 ? 2 * at / (length - 1) - 1 : -1) : (2 * at + 1) / length - 1;
           sum += line[k] * normal;

@@ -31,7 +31,7 @@ T reduced(Reduction reduction, T old, T update) {
     const bool any = reduction == Reduction::add || reduction == Reduction::max;
     return any ? old || update : old && update;
   } else {
-    // A NaN on either side is the result, as in numpy.
+    // NaN on either side gives NaN, as in numpy.
     if (reduction == Reduction::max) return old < update || update != update ? update : old;
     if (reduction == Reduction::min) return update < old || update != update ? update : old;
     if constexpr (std::is_integral_v<T>) {
@@ -49,7 +49,7 @@ Array copied(const HostCall& call, const Array& x) {
   return result;
 }
 
-/// result[places[i] * run + k] is combined with updates[i * run + k], in the order of i.
+/// Combines result[places[i] * run + k] with updates[i * run + k], in the order of i.
 void write_runs(Array& result, const Array& updates, const std::vector<std::int64_t>& places, std::size_t run,
                 Reduction reduction) {
   if (reduction == Reduction::none) {

@@ -28,8 +28,8 @@ std::vector<Array> top(const HostCall& call) {
       for (std::int64_t o = 0; o < view.outer; ++o)
         for (std::int64_t i = 0; i < view.inner; ++i) {
           const T* const line = from + o * view.length * view.inner + i;
-          // NaN counts as the largest of all; equals keep their order. Ties are broken by position, so this is a total
-          // order, as sorting requires.
+          // NaN counts as the largest value; ties are broken by position, so this is a total order, as sorting
+          // requires.
           const auto before = [&](std::int64_t left, std::int64_t right) {
             const T a = line[left * view.inner], b = line[right * view.inner];
             const bool a_is_nan = a != a, b_is_nan = b != b;

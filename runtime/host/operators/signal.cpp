@@ -1,4 +1,4 @@
-// Fourier transforms, the windows that they are taken through, and the mel scale.
+// Fourier transforms, window functions, and the mel scale.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -13,7 +13,7 @@ namespace {
 using Arrays = std::vector<Array>;
 using Complex = std::complex<double>;
 
-/// The discrete Fourier transform of any length: halved as long as the length is even, the odd rest summed up plainly.
+/// The discrete Fourier transform of any length: recursive while the length is even, a direct sum for the odd rest.
 void transform(std::vector<Complex>& signal, bool inverse) {
   const std::size_t n = signal.size();
   if (n <= 1) return;
@@ -57,7 +57,7 @@ Arrays dft(const HostCall& call) {
   const std::size_t axis = axis_in(call, named, x.rank());
   require(call, axis + 1 < x.rank(), "the axis may not be the last dimension");
   const std::int64_t given = x.extents()[axis];
-  // A half spectrum stands for a real signal of twice its length.
+  // A half spectrum represents a real signal of twice its length.
   std::int64_t length = inverse && onesided ? 2 * (given - 1) : given;
   if (call.has(1)) length = integer_of(call, 1);
   require(call, length > 0 && length <= most_elements, "the length is out of range");

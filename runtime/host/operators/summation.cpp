@@ -1,4 +1,4 @@
-// Einsum: products of operands with named axes, summed over the names that the result leaves out.
+// Einsum: products of operands with named axes, summed over the names that are not in the result.
 #include <map>
 
 #include "runtime/host/families.h"
@@ -7,7 +7,7 @@
 namespace taso::runtime {
 namespace {
 
-// A label is a letter, or one of the ellipsis' axes: numbered from the end, so that shorter ones line up to the right.
+// A letter, or an axis of the ellipsis, numbered from the end so that shorter ones are aligned to the right.
 using Label = int;
 using Labels = std::vector<Label>;
 
@@ -38,7 +38,7 @@ Equation parse(const HostCall& call) {
   return equation;
 }
 
-// The labels of a term; `covered` is how many axes its ellipsis stands for.
+// The labels of a term; `covered` is the number of axes of its ellipsis.
 Labels labels_of(const HostCall& call, const std::string& term, std::size_t covered) {
   Labels labels;
   bool seen = false;
@@ -106,7 +106,7 @@ Problem read(const HostCall& call) {
   return problem;
 }
 
-// How an operand is walked along `labels`: a name that it repeats walks its diagonal.
+// The strides of an operand along `labels`: a repeated name walks the diagonal.
 Strides strides_along(const Operand& operand, const Labels& labels) {
   const Strides own = strides_of(operand.array.extents());
   Strides strides(labels.size(), 0);
@@ -150,7 +150,7 @@ std::vector<Array> einsum(const HostCall& call) {
     const Problem problem = read(wide);
     return with_number(wide, wide.input(0).type(), [&](auto tag) -> std::vector<Array> {
       using T = decltype(tag);
-      // Two at a time, from the left; a name is kept while a later operand or the result has it.
+      // Multiplies two at a time, from the left. A name is kept while a later operand or the result has it.
       Operand total{Array::scalar(T{1}), {}};
       for (std::size_t i = 0; i < problem.operands.size(); ++i) {
         const bool last = i + 1 == problem.operands.size();

@@ -54,7 +54,7 @@ constexpr auto error_function = [](auto x) {
   if constexpr (std::is_floating_point_v<decltype(x)>)
     return std::erf(x);
   else
-    return std::erf(static_cast<double>(x));  // between -1 and 1: every integer type can hold the truncation
+    return std::erf(static_cast<double>(x));  // between -1 and 1, so every integer type can hold the truncated value
 };
 
 #define TASO_FUNCTION(name, expression) \

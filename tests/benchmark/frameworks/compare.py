@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times ONNX models in PyTorch (eager and compiled), in XLA and, if its programs are given, in taso, and compares them.
 
-Every framework runs in a process of its own, and all of a model are timed in turn, in one run: A B C, taso, C B A. A run that
-was cut off goes on where it ended, with the same command.
+Every framework runs in its own process, and all are timed in turn for each model, in one run: A B C, taso, C B A. The
+same command resumes a run that was interrupted.
 """
 
 import argparse
@@ -29,43 +29,45 @@ from schedule import Schedule
 def parse():
     parser = argparse.ArgumentParser(prog="compare-frameworks", description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="+", metavar="MODEL", help="files, or names if --taso-networks makes them")
-    parser.add_argument("--precision", default="tf32,fp32", help="some of tf32, fp32, fp16, bf16, in order (%(default)s)")
+    parser.add_argument("--precision", default="tf32,fp32",
+                        help="some of tf32, fp32, fp16, bf16, in order (%(default)s)")
     parser.add_argument("--batch", type=int, help="first dimension of every input, instead of the model's")
-    parser.add_argument("--frameworks", default="eager,compile,xla", help="which of them (%(default)s)")
+    parser.add_argument("--frameworks", default="eager,compile,xla", help="frameworks to time (%(default)s)")
     parser.add_argument("--layouts", default="contiguous,channels_last",
                         help="PyTorch's memory formats to try for convolutional networks (%(default)s)")
-    parser.add_argument("--compile-layouts", help="the same for torch.compile, if other")
-    parser.add_argument("--runs", type=int, default=100, help="of each framework, in all (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=2, help="turns in which they are timed (%(default)s)")
-    parser.add_argument("--seed", type=int, default=0, help="of the random inputs")
-    parser.add_argument("--device", choices=["auto", "cpu"], default="auto", help="a GPU if there is one, or not")
+    parser.add_argument("--compile-layouts", help="the same for torch.compile, if different")
+    parser.add_argument("--runs", type=int, default=100, help="runs of each framework in total (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds of timing, in turn (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random inputs (%(default)s)")
+    parser.add_argument("--device", choices=["auto", "cpu"], default="auto", help="auto: a GPU if there is one")
     parser.add_argument("--compile-limit", type=float, default=180, metavar="S",
-                        help="seconds for tracing and compiling one network in one framework, as far as that needs no GPU "
-                             "(%(default)s)")
+                        help="seconds for tracing and compiling one network in one framework on the CPU (%(default)s)")
     parser.add_argument("--gpu-limit", type=float, default=90, metavar="S",
-                        help="seconds for what one of them has to do on the GPU before it is timed: XLA's compiling, warming up "
-                             "(%(default)s)")
+                        help="seconds for one framework on the GPU before timing: compilation, warm-up (%(default)s)")
     parser.add_argument("--parallel", type=int, default=max((os.cpu_count() or 2) - 2, 2), metavar="N",
-                        help="so many processes read, trace and compile at once (%(default)s)")
+                        help="processes that read, trace and compile at once (%(default)s)")
     parser.add_argument("--ahead", type=int, default=20, metavar="N",
-                        help="of so many rows there are processes at once: memory is what they cost (%(default)s)")
+                        help="rows that have processes at once; these take memory (%(default)s)")
     parser.add_argument("--xla-together", type=int, default=1, metavar="N",
-                        help="let XLA compile so many convolutional networks at once; they then try kernels on a GPU that "
+                        help="convolutional networks that XLA compiles at once; they then try kernels on a GPU that "
                              "they share (%(default)s)")
-    parser.add_argument("--time-limit", type=float, metavar="S", help="for everything: what is late is not timed")
+    parser.add_argument("--time-limit", type=float, metavar="S", help="seconds for everything; late rows are not timed")
     parser.add_argument("--taso-bench", type=pathlib.Path, metavar="PROGRAM", help="to time our plans too")
     parser.add_argument("--taso-opt", type=pathlib.Path, metavar="PROGRAM", help="to optimise the models first")
     parser.add_argument("--optimised", type=pathlib.Path, metavar="FOLDER",
-                        help="with optimised models, for which taso-opt is not asked: PRECISION/NETWORK.opt.onnx, "
+                        help="a folder with models that are already optimised: PRECISION/NETWORK.opt.onnx, "
                              "NETWORK.PRECISION.onnx or NETWORK.onnx")
-    parser.add_argument("--taso-networks", type=pathlib.Path, metavar="PROGRAM", help="to make models that are only named")
-    parser.add_argument("--opt-arguments", default="--device cuda --check 0", help="for taso-opt ('%(default)s')")
-    parser.add_argument("--bench-arguments", default="", help="for taso-bench, beside what is needed")
-    parser.add_argument("--taso-limit", type=float, default=180, metavar="S", help="seconds for one run of these")
+    parser.add_argument("--taso-networks", type=pathlib.Path, metavar="PROGRAM", help="to make models given by name")
+    parser.add_argument("--opt-arguments", default="--device cuda --check 0",
+                        help="arguments for taso-opt ('%(default)s')")
+    parser.add_argument("--bench-arguments", default="", help="additional arguments for taso-bench")
+    parser.add_argument("--taso-limit", type=float, default=180, metavar="S",
+                        help="seconds for one run of a program of taso")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
                         help="rewritten after every model; rows that are complete there are not measured again")
-    parser.add_argument("--anew", action="store_true", help="measure everything, whatever is in the file of --json")
-    parser.add_argument("--work", type=pathlib.Path, metavar="FOLDER", help="for logs and models made here (a temporary one)")
+    parser.add_argument("--anew", action="store_true", help="measure everything, whatever the --json file has")
+    parser.add_argument("--work", type=pathlib.Path, metavar="FOLDER",
+                        help="for logs and models made here (a temporary one)")
     settings = parser.parse_args()
     for name, known in (("frameworks", {"eager", "compile", "xla"}), ("layouts", {"contiguous", "channels_last"}),
                         ("compile_layouts", {"contiguous", "channels_last"}),
@@ -79,11 +81,11 @@ def parse():
     for name in ("taso_bench", "taso_opt", "taso_networks"):
         program = getattr(settings, name)
         if program and not os.access(program, os.X_OK):
-            parser.error(f"--{name.replace('_', '-')}: {program} is no program")
+            parser.error(f"--{name.replace('_', '-')}: {program} is not a program")
         if program:
             setattr(settings, name, program.resolve())
     if min(settings.parallel, settings.ahead, settings.xla_together) < 1:
-        parser.error("--parallel, --ahead and --xla-together begin at 1")
+        parser.error("--parallel, --ahead and --xla-together must be at least 1")
     settings.on_gpu = gpu_is_there(settings)
     return settings
 
@@ -93,7 +95,7 @@ def gpu_is_there(settings):
 
 
 def make_jobs(settings, folder, say):
-    """In the order of the precisions, then of the models."""
+    """The jobs, ordered by precision, then by model."""
     programs = Programs(settings, folder)
 
     def model(name):
@@ -113,23 +115,23 @@ def key_of(row):
 
 
 def earlier_report(settings, say):
-    """What the file of --json holds, if it is to be gone on with."""
+    """The content of the --json file, if the run should be resumed."""
     if settings.anew or not settings.json or not settings.json.exists():
         return None
     try:
         found = json.loads(settings.json.read_text())
         if found["schema_version"] == report.SCHEMA:
             return found
-        say(f"{settings.json} is of another version: everything is measured anew")
+        say(f"{settings.json} has another version: measuring everything again")
     except (ValueError, KeyError) as error:
-        say(f"{settings.json} cannot be read ({error}): everything is measured anew")
+        say(f"{settings.json} cannot be read ({error}): measuring everything again")
     return None
 
 
 def main():
     settings = parse()
     began = time.monotonic()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no process stays behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no process is left behind
     folder = settings.work or pathlib.Path(tempfile.mkdtemp(prefix="compare-frameworks."))
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -139,7 +141,8 @@ def main():
     say(f"logs are in {folder}")
     this = {"date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "command": shlex.join(["scripts/compare-frameworks", *sys.argv[1:]])}
-    whole = earlier_report(settings, say) or {"schema_version": report.SCHEMA, "device": None, "versions": {}, "runs": [],
+    whole = earlier_report(settings, say) or {"schema_version": report.SCHEMA, "device": None, "versions": {},
+                                              "runs": [],
                                               "rows": []}
     whole["versions"].update({"python": sys.version.split()[0], "numpy": numpy.__version__})
     whole["xla_together"] = max(settings.xla_together, whole.get("xla_together", 1))

@@ -1,9 +1,9 @@
 """Reads an ONNX model into a short list of steps that every framework here can run.
 
-A step is a primitive (`conv`, `matmul`, `reshape` …) with its operands and with everything else as plain numbers: what ONNX
-leaves to be worked out (shapes, automatic padding, shape arithmetic, differences between its versions) is worked out once, here.
-The frameworks only have a function for each primitive. All sizes are static. Whatever depends on constants alone is computed
-ahead, by the reference of `onnx`, as every framework would do when it loads a model.
+A step is a primitive (`conv`, `matmul`, `reshape` …) with its operands; everything else is plain numbers. Whatever ONNX
+leaves implicit (shapes, automatic padding, shape arithmetic, differences between its versions) is resolved once, here.
+The frameworks only have a function for each primitive. All sizes are static. Whatever depends on constants only is
+computed in advance by the reference implementation of `onnx`, as every framework would do when it loads a model.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ import onnx.reference
 
 
 class Unsupported(Exception):
-    """The model needs something that is not written here."""
+    """The model needs something that is not implemented here."""
 
 
 @dataclasses.dataclass
@@ -44,7 +44,7 @@ class Program:
     outputs: list
     parameters: dict  # name -> array
     steps: list
-    bounds: dict  # name of a whole-number input -> values lie below this
+    bounds: dict  # name of an integer input -> values must be below this
     shapes: dict  # of all values, by name
 
     def random_inputs(self, seed, bounds=None):
@@ -60,12 +60,12 @@ class Program:
 
 
 class Builder:
-    """The program so far, as the lowering of the next node sees it. `shapes_of` runs a primitive without data."""
+    """The program so far, as used by the lowering of the next node. `shapes_of` runs a primitive without data."""
 
     def __init__(self, opset, shapes_of):
         self.opset = opset
         self.constants = {}
-        self.types = {}  # name -> (shape, numpy type) of values that are computed
+        self.types = {}  # name -> (shape, numpy type) of computed values
         self.steps = []
         self.shapes_of = shapes_of
         self.seen = {}
@@ -87,7 +87,7 @@ class Builder:
         return name
 
     def host(self, node, index):
-        """An input that has to be known ahead; None where it is left out."""
+        """An input that must be known in advance; None if it is omitted."""
         if index >= len(node.inputs) or not node.inputs[index]:
             return None
         if node.inputs[index] not in self.constants:
@@ -95,7 +95,7 @@ class Builder:
         return self.constants[node.inputs[index]]
 
     def whole(self, node, index, attribute=None):
-        """Whole numbers from an input, or in older versions of ONNX from an attribute; None where there are none."""
+        """Integers from an input, or from an attribute in older versions of ONNX; None if there are none."""
         array = self.host(node, index)
         if array is not None:
             return [int(one) for one in array.reshape(-1)]
@@ -108,7 +108,7 @@ class Builder:
                  for one in operands]
         self.steps.append(Step(primitive, list(operands), keywords, names))
         plain = [one if isinstance(one, (int, float)) else None for one in operands]
-        key = repr((primitive, types, plain, keywords))  # networks repeat themselves
+        key = repr((primitive, types, plain, keywords))  # networks are repetitive
         if key not in self.seen:
             self.seen[key] = self.shapes_of(primitive, types, plain, keywords)
         self.types.update(zip(names, self.seen[key]))
@@ -116,7 +116,7 @@ class Builder:
 
 
 def fold(proto, opset, arrays):
-    """What a node computes from constants."""
+    """Computes a node from constants."""
     inputs = [onnx.helper.make_value_info(name, onnx.TypeProto()) for name in arrays]
     outputs = [onnx.helper.make_value_info(name, onnx.TypeProto()) for name in proto.output if name]
     graph = onnx.helper.make_graph([proto], "one", inputs, outputs)
@@ -134,7 +134,7 @@ def attribute_value(attribute):
 
 
 def widened(array):
-    """Half precision is a choice of whoever runs the program, not the program's: it is written in float32."""
+    """Whoever runs the program chooses half precision; the program itself is in float32."""
     return array.astype(numpy.float32) if array.dtype.name in ("float16", "bfloat16") else array
 
 
@@ -147,10 +147,10 @@ def input_shape(value, batch):
 
 
 def own_batch(path):
-    """The first dimension of a model's first input; 1 if it is left open, None if the file does not tell."""
+    """The first dimension of a model's first input; 1 if it is open, None if the file does not say."""
     try:
         model = onnx.load(str(path), load_external_data=False)
-    except Exception:  # whoever runs it will say what is wrong with it
+    except Exception:  # running it will show what is wrong
         return None
     weights = {tensor.name for tensor in model.graph.initializer}
     shapes = [input_shape(value, None) for value in model.graph.input if value.name not in weights]
@@ -158,7 +158,7 @@ def own_batch(path):
 
 
 def in_order(nodes):
-    """The nodes, each after those that it reads from: files of some exporters are not sorted."""
+    """The nodes in topological order: files of some exporters are not sorted."""
     makers = {name: i for i, node in enumerate(nodes) for name in node.output if name}
     done, ordered = set(), []
     for first in range(len(nodes)):
@@ -179,7 +179,8 @@ def in_order(nodes):
 
 
 def read(path, batch, shapes_of):
-    """The program of a model; `batch` replaces the first dimension of every input, dimensions without a size become 1."""
+    """The program of a model. `batch` replaces the first dimension of every input; dimensions without a size become 1.
+    """
     from lowering import LOWERINGS
 
     model = onnx.load(str(path))
@@ -229,7 +230,7 @@ def read(path, batch, shapes_of):
 
 
 def needed(steps, outputs):
-    """The steps that an output depends on."""
+    """The steps that the outputs depend on."""
     wanted, kept = set(outputs), []
     for step in reversed(steps):
         if wanted.intersection(step.results):
@@ -239,10 +240,10 @@ def needed(steps, outputs):
 
 
 def source(program):
-    """The program as Python: `network(parameters, inputs)`, a line for each step, over the functions of the primitives.
+    """The program as Python: `network(parameters, inputs)`, one line per step, calling the functions of the primitives.
 
-    Straight-line code is what tracing compilers read fastest, and a value is forgotten after its last use, as in code that was
-    written by hand: otherwise all activations would be alive at once.
+    Tracing compilers read straight-line code fastest. Values are deleted after their last use, as in hand-written code;
+    otherwise all activations would be alive at once.
     """
     names = {name: f"p{i}" for i, name in enumerate(program.parameters)}
     names.update({name: f"x{i}" for i, name in enumerate(program.inputs)})

@@ -5,7 +5,7 @@ import os
 import time
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # others use the GPU in turn
-os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.1")  # and many of these are there at once
+os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", "0.1")  # many of these processes exist at once
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import jax
@@ -17,11 +17,11 @@ import jax_operators
 
 KINDS = {"fp32": jnp.float32, "tf32": jnp.float32, "fp16": jnp.float16, "bf16": jnp.bfloat16}
 IN_FLIGHT = 20
-ENOUGH = 1.0  # seconds of timing, if there were five batches
+ENOUGH = 1.0  # seconds of timing, after at least five batches
 
 
 def shapes_of(primitive, types, plain, keywords):
-    """Shapes and types of what a primitive makes."""
+    """Shapes and types of the results of a primitive."""
     functions = jax_operators.functions(jnp.float32)
     places = [i for i, kind in enumerate(types) if kind is not None]
 
@@ -45,7 +45,7 @@ class JaxFramework:
         self.network = None
 
     def trace(self):
-        """Traces and lowers, which is work of the CPU: others may use the GPU now."""
+        """Traces and lowers on the CPU: others may use the GPU meanwhile."""
         settings = self.settings
         precision = {"tf32": "tensorfloat32", "fp32": "highest"}.get(settings["precision"], "default")
         jax.config.update("jax_default_matmul_precision", precision)
@@ -56,14 +56,15 @@ class JaxFramework:
             return jnp.asarray(array, kind if numpy.issubdtype(array.dtype, numpy.floating) else None)
 
         self.parameters = [moved(one) for one in self.program.parameters.values()]
-        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"], settings.get("bounds")).values()]
+        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"],
+                                                                        settings.get("bounds")).values()]
         self.network = jax.jit(graph.function(self.program, jax_operators.functions(kind)))
-        self.program.parameters = {}  # many such processes are there at once
-        self.network.lower(self.parameters, self.inputs)  # jax keeps what it lowered
+        self.program.parameters = {}  # saves memory: many such processes exist at once
+        self.network.lower(self.parameters, self.inputs)  # jax caches the lowered function
         jax.block_until_ready([self.parameters, self.inputs])
 
     def prepare(self):
-        """Compiles, which tries kernels on the device, and so needs one that is otherwise idle."""
+        """Compiles, which tries kernels on the device and so needs an otherwise idle one."""
         if self.network is None:
             self.trace()
         self.time(2 if self.on_gpu() else 1)
@@ -72,9 +73,9 @@ class JaxFramework:
         return jax.default_backend() == "gpu"
 
     def time(self, runs):
-        """Microseconds of a run: of each on a CPU; on a GPU in batches of 20 calls that are in flight together.
+        """Microseconds per run: of each run on a CPU; on a GPU in batches of 20 calls in flight together.
 
-        A batch counts as a run there, so that the whole does not take 20 times as long as in the other frameworks."""
+        A batch counts as one run there, so that timing does not take 20 times as long as in the other frameworks."""
         calls = IN_FLIGHT if self.on_gpu() else 1
         times = []
         began = time.perf_counter()

@@ -105,7 +105,7 @@ def repeat(x, *, factors):
 
 
 def functions(kind):
-    """A function for every primitive, where floating point is of this kind."""
+    """A function for every primitive, with floating point of this kind."""
     float_kind = kind
     return {
         "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,

@@ -1,4 +1,4 @@
-"""One model in one precision: everything that is timed of it, in turn."""
+"""One model in one precision: everything that is timed for it, in turn."""
 
 import dataclasses
 import datetime
@@ -15,7 +15,7 @@ from processes import Failure, Worker, alone
 
 LOAD_LIMIT = 180  # seconds for importing a framework and reading a model, while others do the same
 ANSWER_LIMIT = 120  # seconds for timing, or for one set of outputs
-LARGE = 600  # operators: such a network is compiled for long, and by several threads
+LARGE = 600  # operators: larger networks compile for long, with several threads
 
 
 @functools.cache
@@ -26,13 +26,14 @@ def operators_of(model):
 
 @functools.cache
 def is_convolutional(model):
-    """More than the one convolution that cuts an image into patches: only then a memory format makes a difference."""
+    """Whether a model has more than the one convolution that cuts an image into patches: only then the memory format
+    matters."""
     return operators_of(model).count("Conv") > 1
 
 
 @dataclasses.dataclass(eq=False)
 class Variant:
-    """A framework with one layout, in a process of its own; or the optimised model, whose outputs alone are wanted."""
+    """A framework with one layout in its own process; or the optimised model, of which only the outputs are needed."""
 
     job: object
     settings: dict
@@ -81,7 +82,7 @@ class Job:
         self.programs = programs
         self.say = say
         self.name = f"{model.stem} {precision}"
-        self.bounds = None  # of whole-number inputs: known when a framework has read the model
+        self.bounds = None  # of integer inputs: known when a framework has read the model
         self.optimised = None
         self.taso_failures = []
         self.is_optimised = not programs.optimises()  # or it was tried
@@ -89,7 +90,7 @@ class Job:
         self.variants = [Variant(self, one) for one in self.all_settings()]
 
     def all_settings(self):
-        """Of every process that this model needs, those first whose work is longest."""
+        """The settings of all processes that this model needs, longest work first."""
         settings = self.settings
         for framework in sorted(settings.frameworks, key=["xla", "compile", "eager"].index):
             layouts = settings.compile_layouts if framework == "compile" else settings.layouts
@@ -99,7 +100,7 @@ class Job:
                        "nice": 5 if framework == "compile" and settings.on_gpu else 0}
 
     def is_ready(self):
-        """Nothing more is to come but the timing."""
+        """Whether only the timing is left."""
         return (self.is_optimised and all(one.is_settled() for one in self.variants)
                 and (self.check is None or self.check.is_settled()))
 
@@ -107,7 +108,7 @@ class Job:
         return any(one.state == "prepared" for one in self.variants)
 
     def optimise(self, limit):
-        """The optimised model, or none."""
+        """The optimised model, or None."""
         try:
             return self.programs.optimise(self.model, self.precision, limit)
         except Failure as failure:
@@ -116,14 +117,16 @@ class Job:
             return None
 
     def checker(self):
-        """PyTorch with the optimised model, on the CPU, for its outputs only; on the inputs that the others get."""
+        """Adds PyTorch with the optimised model on the CPU, for its outputs only; it gets the same inputs as the
+        others."""
         self.check = Variant(self, {"framework": "eager", "layout": "contiguous", "precision": "fp32",
-                                    "model": str(self.optimised), "batch": self.settings.batch, "seed": self.settings.seed,
+                                    "model": str(self.optimised), "batch": self.settings.batch,
+                                    "seed": self.settings.seed,
                                     "device": "cpu", "bounds": self.bounds, "nice": 5}, is_check=True)
         return self.check
 
     def outputs_of(self, variant):
-        """What a worker says about itself, and the outputs of its network."""
+        """A worker's description of itself, and the outputs of its network."""
         file = self.folder / f"outputs.{self.model.stem}.{self.precision}.{'check' if variant.is_check else 'one'}.npz"
         about = variant.worker.ask(ANSWER_LIMIT, do="outputs", file=str(file))
         with numpy.load(file) as data:
@@ -132,7 +135,7 @@ class Job:
         return about, arrays
 
     def each(self, variants, action):
-        """Does something with every variant, one at a time; those that could are given back."""
+        """Applies an action to every variant, one at a time, and returns those that succeeded."""
         done = []
         for variant in variants:
             try:
@@ -143,7 +146,7 @@ class Job:
         return done
 
     def measure(self, whole):
-        """Times what is prepared, with everything else stopped, and gives the row of the table."""
+        """Times everything that is prepared, with all other processes stopped, and returns the row of the table."""
         settings = self.settings
         outputs, abouts = {}, {}
 
@@ -189,7 +192,8 @@ class Job:
     def bench(self):
         models = [self.model] + ([self.optimised] if self.optimised else [])
         log = self.folder / f"{self.model.stem}.{self.precision}.taso-bench.log"
-        for some in (models, models[:1]) if len(models) > 1 else (models,):  # one that fails is not to cost both
+        for some in (models, models[:1]) if len(models) > 1 else (models,):  # one failure must not cost both
+                                                                             # timed
             try:
                 return self.programs.bench(some, self.precision, log)
             except Failure as failure:
@@ -210,7 +214,8 @@ class Job:
                 whole["versions"].update(about["versions"])
                 if whole["device"] in (None, "CPU"):
                     whole["device"] = about["device"]
-                variants.append({**report.summary(times[one]), "layout": one.settings["layout"], "device": about["device"],
+                variants.append({**report.summary(times[one]), "layout": one.settings["layout"],
+                                 "device": about["device"],
                                  "how": about["how"], "seconds": one.seconds})
             best = min(variants, key=lambda one: one["median"]) if variants else {}
             row["times"][framework] = {**best, "variants": variants, "failures": failures}

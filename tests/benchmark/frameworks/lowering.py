@@ -1,4 +1,4 @@
-"""How each ONNX operator becomes primitives: LOWERINGS[operator](builder, node) emits steps and names the results."""
+"""Lowers each ONNX operator to primitives: LOWERINGS[operator](builder, node) emits steps and names the results."""
 
 import math
 
@@ -16,7 +16,7 @@ def unary(primitive, **defaults):
 
 
 def operand(builder, name, other):
-    """A constant of one element as a plain number, where broadcasting does not need its shape."""
+    """A constant of one element as a plain number, if broadcasting does not need its shape."""
     array = builder.constants.get(name)
     if array is None or array.size != 1 or array.ndim > len(builder.shape(other)) or array.dtype == numpy.bool_:
         return name
@@ -40,7 +40,7 @@ def many(primitive):
 
 
 def spatial(builder, node, kernel):
-    """Strides, dilations and (begin, end) pads of a convolution or a pooling. Pads may grow by what ceil_mode adds."""
+    """Strides, dilations and (begin, end) pads of a convolution or pooling. ceil_mode may increase pads."""
     rank = len(kernel)
     strides = node.get("strides", [1] * rank)
     dilations = node.get("dilations", [1] * rank)
@@ -61,7 +61,7 @@ def spatial(builder, node, kernel):
         for i in range(rank):
             room = sizes[i] + sum(pads[i]) - reach[i]
             steps = math.ceil(room / strides[i])
-            if steps * strides[i] >= sizes[i] + pads[i][0]:  # a window has to begin inside
+            if steps * strides[i] >= sizes[i] + pads[i][0]:  # a window must begin inside
                 steps -= 1
             pads[i][1] += max(steps * strides[i] - room, 0)
     return strides, dilations, pads, counted
@@ -92,8 +92,9 @@ def average_pool(builder, node):
     simple = pads == counted and all(begin == end for begin, end in pads)
     if simple:
         include = include or not any(begin for begin, _ in pads)
-        return builder.emit("average_pool", [node.inputs[0]], kernel=kernel, strides=strides, pads=pads, include=include)
-    # How many cells each window covers, an axis at a time.
+        return builder.emit("average_pool", [node.inputs[0]], kernel=kernel, strides=strides, pads=pads,
+                            include=include)
+    # The number of cells that each window covers, one axis at a time.
     sizes = builder.shape(node.inputs[0])[2:]
     counts = numpy.ones((1, 1))
     for i, length in enumerate(kernel):
@@ -259,7 +260,7 @@ def pad(builder, node):
 def gather(builder, node):
     axis = node.get("axis", 0) % len(builder.shape(node.inputs[0]))
     known = builder.constants.get(node.inputs[1])
-    if known is not None and known.ndim == 0:  # one of them: a slice without its axis
+    if known is not None and known.ndim == 0:  # a single one: a slice without its axis
         shape = builder.shape(node.inputs[0])
         at = int(known) % shape[axis]
         ranges = [[0, size, 1] for size in shape]
@@ -286,7 +287,7 @@ def clip(builder, node):
 
 def cast(builder, node):
     kind = onnx.helper.tensor_dtype_to_np_dtype(node.get("to")).name
-    # Floating point of whatever width is what the program is run in.
+    # Floating point of any width becomes the type in which the program runs.
     return builder.emit("cast", [node.inputs[0]], kind="float" if kind in ("float16", "bfloat16", "float32") else kind)
 
 
@@ -327,7 +328,8 @@ LOWERINGS = {
     "Identity": unary("identity"), "Dropout": unary("identity"),
     "GlobalAveragePool": global_pool("mean"), "GlobalMaxPool": global_pool("max"),
     "ReduceMean": reduction("mean"), "ReduceSum": reduction("sum"), "ReduceMax": reduction("max"),
-    "ReduceMin": reduction("min"), "ReduceProd": reduction("prod"), "ReduceL2": reduction("sum", square=True, root=True),
+    "ReduceMin": reduction("min"), "ReduceProd": reduction("prod"),
+    "ReduceL2": reduction("sum", square=True, root=True),
     "ReduceSumSquare": reduction("sum", square=True), "ReduceLogSum": reduction("sum", log=True),
     "Softmax": softmax("softmax"), "LogSoftmax": softmax("log_softmax"),
     "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool, "BatchNormalization": batch_norm,

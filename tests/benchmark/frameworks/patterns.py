@@ -1,4 +1,4 @@
-"""Puts together what a PyTorch user would have written as one call, and what ONNX has in pieces.
+"""Merges operators that ONNX has separately and that a PyTorch user would have written as one call.
 
 A matrix product with a bias is F.linear, the five operators of GELU are F.gelu, and softmax between two products is
 scaled_dot_product_attention. Without this, PyTorch's eager mode would be timed on a network that nobody writes.
@@ -18,12 +18,12 @@ class Uses:
         self.outputs = set(program.outputs)
 
     def made_by(self, name, *primitives):
-        """The step that makes a value, if it is one of these."""
+        """The step that computes a value, if it is one of these."""
         step = self.maker.get(name) if isinstance(name, str) else None
         return step if step is not None and step.primitive in primitives else None
 
     def only_reader(self, step, *primitives):
-        """The one step that reads what this step makes, if it is one of these."""
+        """The only step that reads the result of this step, if it is one of these."""
         name = step.results[0]
         readers = self.readers.get(name, [])
         if name in self.outputs or len(readers) != 1 or readers[0].primitive not in primitives:
@@ -37,7 +37,7 @@ def other(step, name):
 
 
 def scaled(uses, name):
-    """x and s where the value is x times the number s."""
+    """x and s, if the value is x times the number s."""
     step = uses.made_by(name, "mul", "div")
     if step is not None:
         left, right = step.operands
@@ -49,7 +49,7 @@ def scaled(uses, name):
 
 
 def gelu(uses, erf):
-    """x * 0.5 * (1 + erf(x / sqrt 2)), in any order of the factors; the steps that go, and what replaces them."""
+    """x * 0.5 * (1 + erf(x / sqrt 2)), with factors in any order: the steps to remove, and their replacement."""
     x, factor = scaled(uses, erf.operands[0])
     plus = uses.only_reader(erf, "add")
     if abs(factor - 0.5 ** 0.5) > 1e-5 or plus is None or other(plus, erf.results[0]) != 1:
@@ -108,7 +108,7 @@ def attention(uses, softmax, shapes):
 
 
 def put_together(program, shapes):
-    """The same program with fewer, larger steps; `shapes` of all values by name."""
+    """The same program with fewer, larger steps; `shapes` has all values by name."""
     uses = Uses(program)
     gone, replaced = set(), {}
     for step in program.steps:

@@ -1,6 +1,6 @@
-"""Processes of others, with limits: a crash or a timeout costs the one answer that was waited for.
+"""Runs other processes with limits: a crash or a timeout costs only the answer that was waited for.
 
-`alone` stops all of them but those that are being timed, so that what is prepared meanwhile disturbs nobody.
+`alone` stops all of them except those being timed, so that preparations do not disturb the timing.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-running = set()  # all that were started here and may still run
-gate = threading.RLock()  # held by whoever wants to be alone: nothing starts meanwhile
+running = set()  # all processes started here that may still run
+gate = threading.RLock()  # held while somebody is alone: nothing starts meanwhile
 
 
 class Failure(Exception):
@@ -25,18 +25,18 @@ class Failure(Exception):
 
 
 def parents():
-    """The parent of every process, by its number; nothing where /proc is missing."""
+    """The parent of every process, by its number; empty where /proc is missing."""
     found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
-            pass  # it ended meanwhile
+            pass  # it has ended meanwhile
     return found
 
 
 def family(number, table):
-    """A process and all that descend from it, those first that could start others."""
+    """A process and all its descendants, parents first."""
     members = [number]
     for one in members:
         members += [child for child, parent in table.items() if parent == one]
@@ -50,7 +50,7 @@ def signal_all(numbers, what):
 
 
 class Running:
-    """A process that was started here. Time during which it was stopped is not its own."""
+    """A process that was started here. Time while it was stopped does not count."""
 
     def __init__(self, command, **options):
         with gate:
@@ -60,7 +60,7 @@ class Running:
             running.add(self)
 
     def stop(self, table):
-        """Stops it and what it started; whether there was anything to stop."""
+        """Stops it and its descendants; returns whether there was anything to stop."""
         new = [one for one in family(self.process.pid, table) if one not in self.stopped]
         self.stopped += new
         signal_all(new, signal.SIGSTOP)
@@ -75,7 +75,7 @@ class Running:
         return not self.stopped and time.monotonic() > self.since + limit
 
     def end(self):
-        """Ends it and all that it started."""
+        """Ends it and all its descendants."""
         running.discard(self)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -84,14 +84,14 @@ class Running:
 
 @contextlib.contextmanager
 def alone(those):
-    """Stops everything that was started here except `those`; what is started meanwhile runs."""
+    """Stops everything that was started here except `those`; processes started meanwhile run."""
     with gate:
         others = [one for one in list(running) if one not in those and one.process.poll() is None]
         began = time.monotonic()
         try:
             while others and any([one.stop(table) for table in [parents()] for one in others]):
-                pass  # until all are stopped that were just being started
-            time.sleep(0.05)  # for what they had already given to the GPU
+                pass  # until all processes that were just starting are stopped
+            time.sleep(0.05)  # for the work that they had already given to the GPU
             yield
         finally:
             for one in others:
@@ -99,9 +99,10 @@ def alone(those):
 
 
 def ask_gpu(what):
-    """A property of the GPU, as nvidia-smi says it; nothing where that fails. Nobody is disturbed who is alone."""
+    """A property of the GPU from nvidia-smi; empty if that fails. Waits while somebody is alone."""
     with gate, contextlib.suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"], capture_output=True,
+        return subprocess.run(["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader,nounits"],
+                              capture_output=True,
                               text=True, timeout=20).stdout.split("\n")[0].strip()
     return ""
 
@@ -112,7 +113,7 @@ def end_all():
 
 
 class Worker(Running):
-    """worker.py as a process. Answers are waited for; requests may be sent ahead."""
+    """worker.py as a process. Requests may be sent in advance; answers are waited for."""
 
     def __init__(self, settings, log, environment=None):
         self.settings = settings
@@ -133,12 +134,12 @@ class Worker(Running):
 
     def send(self, **request):
         self.since = time.monotonic()
-        with contextlib.suppress(OSError, ValueError):  # found out when the answer is waited for
+        with contextlib.suppress(OSError, ValueError):  # noticed when the answer is waited for
             self.process.stdin.write((json.dumps(request) + "\n").encode())
             self.process.stdin.flush()
 
     def wait(self, limit):
-        """The answer to what was sent last; `limit` counts in seconds from then."""
+        """The answer to the last request; `limit` is in seconds since then."""
         while True:
             if self.failure:
                 raise Failure(self.failure)
@@ -172,7 +173,7 @@ class Worker(Running):
 
 
 def run(command, limit, log):
-    """Runs a program to its end and gives its exit status."""
+    """Runs a program to its end and returns its exit status."""
     with open(log, "ab") as out:
         out.write(f"$ {' '.join(map(str, command))}\n".encode())
         out.flush()

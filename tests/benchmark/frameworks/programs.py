@@ -1,4 +1,4 @@
-"""Our own programs, as others are: taso-networks, taso-opt and taso-bench, where they were given."""
+"""The programs of taso, if given: taso-networks, taso-opt and taso-bench."""
 
 import json
 import pathlib
@@ -18,7 +18,7 @@ class Programs:
         self.folder = folder
 
     def model(self, name):
-        """The file of a model, which taso-networks makes if there is none of this name."""
+        """The file of a model; taso-networks makes it if there is no file of this name."""
         if pathlib.Path(name).is_file():
             return pathlib.Path(name).resolve()
         if not self.settings.taso_networks:
@@ -39,23 +39,25 @@ class Programs:
 
     def arguments(self, precision):
         arguments = shlex.split(self.settings.opt_arguments)
-        return arguments + (["--precision", precision] if "--precision" not in arguments and "--device" in arguments else [])
+        return arguments + (["--precision", precision] if "--precision" not in arguments and "--device" in arguments
+                            else [])
 
     def given(self, model, precision):
-        """An optimised model that exists already; one that is named so (`.opt`) before one that may be the model itself."""
+        """An existing optimised model; one named `.opt` comes before one that may be the model itself."""
         folder, name = self.settings.optimised, model.stem
-        kind = f"{precision}-{self.settings.batch or 1}"  # as scripts/show-gpu keeps them
-        names = (f"{kind}/{name}.opt.onnx", f"{precision}/{name}.opt.onnx", f"{name}.{precision}.opt.onnx", f"{name}.opt.onnx",
+        kind = f"{precision}-{self.settings.batch or 1}"  # as scripts/show-gpu stores them
+        names = (f"{kind}/{name}.opt.onnx", f"{precision}/{name}.opt.onnx", f"{name}.{precision}.opt.onnx",
+                 f"{name}.opt.onnx",
                  f"{name}.{precision}.onnx", f"{name}.onnx")
         found = (folder / one for one in names) if folder else ()
         return next((file for file in found if file.is_file() and not file.samefile(model)), None)
 
     def needs_gpu(self, model, precision):
-        """Whether optimising it measures kernels."""
+        """Whether optimising measures kernels."""
         return self.given(model, precision) is None and self.settings.on_gpu and "cuda" in self.arguments(precision)
 
     def optimise(self, model, precision, limit):
-        """The optimised model; its prices are of a precision, and so it is."""
+        """The optimised model. Its prices depend on the precision, so it does too."""
         settings = self.settings
         if found := self.given(model, precision):
             return found.resolve()

@@ -1,4 +1,4 @@
-"""What was measured, as a table for people and as JSON for programs."""
+"""The measurements as a table for people and as JSON for programs."""
 
 import itertools
 import json
@@ -10,7 +10,7 @@ import numpy
 
 SCHEMA = 2  # of the JSON
 FRAMEWORKS = {"eager": "torch eager", "compile": "torch.compile", "xla": "XLA"}
-OURS = {"before": "ours as it came", "after": "ours optimised"}
+OURS = {"before": "ours, original", "after": "ours, optimised"}
 COLUMNS = {**FRAMEWORKS, **OURS}
 # The distance of two outputs, as ||a - b|| / ||b||, that rounding explains in a network of a hundred layers.
 TOLERANCES = {"fp32": 1e-3, "tf32": 2e-2, "fp16": 5e-2, "bf16": 2e-1}
@@ -23,7 +23,7 @@ def summary(microseconds):
 
 
 def distance(left, right):
-    """The largest relative distance between outputs; infinite where they do not even have one shape, or are not numbers."""
+    """The largest relative distance between outputs; infinite if shapes differ or elements are not numbers."""
     if len(left) != len(right) or any(a.shape != b.shape for a, b in zip(left, right)):
         return math.inf
     worst = 0.0
@@ -36,11 +36,12 @@ def distance(left, right):
 
 
 def agreement(outputs, precision):
-    """How far apart the outputs of any two are, by name, and whether that is rounding."""
+    """The distance between the outputs of any two, by name, and whether rounding explains it."""
     pairs = [{"of": [a, b], "distance": distance(outputs[a], outputs[b])}
              for a, b in itertools.combinations(outputs, 2)]
     tolerance = TOLERANCES[precision]
-    return {"compared": list(outputs), "tolerance": tolerance, "largest": max((one["distance"] for one in pairs), default=0.0),
+    return {"compared": list(outputs), "tolerance": tolerance,
+            "largest": max((one["distance"] for one in pairs), default=0.0),
             "agree": all(one["distance"] <= tolerance for one in pairs),
             "apart": [one for one in pairs if not one["distance"] <= tolerance]}
 
@@ -51,7 +52,7 @@ def median_of(row, column):
 
 
 def conclude(row):
-    """The best of the frameworks, and how many times as fast ours is."""
+    """Adds the best framework, and how many times as fast taso is."""
     times = {column: median_of(row, column) for column in FRAMEWORKS if median_of(row, column) is not None}
     row["best"] = min(times, key=times.get) if times else None
     for column in ("before", "after"):
@@ -64,7 +65,7 @@ def columns_timed(row):
 
 
 def is_complete(row, settings):
-    """Whether a run with these settings could add nothing."""
+    """Whether a run with these settings would add nothing."""
     wanted = list(settings.frameworks)
     if settings.taso_bench:
         wanted += ["before"] + (["after"] if settings.taso_opt or settings.optimised else [])
@@ -96,13 +97,13 @@ def disagreement(row):
 
 
 def batch_of(row):
-    """How many examples a run had: as asked for, or as the model has it. Older files do not tell the model's own."""
+    """The number of examples in a run: as requested, or as in the model. Older files do not record the latter."""
     return row["batch"] or row.get("examples") or 1
 
 
 def table(rows):
     ours = any(column in row["times"] for row in rows for column in OURS)
-    ratios = {"best_over_before": "best of three / as it came", "best_over_after": "best of three / optimised"}
+    ratios = {"best_over_before": "best of three / original", "best_over_after": "best of three / optimised"}
     lines = []
     for precision in dict.fromkeys(row["precision"] for row in rows):
         some = [row for row in rows if row["precision"] == precision]
@@ -123,7 +124,7 @@ def table(rows):
         if ours:
             means = {key: [row[key] for row in some if row[key]] for key in ratios}
             cells = [f"{geometric_mean(found):.2f}× ({len(found)})" if found else "" for found in means.values()]
-            lines.append("| geometric mean (of so many) " + "| " * len(columns) + "| " + " | ".join(cells) + " | |")
+            lines.append("| geometric mean (number) " + "| " * len(columns) + "| " + " | ".join(cells) + " | |")
         failures = [f"* {row['model']}, {COLUMNS[column]}: {reason}" for row in some
                     for column, what in row["times"].items() for reason in what.get("failures", [])]
         lines += ["", *failures] if failures else []
@@ -131,22 +132,23 @@ def table(rows):
 
 
 def document(whole):
-    """The tables, and under them what one has to know to measure them again."""
+    """The tables, followed by what is needed to repeat the measurement."""
     lines = [table(whole["rows"])]
     lines.append(f"{whole['device']}; " + ", ".join(f"{name} {version}" for name, version in whole["versions"].items()))
     if whole["device"] == "CPU":
         lines.append("these are times of a CPU, not of a GPU")
     together = whole.get("xla_together", 1)
     if whole["device"] not in (None, "CPU"):
-        lines.append("While something was timed, all other processes were stopped; cuDNN's algorithms for PyTorch, Triton's "
-                     "configurations and XLA's kernels were tried on a GPU that did nothing else"
-                     + (f", but XLA compiled up to {together} convolutional networks at once." if together > 1 else "."))
+        lines.append("While something was timed, all other processes were stopped; cuDNN's algorithms for PyTorch, "
+                     "Triton's configurations and XLA's kernels were tried on a GPU that did nothing else"
+                     + (f", but XLA compiled up to {together} convolutional networks at once." if together > 1
+                        else "."))
     lines += [f"{one['date']}: {one['command']}" for one in whole["runs"]]
     return "\n".join(lines) + "\n"
 
 
 def write(file, report):
-    """At once or not at all: a run may be cut off at any time."""
+    """Writes all or nothing, because a run may be interrupted at any time."""
     aside = f"{file}.part"
     with open(aside, "w") as out:
         json.dump(report, out, indent=1)

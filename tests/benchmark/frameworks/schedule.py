@@ -1,8 +1,8 @@
-"""What is done when: the GPU does one thing at a time, and everything that does not need it is done meanwhile.
+"""Decides what runs when: the GPU does one thing at a time, and everything that does not need it runs meanwhile.
 
-Reading models, tracing and compiling for the CPU go on in many processes at once. Whatever runs or tries kernels (XLA's
-compilation, warming up, cuDNN's choice of algorithms, taso-opt) gets the GPU for itself, in the order of the jobs. As soon as
-everything of a job is prepared, all other processes are stopped, and it is timed.
+Reading models, tracing and compiling for the CPU run in many processes at once. Whatever runs or tries kernels (XLA's
+compilation, warming up, cuDNN's choice of algorithms, taso-opt) gets the GPU exclusively, in the order of the jobs. As
+soon as everything of a job is prepared, all other processes are stopped, and it is timed.
 """
 
 import concurrent.futures
@@ -16,10 +16,10 @@ from jobs import LOAD_LIMIT, is_convolutional
 from processes import Failure, ask_gpu, end_all, running
 
 OVER = "the time was over"
-A_ROW = 6  # seconds for timing one, before it is known
-ROOM = 12  # gigabytes of the GPU that have to be free for one more process
+A_ROW = 6  # seconds for timing one row, before that is known
+ROOM = 12  # gigabytes of GPU memory that must be free for another process
 ROOM_LIMIT = 120  # seconds to wait for that
-CROWD = 30  # processes: fewer have room on any GPU that is meant here, and nvidia-smi takes its time
+CROWD = 30  # processes: fewer fit on any suitable GPU, and nvidia-smi is slow
 
 
 class Schedule:
@@ -32,27 +32,27 @@ class Schedule:
         self.deadline = deadline
         self.changed = threading.Condition()
         self.pool = concurrent.futures.ThreadPoolExecutor(settings.parallel)
-        self.aside = concurrent.futures.ThreadPoolExecutor(3)  # for what rows wait for: not behind all of the others
+        self.aside = concurrent.futures.ThreadPoolExecutor(3)  # so that rows do not wait for the others
         self.is_over = False
-        self.optimising = set()  # jobs for which it has begun
+        self.optimising = set()  # jobs whose optimisation has begun
         self.spent = {}  # what -> seconds of the GPU
         self.rows = 0
 
     def left(self):
-        """Seconds until what is prepared has to be timed."""
+        """Seconds until the prepared jobs have to be timed."""
         if self.deadline is None:
             return float("inf")
         row = self.spent.get("timing", 0) / self.rows if self.rows else A_ROW
         return self.deadline - time.monotonic() - row * sum(job.has_something() for job in self.open)
 
-    # --- in the threads of the pool ---
+    # --- In the threads of the pool ---
 
     def submit(self, pool, action, *arguments):
         with contextlib.suppress(RuntimeError):  # the pool is closed: the time is over
             pool.submit(action, *arguments)
 
     def wait_for_room(self):
-        """Processes that are prepared keep their memory until they are timed."""
+        """Waits for free memory: prepared processes keep theirs until they are timed."""
         until = time.monotonic() + ROOM_LIMIT
         while self.settings.on_gpu and len(running) >= CROWD and time.monotonic() < until and not self.is_over:
             free = ask_gpu("memory.free")
@@ -61,14 +61,14 @@ class Schedule:
             time.sleep(1)
 
     def bring_up(self, variant):
-        """Starts a process and does all that needs no GPU."""
+        """Starts a process and does everything that needs no GPU."""
         try:
             if not variant.is_check:
                 self.wait_for_room()
             if self.is_over:
                 raise Failure(OVER)
             variant.start()
-            if self.is_over:  # since then: nobody would end it
+            if self.is_over:  # since the start: nothing else would end the process
                 raise Failure(OVER)
             answer = variant.worker.wait(LOAD_LIMIT)
             variant.seconds["load"] = answer["seconds"]
@@ -81,7 +81,7 @@ class Schedule:
                 variant.ask(self.settings.compile_limit, "prepare")
             if variant.state == "waiting":
                 variant.state = "prepared" if variant.is_check else "traced"
-        except Exception as error:  # whatever it is costs this variant alone
+        except Exception as error:  # any error costs this variant only
             variant.fail(error if isinstance(error, Failure) else f"{type(error).__name__}: {error}")
         with self.changed:
             self.changed.notify_all()
@@ -98,10 +98,10 @@ class Schedule:
             self.maybe_check(job)
             self.changed.notify_all()
 
-    # --- in the thread that has the GPU ---
+    # --- In the thread that uses the GPU ---
 
     def admit(self):
-        """Begins with further jobs. Only so many are open at once, since each has processes that take up memory."""
+        """Starts further jobs. Only a limited number is open at once, because their processes take memory."""
         new = []
         while self.waiting and len(self.open) < self.settings.ahead:
             new.append(self.waiting.pop(0))
@@ -115,7 +115,7 @@ class Schedule:
                 self.submit(self.aside, self.optimise, job)
 
     def next_task(self):
-        """What the GPU is to do now, as a name and an action; None where there is nothing yet."""
+        """What the GPU should do next, as a name and an action; None if there is nothing yet."""
         for job in self.open:
             if job.is_ready():
                 return "timing", lambda: self.finish(job)
@@ -131,7 +131,7 @@ class Schedule:
         return None
 
     def may_go_together(self, variant):
-        """Only XLA's compilations of convolutional networks, and only if that was allowed."""
+        """True only for XLA's compilations of convolutional networks, and only if allowed."""
         return (self.settings.xla_together > 1 and variant.settings["framework"] == "xla"
                 and is_convolutional(variant.job.model))
 
@@ -140,13 +140,13 @@ class Schedule:
             variant.ask(max(min(self.settings.gpu_limit, self.left()), 0.01), "prepare")
             variant.seconds["together"] = together
             variant.state = "prepared"
-        except Exception as error:  # whatever it is costs this variant alone
+        except Exception as error:  # any error costs this variant only
             variant.fail(error if isinstance(error, Failure) else f"{type(error).__name__}: {error}")
 
     def prepare_together(self, precision):
-        """All that may go together and is there or comes meanwhile, those first that take longest.
+        """Compiles everything that may go together, as it becomes ready, longest first.
 
-        Of the next precision only what can be done while one of those is not ready yet."""
+        Takes work of the next precision only while a variant of the current one is not ready yet."""
         at_once, under_way, long = self.settings.xla_together, set(), set()
         with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
             while True:
@@ -165,7 +165,7 @@ class Schedule:
     def finish(self, job):
         try:
             row = job.measure(self.whole)
-        except Exception as error:  # whatever it is costs this row alone
+        except Exception as error:  # any error costs this row only
             traceback.print_exc()
             row = job.late_row(f"{type(error).__name__}: {error}")
         self.rows += 1
@@ -180,7 +180,7 @@ class Schedule:
             self.admit()
 
     def run(self, whole, finished):
-        """Measures all jobs; `finished(job, row)` is called after each."""
+        """Measures all jobs; calls `finished(job, row)` after each."""
         self.whole, self.finished = whole, finished
         idle = 0.0
         try:
@@ -208,12 +208,13 @@ class Schedule:
         self.say(f"the GPU's time: {parts}, idle {idle:.0f} s")
         for framework in self.settings.frameworks:
             some = [one for job in self.jobs for one in job.variants if one.settings["framework"] == framework]
-            steps = {step: [one.seconds[step] for one in some if step in one.seconds] for step in ("load", "trace", "prepare")}
+            steps = {step: [one.seconds[step] for one in some if step in one.seconds]
+                     for step in ("load", "trace", "prepare")}
             self.say(f"{framework}, seconds in the median and at most: " + ", ".join(
                 f"{step} {statistics.median(found):.1f} {max(found):.1f}" for step, found in steps.items() if found))
 
     def wrap_up(self):
-        """The time is over, or all is done: what is prepared is still timed, and of everything else it is said."""
+        """The time is over, or everything is done: times what is prepared, and reports the rest as late."""
         self.is_over = True
         for job in [*self.open, *self.waiting]:
             for one in [*job.variants, *([job.check] if job.check else [])]:

@@ -1,4 +1,4 @@
-"""The operators in PyTorch and JAX against the reference of onnx, where those are installed; and what is made of times."""
+"""Compares the operators in PyTorch and JAX, if installed, with the reference of onnx; and tests the report."""
 
 import json
 import pathlib
@@ -45,7 +45,7 @@ CASES = [
     ("BatchNormalization", dict(epsilon=1e-2), [weight(4), weight(4), weight(4), abs(weight(4))]),
     ("InstanceNormalization", {}, [weight(4), weight(4)]),
     ("LayerNormalization", dict(axis=-2), [weight(9, 10), weight(9, 10)]),
-    ("LRN", dict(size=3), [], ("x", [4, 4, 3, 3])),  # the reference takes the batch for the channels
+    ("LRN", dict(size=3), [], ("x", [4, 4, 3, 3])),  # the reference confuses batch and channels
     ("Softmax", dict(axis=1), []),
     ("Clip", {}, [numpy.float32(-0.5), numpy.float32(0.7)]),
     ("Gemm", dict(transB=1, alpha=0.5, beta=2.0), [weight(5, 7), weight(5)], ("x", [3, 7])),
@@ -115,7 +115,7 @@ def test_an_operator_computes_what_the_reference_does(name, case, tmp_path):
 
 
 def attention_model():
-    """A layer as exporters write it: attention with a mask, then a product with a bias and GELU in pieces."""
+    """A layer as exporters write it: attention with a mask, then a product with a bias and a decomposed GELU."""
     half, root = numpy.float32(0.5), numpy.float32(2 ** 0.5)
     constants = {"w": weight(8, 6), "b": weight(6), "half": half, "one": numpy.float32(1), "root": root,
                  "scale": numpy.float32(3), "mask": weight(1, 1, 1, 5)}
@@ -188,7 +188,7 @@ def test_the_table_compares_ours_with_the_best_that_ran():
     text = report.table([made])
     assert "| net | 20.0 | * | **12.0** | 10.0 | 8.0 | 1.20× | 1.50× | agree (1e-04) |" in text
     assert "* net, torch.compile: crashed" in text
-    assert "| geometric mean (of so many) | | | | | | 1.20× (1) | 1.50× (1) | |" in text
+    assert "| geometric mean (number) | | | | | | 1.20× (1) | 1.50× (1) | |" in text
 
 
 def test_the_batch_that_is_told_is_the_one_that_ran(tmp_path):
@@ -214,7 +214,8 @@ def test_outputs_that_differ_are_said():
 
 
 def compare(tmp_path, *arguments):
-    return subprocess.run([sys.executable, HERE / "compare.py", "--device", "cpu", "--work", tmp_path / "work", *arguments],
+    return subprocess.run([sys.executable, HERE / "compare.py", "--device", "cpu", "--work", tmp_path / "work",
+                           *arguments],
                           capture_output=True, text=True, timeout=240)
 
 

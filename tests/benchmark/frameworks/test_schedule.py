@@ -1,4 +1,4 @@
-"""What is done when, and what becomes of a run that is cut off; needs no framework."""
+"""Tests the schedule, and how an interrupted run is resumed; needs no framework."""
 
 import json
 import pathlib
@@ -29,12 +29,13 @@ def save_model(file, convolutions=0):
     nodes = [helper.make_node("Conv", [a, "w"], [b]) for a, b in zip(names, names[1:-1])]
     nodes.append(helper.make_node("Relu", [names[-2]], ["y"]))
     values = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 1, 2, 2]) for name in ("x", "y")]
-    onnx.save(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:], [kernel] if convolutions else [])), file)
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", values[:1], values[1:],
+                                                  [kernel] if convolutions else [])), file)
     return file
 
 
 class Recorder:
-    """Who did what on the GPU, from when to when."""
+    """Records who used the GPU, from when to when."""
 
     def __init__(self):
         self.spans = []
@@ -77,14 +78,16 @@ class FakeWorker:
 
 def settings_for(**changes):
     return types.SimpleNamespace(**{**dict(
-        frameworks=["eager", "xla"], layouts=["contiguous"], compile_layouts=["contiguous"], batch=None, seed=0, device="auto",
-        on_gpu=True, parallel=3, ahead=2, xla_together=1, compile_limit=10, gpu_limit=10, taso_limit=10, runs=2, rounds=2,
+        frameworks=["eager", "xla"], layouts=["contiguous"], compile_layouts=["contiguous"], batch=None, seed=0,
+        device="auto",
+        on_gpu=True, parallel=3, ahead=2, xla_together=1, compile_limit=10, gpu_limit=10, taso_limit=10, runs=2,
+        rounds=2,
         taso_bench="bench", taso_opt="opt", optimised=None, opt_arguments="--device cuda"), **changes})
 
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Runs a schedule over fakes: (names of what the GPU did, pairs that overlapped, rows)."""
+    """Runs a schedule over fakes; returns the names of what the GPU did, the pairs that overlapped, and the rows."""
 
     def make(models, slow=(), deadline=None, **changes):
         settings, recorder, rows = settings_for(**changes), Recorder(), []
@@ -101,7 +104,8 @@ def made(tmp_path, monkeypatch):
             return row
 
         monkeypatch.setattr(jobs.Job, "measure", measure)
-        all_jobs = [jobs.Job(save_model(tmp_path / f"{name}.onnx", convolutions), "tf32", settings, tmp_path, programs, print)
+        all_jobs = [jobs.Job(save_model(tmp_path / f"{name}.onnx", convolutions), "tf32", settings, tmp_path, programs,
+                             print)
                     for name, convolutions in models.items()]
         limit = None if deadline is None else time.monotonic() + deadline
         schedule.Schedule(all_jobs, settings, print, limit).run({}, lambda job, row: rows.append(row))
@@ -122,7 +126,8 @@ def test_the_gpu_does_one_thing_at_a_time(made):
 
 
 def test_xla_compiles_convolutional_networks_together_where_that_was_asked_for(made):
-    names, overlap, _ = made({"a": 2, "b": 2, "c": 2, "t": 0}, xla_together=3, ahead=4, frameworks=["xla"], taso_opt=None)
+    names, overlap, _ = made({"a": 2, "b": 2, "c": 2, "t": 0}, xla_together=3, ahead=4, frameworks=["xla"],
+                             taso_opt=None)
     assert len(names) == 8 and overlap
     assert all("xla" in one and " t " not in one for pair in overlap for one in pair)
     assert made({"a": 2, "b": 2}, frameworks=["xla"])[1] == []
@@ -149,7 +154,8 @@ def test_when_the_time_is_over_what_is_prepared_is_timed(made, monkeypatch):
     first, second = rows
     assert first["times"]["xla"]["median"] == 1 and first["times"]["eager"]["failures"] == [schedule.OVER]
     assert all(what["failures"] == [schedule.OVER] for what in second["times"].values())
-    assert "| b | * | – | * | * | * | " in report.table([{**row, "agreement": report.agreement({}, "tf32"), "best": None,
+    assert "| b | * | – | * | * | * | " in report.table([{**row, "agreement": report.agreement({}, "tf32"),
+                                                          "best": None,
                                                          "best_over_before": None, "best_over_after": None}
                                                         for row in rows])
 
@@ -186,7 +192,7 @@ def test_others_stand_still_while_something_is_timed(tmp_path):
             sizes = file.stat().st_size, child.stat().st_size
             time.sleep(0.5)
             assert sizes == (file.stat().st_size, child.stat().st_size)
-            assert not counter.late(0)  # the time is not its own
+            assert not counter.late(0)  # time while stopped does not count
         assert advances(file) and advances(child)
         with processes.alone({counter}):
             assert advances(file) and not counter.late(60)
@@ -224,7 +230,8 @@ open(sys.argv[sys.argv.index("--json") + 1], "w").write(json.dumps(report))
 
 
 def compare(tmp_path, *arguments):
-    return subprocess.run([sys.executable, HERE / "compare.py", "--device", "cpu", "--work", tmp_path / "work", "--json",
+    return subprocess.run([sys.executable, HERE / "compare.py", "--device", "cpu", "--work", tmp_path / "work",
+                           "--json",
                            tmp_path / "times.json", "--frameworks", "", "--precision", "tf32,fp32", *arguments],
                           capture_output=True, text=True, timeout=120)
 
@@ -239,12 +246,12 @@ def test_a_run_goes_on_with_what_is_missing(tmp_path):
     rows = lambda: json.loads((tmp_path / "times.json").read_text())["rows"]
 
     done = compare(tmp_path, *models, *ours, "--time-limit", "0.001")
-    assert "* first, ours as it came: the time was over" in done.stdout, done.stderr
+    assert "* first, ours, original: the time was over" in done.stdout, done.stderr
     assert not (tmp_path / "calls").exists() and len(rows()) == 4
 
     (tmp_path / "fails").touch()
     done = compare(tmp_path, *models, *ours)
-    assert "* second, ours as it came: taso-bench ended with 1: no luck" in done.stdout, done.stderr
+    assert "* second, ours, original: taso-bench ended with 1: no luck" in done.stdout, done.stderr
     assert [(row["model"], row["precision"]) for row in rows()] == [
         ("first", "tf32"), ("second", "tf32"), ("first", "fp32"), ("second", "fp32")]
     calls = (tmp_path / "calls").read_text()

@@ -1,4 +1,4 @@
-"""A network in PyTorch: eager or compiled, on a GPU replayed as a CUDA graph."""
+"""A network in PyTorch: eager or compiled; on a GPU replayed as a CUDA graph."""
 
 import time
 
@@ -13,7 +13,7 @@ KINDS = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "b
 
 
 def shapes_of(primitive, types, plain, keywords):
-    """Shapes and types of what a primitive makes, from a run on tensors without data."""
+    """Shapes and types of the results of a primitive, from a run on tensors without data."""
     operands = [number if kind is None else
                 torch.empty(kind[0], dtype=torch.from_numpy(numpy.empty(0, kind[1])).dtype, device="meta")
                 for kind, number in zip(types, plain)]
@@ -23,7 +23,7 @@ def shapes_of(primitive, types, plain, keywords):
 
 
 class Compiled(Exception):
-    """A network is compiled; to run it was not the point."""
+    """Raised instead of running a network that was only to be compiled."""
 
 
 class TorchFramework:
@@ -55,10 +55,11 @@ class TorchFramework:
             return tensor.to(device)  # only a copy: others may use the GPU now
 
         self.parameters = [moved(numpy.array(one)) for one in self.program.parameters.values()]
-        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"], settings.get("bounds")).values()]
+        self.inputs = [moved(one) for one in self.program.random_inputs(settings["seed"],
+                                                                        settings.get("bounds")).values()]
         self.network = graph.function(self.program, torch_operators.functions(kind))
-        self.program.parameters = {}  # many such processes are there at once
-        if self.gpu:  # cuDNN and cuBLAS take a second to be loaded
+        self.program.parameters = {}  # saves memory: many such processes exist at once
+        if self.gpu:  # loading cuDNN and cuBLAS takes a second
             one = torch.ones(1, 1, 1, 1, device=device)
             torch.nn.functional.conv2d(one, one)
             torch.matmul(one, one)
@@ -68,7 +69,7 @@ class TorchFramework:
         return self.network(self.parameters, self.inputs)
 
     def trace(self):
-        """Compiles, which is work of the CPU, and does not run: others may use the GPU now."""
+        """Compiles on the CPU without running: others may use the GPU meanwhile."""
         self.start()
         torch.backends.cudnn.benchmark = False
         if not self.compiled:
@@ -92,13 +93,13 @@ class TorchFramework:
         try:
             with torch.inference_mode():
                 self.call()
-        except Exception:  # Compiled, or what its way through torch made of it
+        except Exception:  # Compiled, or what torch made of it on the way
             if not done:
                 raise
         self.tracing = False
 
     def prepare(self):
-        """Warms up, and captures the graph; needs a GPU that is otherwise idle."""
+        """Warms up and captures the graph; needs an otherwise idle GPU."""
         if self.gpu is None:
             self.trace()
         torch.backends.cudnn.benchmark = True
@@ -120,7 +121,7 @@ class TorchFramework:
             for _ in range(5):
                 self.graph.replay()
             torch.cuda.synchronize()
-            torch.cuda.empty_cache()  # what the algorithms that were tried needed
+            torch.cuda.empty_cache()  # memory of the algorithms that were tried
 
     def time(self, runs):
         """Microseconds of each run."""
@@ -143,7 +144,7 @@ class TorchFramework:
             return [start.elapsed_time(end) * 1e3 for start, end in events]
 
     def outputs(self):
-        """What a run computes that finds nothing of earlier ones."""
+        """The results of a run that finds nothing left from earlier ones."""
         with torch.inference_mode():
             if self.graph is None:
                 self.results = self.call()

@@ -13,7 +13,7 @@ AVERAGE_POOLINGS = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}
 
 
 def flat(pads):
-    """(begin, end) of every axis as F.pad wants them: from the last axis on."""
+    """(begin, end) of every axis as F.pad expects them: last axis first."""
     return [one for pair in reversed(pads) for one in pair]
 
 
@@ -93,7 +93,7 @@ def attention(q, k, v, mask, *, scale):
 
 
 def functions(kind):
-    """A function for every primitive, where floating point is of this kind."""
+    """A function for every primitive, with floating point of this kind."""
     float_kind = kind
     return {
         "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y,

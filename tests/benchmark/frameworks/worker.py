@@ -1,6 +1,6 @@
-"""One network in one framework, in a process of its own: told what to do by compare.py, a line of JSON at a time.
+"""One network in one framework, in its own process. compare.py controls it, with one line of JSON at a time.
 
-    load (at the start), trace, prepare, time RUNS, outputs FILE, and the end of the input.
+load (at the start), trace, prepare, time RUNS, outputs FILE, and the end of the input.
 """
 
 import json
@@ -13,7 +13,7 @@ import traceback
 def main():
     settings = json.loads(sys.argv[1])
     os.nice(settings.get("nice", 0))
-    # Frameworks print what they like; only answers go to whoever started this.
+    # Frameworks may print anything; only answers go to the parent process.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -58,7 +58,7 @@ def main():
         elif request["do"] == "outputs":
             attempt(lambda: save(request["file"]))
     answers.flush()
-    os._exit(0)  # what frameworks do at the end takes long and is of no use
+    os._exit(0)  # the shutdown of frameworks takes long and is useless here
 
 
 main()

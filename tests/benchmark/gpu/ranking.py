@@ -1,13 +1,12 @@
-"""How well predicted times rank variants of a model, on a GPU:
+"""Tests how well predicted times rank variants of a model on a GPU:
 
     scripts/compare-ranking [--build BUILD] [--count 20] [--seconds 20] [--loads 2] [--json FOLDER] MODEL...
     scripts/compare-ranking --results FILE...
 
-For each model BUILD/tools/cost_variants runs variants as the search makes them, good ones and bad ones, in turn, each
-loaded more than once. Two of them differ beyond noise if they are farther apart than three standard errors and than one percent; errors
-are those of medians and of where a variant lies in memory, which follows from how far loads of the same variant are apart.
-Printed is the share of such pairs that the predictions put in the right order: as they run, with kernels side by side, and one
-kernel after the other.
+For each model, BUILD/tools/cost_variants runs variants from searches, good and bad ones, in turn, each loaded several
+times. Two variants differ beyond noise if their distance exceeds three standard errors and one percent. The error
+combines that of medians and that of the place in memory, estimated from loads of the same variant. Prints the share of
+such pairs that the predictions rank right: as they run, with concurrent kernels, and sequentially.
 """
 import argparse
 import dataclasses
@@ -25,7 +24,7 @@ least_difference = 0.01
 
 @dataclasses.dataclass
 class Variant:
-    """What a variant took and was predicted to take, in microseconds, and the standard error of what it took."""
+    """The measured and predicted time of a variant in microseconds, and the standard error of the measured one."""
     name: str
     took: float
     predicted: float
@@ -33,13 +32,13 @@ class Variant:
 
 
 def standard_error(times):
-    """Of a median, from the quantiles of runs that are about normal."""
+    """The standard error of a median, from the quantiles of roughly normal runs."""
     deviation = (times["95_percent"] - times["5_percent"]) / 3.29
     return 1.25 * deviation / math.sqrt(times["runs"])
 
 
 def as_run(one):
-    """From what taso-bench says of a model."""
+    """A variant from taso-bench's figures of a model."""
     times = one["microseconds"]
     return Variant(one["model"], times["median"], one["predicted_microseconds"], standard_error(times))
 
@@ -55,14 +54,15 @@ def one_after_the_other(one):
 
 
 def together(loads):
-    """Of loads of variants, one for each variant. How far loads of one variant lie apart counts as the error of each, taken from
-    all variants that were loaded more than once."""
+    """Merges loads into one entry per variant. The deviation between loads of one variant, estimated from all variants
+    with several loads, counts as an error of each."""
     by_name = {}
     for one in loads:
         by_name.setdefault(one.name, []).append(one)
     squares, freedom = 0, 0
     for group in by_name.values():
-        squares += sum((math.log(one.took) - statistics.fmean(math.log(one.took) for one in group)) ** 2 for one in group)
+        squares += sum((math.log(one.took) - statistics.fmean(math.log(one.took) for one in group)) ** 2
+                       for one in group)
         freedom += len(group) - 1
     deviation = math.sqrt(squares / freedom) if freedom else 0
     variants = []
@@ -77,7 +77,7 @@ def together(loads):
 class Ranking:
     loads: list
     variants: list = dataclasses.field(default_factory=list)
-    load_deviation: float = 0  # of the same variant, as a part of its time
+    load_deviation: float = 0  # between loads of the same variant, relative to its time
     pairs: int = 0
     differing: int = 0
     right: int = 0
@@ -97,12 +97,12 @@ class Ranking:
                 self.wrong.append((abs(apart), a, b))
 
     def offs(self):
-        """How far predictions are off, as a part of what was measured, in order."""
+        """The relative errors of the predictions, sorted."""
         return sorted(one.predicted / one.took - 1 for one in self.variants)
 
 
 def rankings(models):
-    """(as they run, one after the other), of the models of taso-bench's JSON."""
+    """The rankings of the models in taso-bench's JSON: (as they run, sequential)."""
     return Ranking([as_run(one) for one in models]), Ranking([one_after_the_other(one) for one in models])
 
 
@@ -111,15 +111,16 @@ def report(name, models):
     if not models:
         print(f"{name}: no variants")
         return both
-    for how, ranking in zip(("as they run", "one kernel after the other"), both):
+    for how, ranking in zip(("as they run", "sequential"), both):
         offs, times = ranking.offs(), [one.took for one in ranking.variants]
         share = f" ({100 * ranking.right / ranking.differing:.1f} %)" if ranking.differing else ""
         print(f"{name}, {how}: {len(times)} variants from {min(times):.1f} to {max(times):.1f} us, predictions "
-              f"{100 * offs[0]:+.1f} to {100 * offs[-1]:+.1f} % off, median {100 * statistics.median(offs):+.1f} %, loads of one "
-              f"{100 * ranking.load_deviation:.2f} % apart; "
+              f"{100 * offs[0]:+.1f} to {100 * offs[-1]:+.1f} % off, median {100 * statistics.median(offs):+.1f} %, "
+              f"loads of one {100 * ranking.load_deviation:.2f} % apart; "
               f"{ranking.differing} of {ranking.pairs} pairs differ, {ranking.right} of them ranked right{share}")
         for _, a, b in sorted(ranking.wrong, key=lambda one: -one[0])[:5]:
-            print("  wrong: " + ", ".join(f"{one.name} {one.took:.2f} us, predicted {one.predicted:.2f}" for one in (a, b)))
+            print("  wrong: " + ", ".join(f"{one.name} {one.took:.2f} us, predicted {one.predicted:.2f}"
+                                          for one in (a, b)))
     sys.stdout.flush()
     return both
 
@@ -128,16 +129,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", type=pathlib.Path)
     parser.add_argument("--count", default=20, type=int)
-    parser.add_argument("--seed", default=0, type=int, help="other seeds, other variants")
-    parser.add_argument("--budget", default=60, type=int, help="graphs that one search expands at most")
-    parser.add_argument("--searching", default=20, type=float, help="seconds of searches, for one model")
-    parser.add_argument("--seconds", default=20, type=float, help="on the GPU, for one model")
-    parser.add_argument("--loads", default=2, type=int, help="of each variant")
+    parser.add_argument("--seed", default=0, type=int, help="seed of the variants")
+    parser.add_argument("--budget", default=60, type=int, help="most expansions per search")
+    parser.add_argument("--searching", default=20, type=float, help="seconds of searching per model")
+    parser.add_argument("--seconds", default=20, type=float, help="seconds on the GPU per model")
+    parser.add_argument("--loads", default=2, type=int, help="loads of each variant")
     parser.add_argument("--runs", default=100, type=int)
     parser.add_argument("--precision", default="tf32")
-    parser.add_argument("--prices", type=pathlib.Path, help="where measured prices are kept")
-    parser.add_argument("--json", type=pathlib.Path, help="a folder for what was measured")
-    parser.add_argument("--results", nargs="*", default=[], type=pathlib.Path, help="files of such a folder: judged again")
+    parser.add_argument("--prices", type=pathlib.Path, help="the file of measured prices")
+    parser.add_argument("--json", type=pathlib.Path, help="a folder for the measurements")
+    parser.add_argument("--results", nargs="*", default=[], type=pathlib.Path,
+                        help="files of such a folder, to be ranked again")
     parser.add_argument("models", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
     found = [report(file.stem, json.loads(file.read_text())["models"]) for file in options.results]
@@ -145,7 +147,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             result = (options.json or pathlib.Path(folder)) / f"{model.stem}.json"
             result.parent.mkdir(parents=True, exist_ok=True)
-            result.unlink(missing_ok=True)  # what an earlier run found is not what this one found
+            result.unlink(missing_ok=True)  # so that results of an earlier run are not taken for new ones
             arguments = ["--count", options.count, "--seed", options.seed, "--budget", options.budget,
                          "--searching", options.searching, "--seconds", options.seconds, "--loads", options.loads,
                          "--runs", options.runs, "--precision", options.precision, "--json", result]
@@ -158,7 +160,7 @@ def main():
                 sys.exit(f"{model.stem}: {lines[-1] if lines else f'exit {said.returncode}'}")
             found.append(report(model.stem, json.loads(result.read_text())["models"]))
             print("  " + said.stdout.strip().splitlines()[-1], flush=True)
-    for how, ranked in zip(("as they run", "one kernel after the other"), zip(*found)):
+    for how, ranked in zip(("as they run", "sequential"), zip(*found)):
         differing, right = sum(one.differing for one in ranked), sum(one.right for one in ranked)
         if differing:
             print(f"together, {how}: {right} of {differing} pairs ranked right ({100 * right / differing:.1f} %)")

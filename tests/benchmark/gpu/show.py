@@ -1,18 +1,19 @@
-"""Shows what taso does on the machine's GPU, in steps that each have a budget of time:
+"""Shows what taso does on this machine's GPU, in steps with a time budget each:
 
     scripts/show-gpu BUILD RESULTS [STEP[=SECONDS]...]
     scripts/show-gpu --table RESULTS
 
-networks   each example network before and after taso-opt: first use, predicted and measured times, agreement, second use
-models     the same of models of others (--models), without measuring their kernels; which operators ran on the host
-ranking    variants of each network, their predicted against their measured order
+networks   each example network before and after taso-opt: first use, predicted and measured times, agreement, second
+use
+models     the same for other models (--models), without measuring their kernels; which operators ran on the host
+ranking    variants of each network, their predicted order against their measured order
 repeat     the same kernels measured by three processes
 tests      random configurations of every kind of kernel against the interpreter
 sanitize   a few of them under compute-sanitizer
-record     prices of all example networks (scripts/record-prices), with all that the search makes of them
+record     prices of all example networks (scripts/record-prices), and of the graphs that the search makes from them
 
-Results are files, written as they come; what is there already is left alone, so that the same command goes on where it was
-ended. Prices are kept in RESULTS/measured.prices, which begins with those that come with taso, unless --anew says otherwise.
+Results are files, written as they come. Existing files are kept, so that the same command resumes an interrupted run.
+Prices are in RESULTS/measured.prices, which starts with the shipped prices, unless --anew is given.
 """
 import argparse
 import json
@@ -33,20 +34,23 @@ def parsed():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path, nargs="?", help="a build folder, with tests and the CUDA module")
     parser.add_argument("results", type=pathlib.Path, nargs="?")
-    parser.add_argument("steps", nargs="*", help="with their seconds; all of them, with "
+    parser.add_argument("steps", nargs="*", help="steps with their seconds; default: "
                         + " ".join(f"{name}={seconds}" for name, seconds in steps.BUDGETS.items()))
-    parser.add_argument("--table", type=pathlib.Path, metavar="RESULTS", help="print what is there, as Markdown")
+    parser.add_argument("--table", type=pathlib.Path, metavar="RESULTS", help="print the results as Markdown")
     parser.add_argument("--precision", default="tf32")
     parser.add_argument("--batch", default=1, type=int)
-    parser.add_argument("--networks", type=lambda text: text.split(","), help="names with commas; all if not given")
-    parser.add_argument("--models", default=[], type=pathlib.Path, metavar="FOLDER", help="its .onnx files")
-    parser.add_argument("--size", default=[], action="append", metavar="NAME=N", help="of an open dimension of models; else 1")
+    parser.add_argument("--networks", type=lambda text: text.split(","),
+                        help="names, separated by commas (default: all)")
+    parser.add_argument("--models", default=[], type=pathlib.Path, metavar="FOLDER",
+                        help="a folder with other models (.onnx)")
+    parser.add_argument("--size", default=[], action="append", metavar="NAME=N",
+                        help="size of an open dimension (default 1)")
     parser.add_argument("--limit", default=90, type=float, help="seconds for one command (90)")
     parser.add_argument("--each", default=15, type=float, help="seconds for the variants of one network (15)")
-    parser.add_argument("--seed", default=0, type=int, help="of the variants (0)")
-    parser.add_argument("--anew", action="store_true", help="begin without the prices that come with taso")
-    parser.add_argument("--record", default="tf32,fp32,fp16:1", metavar="PRECISIONS:BATCHES", help="for the step record")
-    parser.add_argument("--commit", help="what is shown, where git does not know")
+    parser.add_argument("--seed", default=0, type=int, help="seed of the variants (0)")
+    parser.add_argument("--anew", action="store_true", help="start without the shipped prices")
+    parser.add_argument("--record", default="tf32,fp32,fp16:1", metavar="PRECISIONS:BATCHES", help="of the step record")
+    parser.add_argument("--commit", help="the commit to report, if git does not know it")
     options = parser.parse_args()
     if options.table is None and options.results is None:
         parser.error("BUILD and RESULTS are needed, or --table RESULTS")
@@ -70,7 +74,7 @@ PROGRAMS = {"networks": ["taso-networks", "taso-opt", "taso-bench"], "models": [
 
 
 def trouble_of(options):
-    """Why it cannot begin; None if it can."""
+    """The reason why it cannot start; None if it can."""
     known = steps.EXAMPLES + steps.SMALL_FIRST
     for name in options.networks or []:
         if name not in known:
@@ -79,15 +83,15 @@ def trouble_of(options):
     for one in dict.fromkeys(one for name in chosen for one in PROGRAMS[name]):
         file = options.build / steps.folder_of(one) / one
         if not os.access(file, os.X_OK):
-            return f"{file} is not there: build first"
+            return f"{file} does not exist: build first"
     if not list((options.build / "lib").glob("**/*taso_cuda.so")):
         return f"{options.build}/lib has no CUDA module: build with TASO_CUDA"
     if options.models and not list(options.models.glob("*.onnx")):
-        return f"--models: {options.models} {'has no .onnx files' if options.models.is_dir() else 'is no folder'}"
+        return f"--models: {options.models} {'has no .onnx files' if options.models.is_dir() else 'is not a folder'}"
     if options.models and "models" not in chosen:
-        return "--models: the step models is not among those to be done"
+        return "--models: the step models is not selected"
     if not options.models and "models" in options.named:
-        return "models: no folder is given by --models"
+        return "models: --models FOLDER is missing"
     for one in options.size:
         name, _, size = one.partition("=")
         if not name or not size.isdigit() or int(size) < 1:
@@ -101,7 +105,7 @@ def commit():
 
 
 def begin(options):
-    """The place of the work, with its prices, and a word about this run in the results."""
+    """The place of the work, with its prices. Also adds this run to the results."""
     options.results.mkdir(parents=True, exist_ok=True)
     place = steps.Place(options.build.resolve(), options.results.resolve(), options.build.resolve() / "show-gpu",
                         options.precision, options.batch, limit=options.limit, each=options.each, seed=options.seed)
@@ -119,7 +123,7 @@ def begin(options):
         shutil.copy(shipped, place.prices)
     file = options.results / "about.json"
     about = json.loads(file.read_text()) if file.exists() else []
-    # Where things lie on this machine is nobody's business.
+    # Leaves out the paths of this machine.
     arguments = [pathlib.Path(one).name if one.startswith("/") else one for one in sys.argv[1:]]
     about.append({"date": time.strftime("%Y-%m-%d %H:%M"), "commit": options.commit or commit(),
                   "command": shlex.join(["scripts/show-gpu", *arguments])})

@@ -1,5 +1,5 @@
-"""The steps of scripts/show-gpu. Each goes through things to do, within its time; what is done leaves a file in the results, and
-whoever finds the file leaves the thing alone. What failed leaves a file that says why."""
+"""The steps of scripts/show-gpu. Each works through a list within its time. Every finished item leaves a file in the
+results, and is skipped if that file exists. A failed item leaves a file with the reason."""
 import concurrent.futures
 import contextlib
 import dataclasses
@@ -14,14 +14,15 @@ import threading
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
-SMALL_FIRST = ["squeezenet1_1", "resnet50", "bert_base", "mobilenet_v2", "nasrnn", "nas_cell", "inception_v3", "vit_b_16",
+SMALL_FIRST = ["squeezenet1_1", "resnet50", "bert_base", "mobilenet_v2", "nasrnn", "nas_cell", "inception_v3",
+               "vit_b_16",
                "resnext50", "ssd300_resnet50", "nasnet_mobile", "densenet121", "bert_large", "nasnet_large"]
 EXAMPLES = ["small_convnet", "small_transformer"]
 REPEATED = ["inception_v3", "bert_base", "squeezenet1_1", "mobilenet_v2"]
 
 
 class NoGpu(Exception):
-    """That there is none, and why."""
+    """There is no GPU; the text says why."""
 
 
 @dataclasses.dataclass
@@ -43,13 +44,13 @@ AT_ONCE = max(1, (os.cpu_count() or 2) // 2)  # processes, where they do not mea
 
 
 def folder_of(program):
-    """Where a build has it."""
+    """The folder of a program in a build."""
     return "tests" if program.endswith("_tests") else "tools" if program.startswith("cost_") else "bin"
 
 
 @dataclasses.dataclass
 class Place:
-    """Where things are and how they are to be done."""
+    """Where things are, and the settings of a run."""
     build: pathlib.Path
     results: pathlib.Path
     work: pathlib.Path
@@ -58,9 +59,9 @@ class Place:
     networks: list = dataclasses.field(default_factory=lambda: EXAMPLES + SMALL_FIRST)
     models: list = dataclasses.field(default_factory=list)
     sizes: dict = dataclasses.field(default_factory=dict)
-    limit: float = 90       # seconds, for one command
-    each: float = 15        # seconds, for the variants of one network
-    seed: int = 0           # of those variants
+    limit: float = 90       # seconds per command
+    each: float = 15        # seconds for the variants of one network
+    seed: int = 0           # of these variants
     record_precisions: str = "tf32,fp32,fp16"
     record_batches: str = "1"
 
@@ -76,7 +77,7 @@ class Place:
         return self.build / folder_of(name) / name
 
     def environment(self):
-        """Prices that come with taso do not count, only those in the results."""
+        """Hides the shipped prices, so that only those in the results count."""
         hidden = self.work / "data"
         (hidden / "prices").mkdir(parents=True, exist_ok=True)
         return {**os.environ, "TASO_DATA": str(hidden)}
@@ -95,8 +96,8 @@ def say(text):
 
 
 class Running:
-    """The commands that run now. They are in sessions of their own and would go on without us; an interrupt reaches only the main
-    thread, which may be waiting for others that wait for them."""
+    """The commands that are running. They have sessions of their own and would outlive us; an interrupt reaches only
+    the main thread, which may be waiting for threads that wait for them."""
 
     def __init__(self):
         self.lock, self.processes, self.is_over = threading.Lock(), set(), False
@@ -110,14 +111,14 @@ class Running:
             return process
 
     def end(self, process):
-        """It has ended; if we ended it with all the others, it has nothing to say."""
+        """Removes a process that has ended; if we ended it with all others, its output is dropped."""
         with self.lock:
             self.processes.discard(process)
             if self.is_over:
                 raise KeyboardInterrupt
 
     def end_all(self):
-        """Nothing begins any more."""
+        """Prevents new processes."""
         with self.lock:
             self.is_over = True
             for process in self.processes:
@@ -129,7 +130,8 @@ RUNNING = Running()
 
 
 def run(command, seconds, place, **variables):
-    """Interrupts it when its time is up, which lets taso write what it has; ends it if that does not help."""
+    """Runs a command. Interrupts it when its time is up, so that taso can write what it has; kills it if that does not
+    help."""
     begin = time.monotonic()
     process = RUNNING.begin([str(one) for one in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             errors="replace", env={**place.environment(), **variables})
@@ -148,7 +150,7 @@ def run(command, seconds, place, **variables):
 
 
 def side_by_side(count, work, things):
-    """What the work makes of each thing, so many at a time. Where one fails or we are interrupted, none goes on."""
+    """Applies `work` to all things, `count` at a time. If one fails or we are interrupted, all stop."""
     with concurrent.futures.ThreadPoolExecutor(count) as pool:
         try:
             return list(pool.map(work, things))
@@ -159,7 +161,7 @@ def side_by_side(count, work, things):
 
 
 def keep(file, value):
-    """All of it or nothing."""
+    """Writes all or nothing."""
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(file.name + ".part")
     beside.write_text(value if isinstance(value, str) else json.dumps(value, indent=1) + "\n")
@@ -167,7 +169,7 @@ def keep(file, value):
 
 
 def fail(file, done, clock):
-    """What our budget ended is no failure: another run may have more time."""
+    """A command that our budget ended has not failed: another run may have more time."""
     if not (done.ended_by_us and clock.left() < 1):
         keep(file, done.reason() + "\n")
 
@@ -180,27 +182,29 @@ def write_network(name, place):
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         beside = file.with_suffix(".part.onnx")
-        subprocess.run([place.program("taso-networks"), name, "-q", "--batch", str(place.batch), "-o", beside], check=True)
+        subprocess.run([place.program("taso-networks"), name, "-q", "--batch", str(place.batch), "-o", beside],
+                       check=True)
         beside.replace(file)
     return file
 
 
 def optimise(model, output, place, seconds, *more):
-    """What taso-opt reports, with how long it took; the reason if there is nothing."""
+    """taso-opt's report, with its time; the reason if there is none."""
     report = place.work / f"{output.stem}.report.json"
     report.unlink(missing_ok=True)
-    # Where nothing is measured, prices are only read; before anything was, there are none.
+    # Where nothing is measured, prices are only read; before the first measurement there are none.
     prices = ["--prices", place.prices] if "cuda" in more or place.prices.exists() else []
     done = run([place.program("taso-opt"), model, "--precision", place.precision, *prices, "--report", report,
                 "--no-certificate", "-q", *more], seconds, place)
     if not report.exists():
         return done, None
-    found = {"wall_seconds": done.seconds, "interrupted": done.ended_by_us, "code": done.code, **json.loads(report.read_text())}
+    found = {"wall_seconds": done.seconds, "interrupted": done.ended_by_us, "code": done.code,
+             **json.loads(report.read_text())}
     return done, found
 
 
 def add_up(known, report):
-    """The first use of a network, where it took several runs."""
+    """The report of the first use of a network, if that took several runs."""
     if known is None:
         return report
     report["measuring"] = {key: value + report["measuring"][key] for key, value in known["measuring"].items()}
@@ -209,7 +213,7 @@ def add_up(known, report):
 
 
 def networks(place, clock):
-    """Each network, before and after taso-opt: first use, run beside one another, second use."""
+    """Each network before and after taso-opt: first use, runs in turn, second use."""
     folder = place.results / "networks" / place.kind
     for name in place.networks:
         first, bench, failed = (folder / f"{name}.{what}" for what in ("first.json", "bench.json", "failed.txt"))
@@ -222,7 +226,8 @@ def networks(place, clock):
         shapes = shapes_of(model, {}) if name in EXAMPLES else []
         known = json.loads(first.read_text()) if first.exists() else None
         if known is None or known["interrupted"] or not output.exists():
-            done, report = optimise(model, output, place, min(clock.left(), place.limit), "-o", output, "--force", "--device",
+            done, report = optimise(model, output, place, min(clock.left(), place.limit), "-o", output, "--force",
+                                    "--device",
                                     "cuda", *shapes)
             if report is None or done.code not in (0, 130):
                 fail(failed, done, clock)
@@ -240,7 +245,8 @@ def networks(place, clock):
             return
         model = write_network(name, place)
         shapes = shapes_of(model, {}) if name in EXAMPLES else []
-        done, report = optimise(model, place.work / f"{name}.again.onnx", place, clock.left(), "--dry-run", "--check", "0",
+        done, report = optimise(model, place.work / f"{name}.again.onnx", place, clock.left(), "--dry-run", "--check",
+                                "0",
                                 "--device", "cuda", *shapes)
         if report is not None and not done.ended_by_us:
             keep(again, report)
@@ -250,7 +256,8 @@ def networks(place, clock):
 def bench_models(model, output, bench, failed, place, clock, *more):
     figures = place.work / f"{bench.stem}.figures.json"
     figures.unlink(missing_ok=True)
-    done = run([place.program("taso-bench"), model, output, "--device", "cuda", "--precision", place.precision, "--prices",
+    done = run([place.program("taso-bench"), model, output, "--device", "cuda", "--precision", place.precision,
+                "--prices",
                 place.prices, "--json", figures, *more], min(clock.left(), place.limit), place)
     if not figures.exists() or done.ended_by_us:
         fail(failed, done, clock)
@@ -265,10 +272,10 @@ def bench_models(model, output, bench, failed, place, clock, *more):
 
 
 def shapes_of(model, sizes):
-    """Arguments that give sizes to open dimensions: those that were asked for by name, else 1."""
+    """Arguments with sizes for open dimensions: those given by name, otherwise 1."""
     try:
         import onnx
-    except ImportError:  # those with open dimensions then fail with a word about it
+    except ImportError:  # models with open dimensions then fail with a message
         return []
     graph = onnx.load(model, load_external_data=False).graph
     weights = {one.name for one in graph.initializer}
@@ -283,17 +290,19 @@ def shapes_of(model, sizes):
 
 
 def models(place, clock):
-    """Models of others, before and after taso-opt: whether the GPU agrees with the reference, and what has no kernel. The
-    kernels are not measured for this; the search goes by what is known."""
+    """Other models before and after taso-opt: whether the GPU agrees with the reference, and which operators have no
+    kernel. Their kernels are not measured; the search uses the known prices."""
     folder = place.results / "models" / place.precision
-    todo = [one for one in place.models if not any((folder / f"{one.stem}.{end}").exists() for end in ("bench.json", "failed.txt"))]
+    todo = [one for one in place.models if not any((folder / f"{one.stem}.{end}").exists()
+                                                   for end in ("bench.json", "failed.txt"))]
     work = place.work / "models"
     work.mkdir(parents=True, exist_ok=True)
     shapes = {one: shapes_of(one, place.sizes) for one in todo}
 
     def prepare(model):
         output = work / f"{model.stem}.opt.onnx"
-        return model, output, *optimise(model, output, place, min(clock.left(), place.limit), "-o", output, "--force", "--jobs",
+        return model, output, *optimise(model, output, place, min(clock.left(), place.limit), "-o", output, "--force",
+                                        "--jobs",
                                         "2", *shapes[model])
 
     prepared = side_by_side(AT_ONCE, prepare, todo)
@@ -307,31 +316,34 @@ def models(place, clock):
             say(f"{model.stem}: {done.reason()}")
             continue
         keep(folder / f"{model.stem}.first.json", {**report, "shapes": shapes[model]})
-        bench_models(model, output, folder / f"{model.stem}.bench.json", failed, place, clock, "--no-measuring", "--runs", "20",
+        bench_models(model, output, folder / f"{model.stem}.bench.json", failed, place, clock, "--no-measuring",
+                     "--runs", "20",
                      *shapes[model])
 
 
 def ranking(place, clock):
-    """Variants of each network, what they were predicted to take and took. While one network has the GPU, others search."""
+    """Variants of each network, with predicted and measured times. While one network uses the GPU, others search."""
     folder = place.results / "ranking" / (f"{place.kind}-{place.seed}" if place.seed else place.kind)
     folder.mkdir(parents=True, exist_ok=True)
     turn, at_a_time = place.work / "turn", 3
-    # The one with the GPU lets libraries prepare kernels: that takes cores, too.
+    # The one on the GPU also lets libraries prepare kernels, which takes cores, too.
     jobs = max(1, ((os.cpu_count() or 2) - 2) // at_a_time)
 
     def rank(name):
         file, failed, late = (folder / f"{name}.{what}" for what in ("json", "failed.txt", "late.txt"))
         if file.exists() or failed.exists() or clock.left() < 8:
             return
-        # Those who wait for their turn do so as long as there is time; who has it has so many seconds, or what is left by then.
+        # A process waits for its turn as long as there is time; then it has `each` seconds, or what is left.
         model, left = write_network(name, place), clock.left()
-        done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--jobs", jobs,
+        done = run([place.program("cost_variants"), "--precision", place.precision, "--prices", place.prices, "--jobs",
+                    jobs,
                     "--searching", f"{min(place.each, left / 2):.1f}", "--turn", turn, "--seconds", f"{place.each:.1f}",
-                    "--within", f"{left - 2:.1f}", "--seed", place.seed, "--runs", "100", "--json", file, model], left, place)
+                    "--within", f"{left - 2:.1f}", "--seed", place.seed, "--runs", "100", "--json", file, model], left,
+                   place)
         if file.exists():
             late.unlink(missing_ok=True)
         elif "in time" in done.reason():
-            keep(late, done.reason() + "\n")  # what was measured is kept: another run gets farther
+            keep(late, done.reason() + "\n")  # results are kept: another run gets further
         else:
             fail(failed, done, clock)
         say(f"{name}: {done.said.strip().splitlines()[-1] if file.exists() and done.said.strip() else done.reason()}")
@@ -351,7 +363,8 @@ def repeat(place, clock):
         if seconds < 2:
             say("no time for it")
             return
-        done = run([place.program("cost_repeat"), "--precision", place.precision, "--seconds", f"{seconds:.1f}", "--out", one,
+        done = run([place.program("cost_repeat"), "--precision", place.precision, "--seconds", f"{seconds:.1f}",
+                    "--out", one,
                     *files], seconds + 30, place)
         say(done.said.strip().splitlines()[-1] if done.said.strip() else done.reason())
     done = run([place.program("cost_repeat"), "--compare", *runs], 10, place)
@@ -364,15 +377,15 @@ def tests(place, clock):
     file = place.results / "tests.txt"
     if file.exists():
         return
-    usual, always = 130, 40  # seconds: with a patience of one, and those that are not up to it
+    usual, always = 130, 40  # seconds: with a patience of one, and for tests that ignore it
     patience = max(0.1, (clock.left() - always) / usual)
-    apart = 100_000  # seeds of one process from those of the next
+    apart = 100_000  # between the seeds of two processes
 
     def of_one(at):
         return run([place.program("runtime_tests"), "*GPU*", "-d", "yes"], clock.left(), place,
                    TASO_TEST_PATIENCE=f"{patience:.2f}", TASO_TEST_SEED=str(at * apart))
 
-    processes = min(8, AT_ONCE)  # most of the time goes into engines that are made on the host
+    processes = min(8, AT_ONCE)  # most of the time goes into preparing engines on the host
     parts = side_by_side(processes, of_one, range(processes))
     keep(file, "\n".join(f"{done.said}\nseeds from {at * apart}: exit {done.code} after {done.seconds:.0f} s"
                          f"{', ended by the budget' if done.ended_by_us else ''}\n" for at, done in enumerate(parts)))
@@ -385,13 +398,15 @@ def sanitize(place, clock):
     if file.exists():
         return
     done = run([SOURCE / "scripts/sanitize-gpu", place.build.resolve(), "memcheck"], clock.left(), place)
-    keep(file, f"{done.said}\nexit {done.code} after {done.seconds:.0f} s{', ended by the budget' if done.ended_by_us else ''}\n")
+    keep(file, f"{done.said}\nexit {done.code} after {done.seconds:.0f} s"
+               f"{', ended by the budget' if done.ended_by_us else ''}\n")
     say("\n".join(done.said.strip().splitlines()[-3:]))
 
 
 def record(place, clock):
-    """Prices of all example networks and of what the search makes of them; goes on where it ended."""
-    done = run([SOURCE / "scripts/record-prices", place.build, place.prices, f"{clock.left() - 10:.0f}"], clock.left(), place,
+    """Prices of all example networks and of the graphs that the search makes from them; resumes where it ended."""
+    done = run([SOURCE / "scripts/record-prices", place.build, place.prices, f"{clock.left() - 10:.0f}"], clock.left(),
+               place,
                PRECISIONS=place.record_precisions, BATCHES=place.record_batches)
     with (place.results / "record.txt").open("a") as log:
         what = f"{place.record_precisions}, batch {place.record_batches}, {done.seconds:.0f} s"
@@ -404,7 +419,7 @@ BUDGETS = {"networks": 260, "models": 60, "ranking": 180, "repeat": 40, "tests":
 
 
 def go(steps, place):
-    """(name, seconds) of each."""
+    """Runs all steps, given as (name, seconds)."""
     try:
         for name, seconds in steps:
             say(f"== {name}, {seconds:.0f} s")

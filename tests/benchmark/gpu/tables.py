@@ -1,4 +1,4 @@
-"""What scripts/show-gpu found, as Markdown."""
+"""The results of scripts/show-gpu as Markdown."""
 import json
 import math
 import re
@@ -21,7 +21,8 @@ def off(predicted, measured):
 
 
 def times(one):
-    """(predicted and run one after the other, predicted and run as it runs, lanes) of a model of taso-bench's JSON."""
+    """(predicted and measured sequential time, predicted and measured time as it runs, streams) of a model in
+    taso-bench's JSON."""
     run = (one["predicted_microseconds"], one["microseconds"]["median"])
     lanes = one.get("lanes")
     if not lanes:
@@ -41,29 +42,29 @@ def agreement(one):
 
 
 def benches(folder):
-    """{name: taso-bench's figures}, in the order in which they were made."""
+    """{name: taso-bench's figures}, in the order of creation."""
     files = sorted(folder.glob("*.bench.json"), key=lambda file: file.stat().st_mtime)
     return {file.name.removesuffix(".bench.json"): read(file) for file in files}
 
 
 def failures(folder):
-    """What failed, and what was not done in time and will be tried again."""
+    """What failed, and what was late and will be tried again."""
     found = {file.name.removesuffix(end): file.read_text().strip() for end in (".late.txt", ".failed.txt")
              for file in folder.glob("*" + end)}
     return "".join(f"- {name}: {reason}\n" for name, reason in sorted(found.items()))
 
 
 def prediction_table(found):
-    rows, offs = [], {"one after the other": [], "as it runs": []}
+    rows, offs = [], {"sequential": [], "as it runs": []}
     for name, figures in found.items():
         for which, one in zip(("", ", optimised"), figures["models"]):
             alone, run, lanes = times(one)
-            offs["one after the other"].append(alone[0] / alone[1] - 1)
+            offs["sequential"].append(alone[0] / alone[1] - 1)
             offs["as it runs"].append(run[0] / run[1] - 1)
-            rows.append([name + which, one["kernels"], f"{alone[0]:.1f}", f"{alone[1]:.1f}", off(*alone), lanes, f"{run[0]:.1f}",
-                         f"{run[1]:.1f}", off(*run)])
-    text = table(["network", "kernels", "one after the other: predicted", "run", "off", "lanes", "as it runs: predicted", "run",
-                  "off"], rows)
+            rows.append([name + which, one["kernels"], f"{alone[0]:.1f}", f"{alone[1]:.1f}", off(*alone), lanes,
+                         f"{run[0]:.1f}", f"{run[1]:.1f}", off(*run)])
+    text = table(["network", "kernels", "sequential: predicted", "run", "off", "streams", "as it runs: predicted",
+                  "run", "off"], rows)
     for how, found_off in offs.items():
         far = sorted(map(abs, found_off))
         near = sum(one <= 0.1 for one in far)
@@ -79,10 +80,11 @@ def gain_table(found):
         for one in after[:1]:
             ratio = one["speed_against_first"]
             ratios.append(ratio["ratio"])
-            row += [f"{one['microseconds']['median']:.1f}", f"{ratio['ratio']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})"]
+            row += [f"{one['microseconds']['median']:.1f}",
+                    f"{ratio['ratio']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})"]
         row += [""] * (4 - len(row)) + [agreement(before), agreement(after[0]) if after else ""]
         rows.append(row)
-    text = table(["network", "as it came", "optimised", "times as fast", "agrees before", "after"], rows)
+    text = table(["network", "original", "optimised", "times as fast", "agrees before", "after"], rows)
     if ratios:
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         text += f"\nGeometric mean of {len(ratios)}: {mean:.3f} times as fast.\n"
@@ -90,7 +92,7 @@ def gain_table(found):
 
 
 def kernels_table(found, most=5):
-    """Where the time of the optimised networks goes: kernels of one kind and origin together, those that take the most."""
+    """Where the time of the optimised networks goes: kernels grouped by kind and origin, longest first."""
     rows = []
     for name, figures in found.items():
         profile = figures["models"][-1].get("profile", [])
@@ -117,7 +119,8 @@ def first_use_table(folder, names):
         kernels, seconds = kernels + measuring["kernels"], seconds + measuring["seconds"]
         rows.append([name, measuring["kernels"], f"{measuring['seconds']:.1f}",
                      f"{first['wall_seconds']:.1f}" + (" (cut short)" if first["interrupted"] else ""),
-                     again["measuring"]["kernels"] if again else "", f"{again['measuring']['seconds']:.1f}" if again else "",
+                     again["measuring"]["kernels"] if again else "",
+                     f"{again['measuring']['seconds']:.1f}" if again else "",
                      f"{again['wall_seconds']:.1f}" if again else ""])
     text = table(["network", "kernels measured", "seconds of measuring", "seconds in all", "second use: measured",
                   "seconds of measuring", "in all"], rows)
@@ -162,19 +165,22 @@ def ranking_table(folder):
                     f"{100 * found.load_deviation:.2f} %", part(found.right, found.differing)]
         rows.append(row)
     rows.append(["together", "", *(cell for differing, right in sums for cell in ("", "", "", part(right, differing)))])
-    return table(["network", "variants", "as they run: µs", "predicted, median off", "loads apart", "pairs ranked right",
-                  "one after the other: µs", "predicted, median off", "loads apart", "pairs ranked right"], rows)
+    return table(["network", "variants", "as they run: µs", "predicted, median off", "loads apart",
+                  "pairs ranked right", "sequential: µs", "predicted, median off", "loads apart",
+                  "pairs ranked right"], rows)
 
 
 def tests_text(text):
-    """How many configurations of each kind, of all processes together, and what Catch2 counted in each."""
+    """The number of configurations of each kind over all processes, and Catch2's counts for each."""
     checked = {}
-    for kind, configurations, ways in re.findall(r"^\s*(.*): (\d+) configurations checked(?:, in (\d+) ways)?$", text, re.MULTILINE):
+    for kind, configurations, ways in re.findall(r"^\s*(.*): (\d+) configurations checked(?:, in (\d+) ways)?$", text,
+                                                 re.MULTILINE):
         before = checked.get(kind, (0, 0))
         checked[kind] = (before[0] + int(configurations), before[1] + int(ways or 0))
     lines = [f"{kind}: {configurations} configurations checked" + (f", in {ways} ways" if ways else "")
              for kind, (configurations, ways) in checked.items()]
-    lines += re.findall(r"^(?:test cases|assertions|All tests passed|=+ ERROR SUMMARY|exit|seeds from).*$", text, re.MULTILINE)
+    lines += re.findall(r"^(?:test cases|assertions|All tests passed|=+ ERROR SUMMARY|exit|seeds from).*$", text,
+                        re.MULTILINE)
     return "".join(f"- {line.strip()}\n" for line in lines)
 
 
@@ -197,12 +203,12 @@ def text_of(results):
         if found:
             sections.append(f"## Before and after taso-opt: {title}\n\n" + gain_table(found))
             sections.append(f"## Predicted and measured: {title}\n\n" + prediction_table(found))
-            sections.append(f"## Where the time goes, one kernel after the other: {title}\n\n" + kernels_table(found))
+            sections.append(f"## Where the time goes, sequential kernels: {title}\n\n" + kernels_table(found))
         sections.append(f"## First use: {title}\n\n" + first_use_table(folder, found))
         if failures(folder):
             sections.append(f"Not run, {title}:\n\n" + failures(folder))
     for folder in sorted((results / "models").glob("*")):
-        sections.append(f"## Models of others: {folder.name}\n\n" + models_table(folder))
+        sections.append(f"## Other models: {folder.name}\n\n" + models_table(folder))
         if failures(folder):
             sections.append("Not run:\n\n" + failures(folder))
     for folder in sorted((results / "ranking").glob("*")):

@@ -1,4 +1,5 @@
-"""scripts/show-gpu with programs that only pretend to have a GPU: what is done once is done, what fails is told, and the tables."""
+"""Tests scripts/show-gpu with fake programs instead of a GPU: finished work is not repeated, failures are reported, and
+the tables are right."""
 
 import json
 import os
@@ -19,7 +20,7 @@ import ranking  # noqa: E402
 import steps  # noqa: E402
 import tables  # noqa: E402
 
-# Every program is this one: it notes how it was called, and makes up what it is asked for.
+# All programs are replaced by this one: it records its call, and makes up the results.
 FAKE = r'''
 import json, os, pathlib, sys, time
 name, arguments = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
@@ -51,10 +52,11 @@ elif name == "taso-bench":
         model(arguments[0], 100.0, 95.0, **agrees, **lanes),
         model(arguments[1], 80.0, 100.0, **agrees, on_host=["Loop"] if "--no-measuring" in arguments else [],
               profile=[{"operators": "conv relu", "choice": how, "predicted": 9, "measured": time}
-                       for how, time in (("tensor 16x32: own", 10), ("fused: engine 3", 40), ("a: own", 30), ("b: own", 20))],
+                       for how, time in (("tensor 16x32: own", 10), ("fused: engine 3", 40), ("a: own", 30),
+                                          ("b: own", 20))],
               speed_against_first={"ratio": 1.25, "low": 1.2, "high": 1.3})]}))
 elif name == "cost_variants":
-    if os.environ.get("PIDS"):  # somebody is to end it
+    if os.environ.get("PIDS"):  # the test will end it
         pathlib.Path(os.environ["PIDS"], str(os.getpid())).touch()
         time.sleep(60)
     if os.environ.get("LATE"):
@@ -83,10 +85,11 @@ def build(tmp_path):
 
 
 def show(tmp_path, *arguments, **variables):
-    """(exit code, what it said, the programs that it called)."""
+    """Returns the exit code, the output, and the programs that were called."""
     calls = tmp_path / "calls"
     calls.write_text("")
-    done = subprocess.run([sys.executable, HERE / "show.py", *map(str, arguments)], capture_output=True, text=True, timeout=120,
+    done = subprocess.run([sys.executable, HERE / "show.py", *map(str, arguments)], capture_output=True, text=True,
+                          timeout=120,
                           env={**os.environ, "CALLS": str(calls), **variables})
     return done.returncode, done.stdout + done.stderr, calls.read_text().splitlines()
 
@@ -120,7 +123,8 @@ def test_what_was_cut_short_is_gone_on_with_and_added_up(build, tmp_path):
     code, said, calls = show(tmp_path, build, tmp_path / "results", "networks=60", "--networks", "resnet50")
     assert code == 0 and names(calls)[:3] == ["taso-networks", "taso-opt", "taso-bench"], (said, calls)
     found = json.loads(first.read_text())
-    assert found["measuring"] == {"kernels": 42, "seconds": 4.2} and found["wall_seconds"] > 100 and not found["interrupted"]
+    assert found["measuring"] == {"kernels": 42, "seconds": 4.2}
+    assert found["wall_seconds"] > 100 and not found["interrupted"]
 
 
 def test_variants_that_were_late_are_told_and_tried_again(build, tmp_path):
@@ -142,7 +146,8 @@ def test_variants_that_were_late_are_told_and_tried_again(build, tmp_path):
 def test_variants_leave_cores_and_end_in_time(build, tmp_path):
     calls = show(tmp_path, build, tmp_path / "results", "ranking=20", "--networks", "resnet50", "--each", "50")[2]
     given = calls[-1].split()
-    flags = {flag: float(value) for flag, value in zip(given, given[1:]) if flag in ("--jobs", "--searching", "--within")}
+    flags = {flag: float(value) for flag, value in zip(given, given[1:])
+             if flag in ("--jobs", "--searching", "--within")}
     assert flags["--jobs"] == max(1, (os.cpu_count() - 2) // 3)
     assert flags["--searching"] <= 10 and 8 < flags["--within"] < 20
 
@@ -151,7 +156,8 @@ def test_an_interrupt_ends_all_that_runs(build, tmp_path):
     pids = tmp_path / "pids"
     pids.mkdir()
     networks = ["squeezenet1_1", "resnet50", "bert_base", "mobilenet_v2", "nasrnn"]
-    command = [sys.executable, HERE / "show.py", build, tmp_path / "results", "ranking=50", "--networks", ",".join(networks)]
+    command = [sys.executable, HERE / "show.py", build, tmp_path / "results", "ranking=50", "--networks",
+               ",".join(networks)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
                                env={**os.environ, "CALLS": str(tmp_path / "calls"), "PIDS": str(pids)})
     until = time.monotonic() + 30
@@ -190,7 +196,7 @@ def test_the_budget_ends_a_command_and_that_is_no_failure(build, tmp_path):
     code, said, calls = show(tmp_path, *command, SLOW="30")
     assert code == 0 and "not done after 6 s" in said, said
     assert not list((tmp_path / "results/networks").rglob("*"))[1:], "nothing was done, nothing failed"
-    # One command has a limit of its own: what takes longer has failed.
+    # Each command has a limit of its own: it fails if it takes longer.
     code, said, calls = show(tmp_path, *command, "--limit", "1", SLOW="30")
     assert "not done after 1 s" in (tmp_path / "results/networks/tf32-1/resnet50.failed.txt").read_text(), said
 
@@ -219,7 +225,8 @@ def test_without_a_gpu_it_says_so_in_one_line(build, tmp_path):
     assert names(calls) == ["taso-networks", "taso-opt"]
 
 
-@pytest.mark.parametrize("arguments, word", [((), "BUILD and RESULTS are needed"), (("b", "r", "netwoks=3"), "no step 'netwoks'"),
+@pytest.mark.parametrize("arguments, word", [((), "BUILD and RESULTS are needed"),
+                                             (("b", "r", "netwoks=3"), "no step 'netwoks'"),
                                              (("nowhere", "r"), "build first")])
 def test_mistakes_are_told(arguments, word, tmp_path):
     code, said, _ = show(tmp_path, *arguments)
@@ -228,10 +235,10 @@ def test_mistakes_are_told(arguments, word, tmp_path):
 
 @pytest.mark.parametrize("arguments, word", [
     (("networks", "--networks", "resnet50,resnet5"), "there is no network 'resnet5'; there are small_convnet, "),
-    (("models", "--models", "nowhere"), "--models: nowhere is no folder"),
+    (("models", "--models", "nowhere"), "--models: nowhere is not a folder"),
     (("models", "--models", "."), "--models: . has no .onnx files"),
-    (("models",), "no folder is given by --models"),
-    (("networks", "--models", "folder"), "the step models is not among those to be done"),
+    (("models",), "--models FOLDER is missing"),
+    (("networks", "--models", "folder"), "the step models is not selected"),
     (("models", "--models", "folder", "--size", "length"), "--size: NAME=N is needed, not 'length'"),
     (("networks=soon",), "seconds are needed, not 'soon'")])
 def test_what_is_missing_is_told_before_anything_runs(arguments, word, build, tmp_path, monkeypatch):
@@ -259,10 +266,11 @@ def test_tables(build, tmp_path):
     assert sum("--compare" in call for call in calls) == 1 and names(calls).count("cost_repeat") == 4
     code, text, _ = show(tmp_path, "--table", tmp_path / "results")
     assert code == 0, text
-    assert text.startswith("# Shown on Some GPU\n") and "commit abc: `scripts/show-gpu build results networks=60 " in text
+    assert text.startswith("# Shown on Some GPU\n")
+    assert "commit abc: `scripts/show-gpu build results networks=60 " in text
     assert "| resnet50 | 100.0 | 80.0 | 1.250 (1.200 to 1.300) | yes, 1.0e-03 | yes, 1.0e-03 |" in text
     assert "| resnet50 | 7 | 156.0 | 130.0 | +20.0 % | 2 | 95.0 | 100.0 | -5.0 % |" in text
-    assert "Within 10 %, one after the other: 0 of 4" in text and "Within 10 %, as it runs: 2 of 4" in text
+    assert "Within 10 %, sequential: 0 of 4" in text and "Within 10 %, as it runs: 2 of 4" in text
     assert "| resnet50 | conv relu | ours | 3 | 27.0 | 60.0 | 60 % |\n| resnet50 | conv relu | libraries | 1 |" in text
     assert "| resnet50 | 12 | 1.2 |" in text and "24 kernels in 2 seconds, 0.10 each" in text
     assert "| together |  |  |  |  | 2 of 3, 66.7 % |  |  |  | 2 of 3, 66.7 % |" in text

@@ -1,4 +1,5 @@
-// What the GPU computes, in every way that it has, against the meaning of the operators in float64. Skipped without a GPU.
+// Compares what the GPU computes, with every variant, with the meaning of the operators in float64. Skipped without a
+// GPU.
 #include "runtime/gpu/accelerator.h"
 
 #include <chrono>
@@ -17,7 +18,7 @@ using namespace gpu;
 
 namespace {
 
-/// Null with a word about it where there is no GPU, by which ctest knows what was skipped.
+/// Null, with a message by which ctest recognises skipped tests, if there is no GPU.
 Accelerator* gpu() {
   static std::string trouble;
   static const std::unique_ptr<Accelerator> opened = open_accelerator(trouble);
@@ -48,7 +49,7 @@ struct CallBuilder {
     call.read.push_back({element, extents, strides, is_weight});
     return static_cast<std::uint32_t>(call.read.size() - 1);
   }
-  /// All operands must be there.
+  /// All operands must have been added before.
   std::uint32_t step(Operator op, std::vector<std::uint32_t> operands) {
     const auto result = static_cast<std::uint32_t>(call.read.size() + call.steps.size());
     call.steps.push_back({std::move(op), std::move(operands), result});
@@ -61,7 +62,7 @@ struct CallBuilder {
   }
 };
 
-/// One activation or none.
+/// Applies one activation or none.
 std::uint32_t activated(CallBuilder& builder, Random& random, std::uint32_t value) {
   const auto gelu = [](bool tanh) {
     op::Gelu made;
@@ -81,7 +82,7 @@ std::uint32_t activated(CallBuilder& builder, Random& random, std::uint32_t valu
   return random.chance(0.25) ? value : builder.step(random.pick(functions), {value});
 }
 
-/// With something else; in most cases added.
+/// Combines the value with another; in most cases adds it.
 std::uint32_t joined(CallBuilder& builder, Random& random, std::uint32_t value, std::uint32_t other) {
   const Operator how =
       random.chance(0.6) ? op::Add{} : random.pick(std::vector<Operator>{op::Sub{}, op::Mul{}, op::Max{}, op::Min{}});
@@ -102,7 +103,7 @@ cost::Call random_convolution(Random& random, cost::Precision precision) {
     w.push_back(random.between(1, 3));
     conv.strides.push_back(random.between(1, 2));
     conv.dilations.push_back(random.chance(0.2) ? 2 : 1);
-    x.push_back(random.chance(0.15) ? conv.dilations.back() * (w.back() - 1) + 1  // one place is left of it
+    x.push_back(random.chance(0.15) ? conv.dilations.back() * (w.back() - 1) + 1  // leaves one place
                                     : random.between(6, rank == 3 ? 9 : 20));
   }
   conv.pads.resize(2 * rank);
@@ -114,7 +115,7 @@ cost::Call random_convolution(Random& random, cost::Precision precision) {
     y.push_back((x[2 + axis] + conv.pads[axis] + conv.pads[rank + axis] - reach) / conv.strides[axis] + 1);
   }
   const auto placed = [&](Extents extents) {
-    // A part of the channels of something larger, where they come last.
+    // In NHWC, a part of the channels of a larger tensor.
     if (layout == cost::Layout::channels_last && random.chance(0.3))
       extents[1] += random.pick(std::vector<std::int64_t>{2, 8, 16});
     return cost::packed(extents, layout);
@@ -126,7 +127,7 @@ cost::Call random_convolution(Random& random, cost::Precision precision) {
   const bool has_residual = random.chance(0.3);
   std::uint32_t residual = 0;
   if (has_residual) residual = builder.read(y, y_strides);
-  // A part of a concat, where channels come first.
+  // In NCHW, a part of a concat.
   cost::Strides written = y_strides;
   if (layout == cost::Layout::channels_first && y[0] > 1 && random.chance(0.3)) written[0] += 2 * written[1];
   std::uint32_t value = builder.step(conv, operands);
@@ -147,7 +148,7 @@ cost::Call random_matmul(Random& random, cost::Precision precision) {
     extents.push_back(width);
     return extents;
   };
-  const auto lying = [&](const Extents& extents) {  // either way round, perhaps as a part of something wider
+  const auto lying = [&](const Extents& extents) {  // in either orientation, perhaps as a part of a wider matrix
     const std::size_t rank = extents.size();
     Extents whole = extents;
     if (random.chance(0.2)) whole[rank - 1] += random.pick(std::vector<std::int64_t>{1, 4, 16});
@@ -202,7 +203,7 @@ void make_positive(Array& data) {
   });
 }
 
-/// A call that is to be done in some way, on random numbers.
+/// A call to be run with some variant, on random numbers.
 struct Trial {
   cost::Call call;
   std::string choice;  ///< empty: any
@@ -210,7 +211,7 @@ struct Trial {
   std::vector<bool> is_positive;  ///< see RandomCall
 };
 
-/// What a call reads, and what it should write.
+/// The operands of a call, and its expected results.
 class Expected {
  public:
   explicit Expected(Trial& trial) : call_(trial.call) {
@@ -222,7 +223,7 @@ class Expected {
     }
     for (const cost::Call::Operand& operand : call_.written) {
       written_.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
-      // Copies of pieces may leave places alone; these are told by what was there before.
+      // Copies of pieces may leave places unwritten; comparing with the previous content finds these.
       if (!call_.pieces.empty())
         written_elsewhere_.emplace_back(static_cast<std::size_t>(span_bytes(operand)), std::byte{1});
     }
@@ -255,16 +256,16 @@ class Expected {
 };
 
 struct Outcome {
-  std::string choice;  ///< in which it was done
-  double error = 0;    ///< how far what is computed is from what it means
+  std::string choice;  ///< the variant used
+  double error = 0;    ///< the distance between the computed and the expected result
 };
 
-/// Of one program with all of them: what it needs is compiled side by side.
+/// Runs all trials in one program, so that their kernels are compiled in parallel.
 std::vector<Outcome> outcomes_of(Accelerator& device, std::span<Trial> trials) {
   DeviceSteps steps;
   std::vector<Expected> expected;
   std::vector<std::span<const std::byte>> inputs;
-  expected.reserve(trials.size());  // what is given to the program stays where it is
+  expected.reserve(trials.size());  // the program keeps pointers to these
   for (Trial& trial : trials) {
     const Expected& one = expected.emplace_back(trial);
     DeviceSteps::Step step;
@@ -284,7 +285,7 @@ std::vector<Outcome> outcomes_of(Accelerator& device, std::span<Trial> trials) {
   const std::unique_ptr<DeviceProgram> program = device.load(std::move(steps));
   std::vector<Outcome> outcomes;
   for (const std::string& choice : program->choices()) outcomes.push_back({choice, 0});
-  for (int run = 0; run < 2; ++run) {  // the same again
+  for (int run = 0; run < 2; ++run) {  // results must be repeatable
     auto outputs = program->run(inputs);
     std::size_t begin = 0;
     for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -304,7 +305,7 @@ double error_of(Accelerator& device, const cost::Call& call, const std::string& 
   return outcome.error;
 }
 
-/// Ways in which one kernel of ours does it all.
+/// The variants in which one kernel of ours does the whole call.
 std::vector<std::string> own_ways(const cost::Call& call) {
   std::vector<std::string> ways;
   for (const Lowering& lowering : lowerings(call))
@@ -313,22 +314,22 @@ std::vector<std::string> own_ways(const cost::Call& call) {
   return ways;
 }
 
-/// TASO_TEST_PATIENCE, a part of the usual time, for machines that are lent by the second.
+/// TASO_TEST_PATIENCE: the share of the usual time, for GPUs that are rented by the second.
 double patience_asked_for() {
   const char* const text = std::getenv("TASO_TEST_PATIENCE");
   return text == nullptr ? 1 : std::atof(text);
 }
 
-/// TASO_TEST_SEED: the call to begin with, to come back to one that failed.
+/// TASO_TEST_SEED: the first call, to return to one that failed.
 std::uint64_t first_seed() {
   const char* const text = std::getenv("TASO_TEST_SEED");
   return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
 }
 
-/// How long a check may go on; what is checked first is always the same.
+/// How long a check may go on; the first calls are always the same.
 struct Patience {
-  std::uint64_t calls = 0;  ///< no more than these
-  double seconds = 0;       ///< once so many have passed, no further one
+  std::uint64_t calls = 0;  ///< at most this many
+  double seconds = 0;       ///< no further call after this time
   std::uint64_t least = 20;
   std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
 
@@ -345,7 +346,7 @@ double allowed_error(const cost::Call& call) {
       allowed = std::max(allowed, operand.element == ElementType::bfloat16  ? 1e-2
                                   : operand.element == ElementType::float16 ? 2e-3
                                                                             : 0);
-  if (call.precision == cost::Precision::tf32)  // functions behind a product may make more of its rounding
+  if (call.precision == cost::Precision::tf32)  // functions after a product may amplify its rounding
     allowed = call.steps.size() > 1 ? 2e-2 : 1e-3;
   return allowed;
 }
@@ -363,7 +364,7 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
       const std::vector<std::string> ways = own_ways(made.call);
       const cost::Kernel::Kind kind = made.call.kind;
       if (kind != cost::Kernel::Kind::convolution && kind != cost::Kernel::Kind::matmul) REQUIRE_FALSE(ways.empty());
-      if (ways.empty()) continue;  // products are sometimes for libraries alone
+      if (ways.empty()) continue;  // some products are for libraries only
       if (kind == cost::Kernel::Kind::copy && seed % 10 == 0) CHECK(device->measure(made.call).trouble.empty());
       const std::string& way = random.pick(ways);
       trials.push_back({std::move(made.call), way, random, std::move(made.is_positive)});
@@ -374,15 +375,15 @@ void check_own_kernels(const char* name, RandomCall (*make)(Random&), const Pati
     for (std::size_t i = 0; i < trials.size(); ++i) {
       INFO(trials[i].choice << ", " << cost::text_of(trials[i].call));
       CHECK(outcomes[i].error <= allowed_error(trials[i].call));
-      checked += outcomes[i].choice == trials[i].choice ? 1 : 0;  // older GPUs do not have all ways
+      checked += outcomes[i].choice == trials[i].choice ? 1 : 0;  // older GPUs do not support all variants
     }
   }
   CHECK(checked * 2 >= seed);
   WARN(name << ": " << checked << " configurations checked");
 }
 
-/// `is_thorough`: whatever measuring finds, and so many of all ways; else so many of the most promising, and of every tenth
-/// call the one that measuring finds.
+/// `is_thorough`: tests the measured winner and `ways_each` of all variants. Otherwise tests `ways_each` of the most
+/// promising variants, and for every tenth call the measured winner.
 void check_calls(const char* name, cost::Call (*make)(Random&, cost::Precision), std::size_t ways_each,
                  bool is_thorough, const Patience& patience) {
   Accelerator* const device = gpu();
@@ -415,7 +416,7 @@ void check_calls(const char* name, cost::Call (*make)(Random&, cost::Precision),
     for (const std::string& choice : choices) {
       INFO(choice);
       double error = 0;
-      REQUIRE_NOTHROW(error = error_of(*device, call, choice, random));  // no further one: a GPU may not recover
+      REQUIRE_NOTHROW(error = error_of(*device, call, choice, random));  // stop here: a GPU may not recover
       CHECK(error <= tolerance(precision));
       ++ways;
     }
@@ -449,7 +450,7 @@ TEST_CASE("without a GPU an accelerator is refused in one line") {
   CHECK(trouble.find('\n') == std::string::npos);
 }
 
-TEST_CASE("a module that is missing is no accelerator") {
+TEST_CASE("without a module there is no accelerator") {
   setenv("TASO_CUDA_MODULE", "/nonexistent/libtaso_cuda.so", 1);
   std::string trouble;
   CHECK(open_accelerator(trouble) == nullptr);
@@ -472,21 +473,21 @@ TEST_CASE("products on the GPU compute the same in all ways", "[gpu]") {
 TEST_CASE("kernels of our own on the GPU compute what they mean", "[gpu]") {
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {300, 8});
 }
-// Those that are hidden are not named like the others: a pattern that takes the others would take them too.
-TEST_CASE("many calls compute on a device what they mean", "[.][full]") {
+// Hidden tests have other names than the rest, so that patterns for the rest do not select them.
+TEST_CASE("many calls on a device compute their meaning", "[.][full]") {
   constexpr double no_end = 1e9;
   check_calls("convolutions", random_convolution, 40, true, {400, no_end});
   check_calls("products", random_matmul, 40, true, {400, no_end});
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {300, no_end});
 }
-/// For tools that slow everything down a hundred times.
+/// For tools that make everything a hundred times slower.
 TEST_CASE("a few calls of each kind on a device", "[.][sanitize]") {
   check_calls("convolutions", random_convolution, 1, false, {24, 40, 4});
   check_calls("products", random_matmul, 1, false, {24, 20, 4});
   for (const auto& [name, make] : own_kinds) check_own_kernels(name, make, {12, 8, 3});
 }
 
-TEST_CASE("a choice that is unknown is made anew", "[gpu]") {
+TEST_CASE("an unknown choice is replaced", "[gpu]") {
   Accelerator* const device = gpu();
   if (device == nullptr) return;
   Random random(1);

@@ -1,5 +1,5 @@
-// A convolution and a vector that is added to its channels are one call with the convolution that has it as its bias, and
-// compute the same; where they are not the same work, they are not.
+// A convolution followed by an add of a vector to its channels gives the same call, and the same results, as the
+// convolution with this bias; unless it is not the same work.
 #include "cost/plan/added_bias.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr cost::Layout layouts[] = {cost::Layout::channels_first, cost::Layout::
 constexpr cost::Precision precisions[] = {cost::Precision::fp32, cost::Precision::tf32, cost::Precision::fp16,
                                           cost::Precision::bf16};
 
-/// Constants of the same name are the same numbers, whatever their shape.
+/// Constants of the same name have the same numbers, whatever their shape.
 class Bench {
  public:
   Bench() { graph.pool = std::make_shared<Pool>(); }
@@ -89,7 +89,7 @@ struct Setting {
   bool has_relu = false, has_residual = false;
 };
 
-/// `ones`: axes of 1 ahead of the channels of what is added; -1: the bias is the convolution's own.
+/// `ones`: the number of leading axes of 1 of the added vector; -1: the bias is an operand of the convolution.
 Graph biased(const Setting& setting, int ones, bool is_turned = false) {
   Bench bench;
   Extents image{2, 6}, kernel{8, 6 / setting.groups}, vector{8}, result{2, 8};
@@ -123,7 +123,7 @@ bool is_joined(const Graph& graph, cost::Layout layout) {
 
 }  // namespace
 
-TEST_CASE("a bias that is added is the convolution's own") {
+TEST_CASE("an added bias equals the convolution's own bias") {
   for (const std::size_t axes : {std::size_t{1}, std::size_t{2}, std::size_t{3}})
     for (const std::int64_t groups : {1, 2})
       for (const bool has_relu : {false, true})
@@ -147,7 +147,7 @@ TEST_CASE("a bias that is added is the convolution's own") {
         }
 }
 
-TEST_CASE("what was measured with a bias counts for one that is added") {
+TEST_CASE("a price measured with a bias counts for an added one") {
   const Setting setting{2, 1, true, false};
   const Graph own = biased(setting, -1), added = biased(setting, 1, true);
   auto database = std::make_shared<cost::PriceDatabase>();
@@ -162,7 +162,7 @@ TEST_CASE("what was measured with a bias counts for one that is added") {
   }
 }
 
-TEST_CASE("what is not added to channels once, and for good, is no bias") {
+TEST_CASE("other additions are not a bias") {
   const auto check_apart = [](const Graph& graph) {
     INFO(text_of(graph));
     for (const cost::Layout layout : layouts) {
@@ -170,7 +170,7 @@ TEST_CASE("what is not added to channels once, and for good, is no bias") {
       check_meaning(graph, layout);
     }
   };
-  // All of the sizes are the same, so that only the place tells what an axis is.
+  // All sizes are equal, so that only its position identifies an axis.
   const auto with = [&](const Extents& extents, const auto& make) {
     Bench bench;
     const Value x = bench.input("x", {2, 4, 4, 4}), w = bench.constant("w", {4, 4, 3, 3});
@@ -205,7 +205,7 @@ TEST_CASE("what is not added to channels once, and for good, is no bias") {
   with(vector, [](Bench& bench, const Value& product, const Value& b) {
     return std::vector{bench.apply(op::Mul{}, {bench.add(product, b), bench.apply(op::Sigmoid{}, {product})})};
   });
-  with(vector, [](Bench& bench, const Value& product, const Value& b) {  // there it is no vector
+  with(vector, [](Bench& bench, const Value& product, const Value& b) {  // there it is not a vector
     return std::vector{bench.apply(op::Mul{}, {bench.add(product, b), b})};
   });
   with(vector,

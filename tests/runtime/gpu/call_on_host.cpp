@@ -13,7 +13,7 @@ using namespace gpu;
 
 namespace {
 
-/// The places of all elements, row by row.
+/// The offsets of all elements in row-major order.
 std::vector<std::int64_t> places_of(const Extents& extents, const cost::Strides& strides) {
   std::vector<std::int64_t> places{0};
   for (std::size_t axis = 0; axis < extents.size(); ++axis) {
@@ -44,7 +44,7 @@ void gather_on_host(const cost::Call& call, const std::vector<const std::byte*>&
     }
 }
 
-/// A piece of which both sides are dense, into another type.
+/// Casts a piece that is dense on both sides.
 void cast_on_host(const cost::Call& call, const cost::Call::Piece& piece, const std::vector<const std::byte*>& read,
                   const std::vector<std::byte*>& written) {
   const Array from =
@@ -66,7 +66,7 @@ std::int64_t onnx_code(ElementType element) {
   return std::find(std::begin(types), std::end(types), element) - std::begin(types);
 }
 
-/// As the interpreter does it.
+/// Computes the function with the interpreter.
 Array computed(const cost::Call& call, const std::vector<const std::byte*>& read) {
   const PlainFunction& what = call.function->what;
   runtime::Attributes attributes;

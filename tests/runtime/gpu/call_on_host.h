@@ -1,23 +1,22 @@
-// What a call means, computed on bytes that lie as it says: what kernels are compared with.
+// Computes the meaning of a call on bytes in its layout, to compare kernels with.
 #pragma once
 
 #include "runtime/gpu/accelerator.h"
 
 namespace taso::test {
 
-/// Writes what the call writes. Operators are evaluated in float64, whatever their operands are stored as, unless
-/// `in_its_type`.
+/// Writes the results of the call. Evaluates operators in float64, whatever the stored type, unless `in_its_type`.
 void run_on_host(const cost::Call& call, const std::vector<const std::byte*>& read,
                  const std::vector<std::byte*>& written, bool in_its_type = false);
 
-/// A whole program, step by step, on memory as a device has it; in another order than the steps', if one is given.
+/// Runs a whole program step by step, on memory as on a device; in the given order of steps, if there is one.
 std::vector<std::vector<std::byte>> run_on_host(const gpu::DeviceSteps& steps,
                                                 const std::vector<std::vector<std::byte>>& inputs,
                                                 const std::vector<std::uint32_t>& order = {});
 
 /// The bytes from the first to the last element.
 std::int64_t span_bytes(const cost::Call::Operand& operand);
-/// The elements, row by row, of what lies there.
+/// The elements of an operand in row-major order.
 Array gathered(const cost::Call::Operand& operand, const std::byte* data);
 
 }  // namespace taso::test

@@ -1,4 +1,4 @@
-// The CUDA module: loaded where it was built, missed politely where it was not. No case here needs a GPU.
+// The CUDA module: loaded if it was built, and a clear message if it was not. No test here needs a GPU.
 #include "runtime/gpu/device.h"
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ using namespace gpu;
 
 namespace {
 
-TEST_CASE("a module that is missing costs one line, not the program") {
+TEST_CASE("a missing module gives one line, not a failure") {
   const DeviceReport report = find_devices("/nonexistent/libtaso_cuda.so");
   CHECK_FALSE(report.cuda);
   CHECK(report.trouble.find("/nonexistent/libtaso_cuda.so") != std::string::npos);
@@ -22,7 +22,7 @@ TEST_CASE("a module that is missing costs one line, not the program") {
   CHECK(describe(report).starts_with("no CUDA (the CUDA module cannot be loaded"));
 }
 
-TEST_CASE("a file that is no module is refused") {
+TEST_CASE("a file that is not a module is refused") {
   const auto path = std::filesystem::temp_directory_path() / "taso_device_test_no_module.so";
   std::ofstream(path) << "text";
   const DeviceReport report = find_devices(path);
@@ -34,10 +34,10 @@ TEST_CASE("a file that is no module is refused") {
 TEST_CASE("a library that is not our module is refused") {
   const DeviceReport report = find_devices("libm.so.6");
   CHECK_FALSE(report.cuda);
-  CHECK(report.trouble.find("no CUDA module of ours") != std::string::npos);
+  CHECK(report.trouble.find("not a CUDA module of taso") != std::string::npos);
 }
 
-TEST_CASE("the module that was built loads and tells its versions") {
+TEST_CASE("the built module loads and reports its versions") {
   const DeviceReport report = find_devices();
   const auto built = program_folder().parent_path() / "lib" / "taso" / "libtaso_cuda.so";
   if (!std::filesystem::exists(built)) {
@@ -49,7 +49,7 @@ TEST_CASE("the module that was built loads and tells its versions") {
   REQUIRE(report.cuda);
   CHECK_FALSE(report.cuda->runtime.empty());
   CHECK(describe(report).starts_with("CUDA " + report.cuda->runtime));
-  // Either something can run, or there is one line that says why not.
+  // Either a GPU is usable, or one line says why not.
   CHECK(report.trouble.empty() == !report.cuda->devices.empty());
   WARN(describe(report));
 }

@@ -1,4 +1,4 @@
-// Plans, made ready for a device and run step by step on memory as it would have it, compute what their graphs mean.
+// Plans prepared for a device and run step by step on the CPU compute the meaning of their graphs.
 #include "runtime/gpu/execution.h"
 
 #include <bitset>
@@ -37,7 +37,7 @@ bool is_near(const Array& a, const Array& b, double tolerance) {
 constexpr std::size_t most_steps = 128;
 using Steps = std::bitset<most_steps>;
 
-/// That of steps that may run at the same time none writes what another reads or writes: byte by byte.
+/// Checks byte by byte that concurrent steps do not write what another reads or writes.
 void check_hazards(const DeviceSteps& steps, const std::vector<Task>& tasks, const Schedule& schedule) {
   REQUIRE(steps.steps.size() <= most_steps);
   const StepOrder order(tasks, schedule);
@@ -70,7 +70,7 @@ void check_hazards(const DeviceSteps& steps, const std::vector<Task>& tasks, con
     return true;
   };
   for (const auto& [place, bytes] : memories) {
-    const std::pair<Steps, Steps>* last = nullptr;  // neighbours mostly have the same users
+    const std::pair<Steps, Steps>* last = nullptr;  // neighbouring bytes mostly have the same users
     for (const auto& users : bytes) {
       if (last != nullptr && *last == users) continue;
       last = &users;
@@ -79,7 +79,7 @@ void check_hazards(const DeviceSteps& steps, const std::vector<Task>& tasks, con
   }
 }
 
-/// Any order in which the lanes' steps may happen to run.
+/// A random order of steps that the schedule allows.
 std::vector<std::uint32_t> some_order(Random& random, const std::vector<Task>& tasks, const Schedule& schedule) {
   const StepOrder order(tasks, schedule);
   std::vector<std::uint32_t> left(tasks.size()), result;
@@ -101,7 +101,7 @@ struct Counts {
   std::int64_t planned_bytes = 0, arena_bytes = 0;
 };
 
-/// Where channels lie side by side, a part of them begins where kernels take it for granted that it does.
+/// Checks in NHWC that parts of the channels are aligned as kernels expect.
 void check_places(const DeviceSteps& steps) {
   const auto check_all = [](const std::vector<cost::Call::Operand>& operands,
                             const std::vector<gpu::Binding>& bindings) {
@@ -144,12 +144,12 @@ void check_execution(const Graph& graph, Random& random, cost::Precision precisi
     REQUIRE(outputs.size() == expected.size());
     for (const Schedule& schedule : execution.steps.schedules) {
       check_hazards(execution.steps, execution.tasks, schedule);
-      // To the last bit: the same steps on the same numbers.
+      // Bit by bit: the same steps on the same numbers.
       for (int round = 0; round < 3; ++round)
         REQUIRE(run_on_host(execution.steps, bytes, some_order(random, execution.tasks, schedule)) == outputs);
     }
     const Outlook outlook = look_ahead(view, graph, laid, precision);
-    // The best that is expected, if that is better than one after the other.
+    // The best expected schedule, if it is better than the sequential one.
     Outlook best{1, one_after_the_other(execution.tasks).predicted};
     CHECK(outlook.in_a_row == best.cost);
     CHECK((outlook.copies > 0) == (execution.tasks.size() > execution.plan_steps.size()));
@@ -173,7 +173,7 @@ void check_execution(const Graph& graph, Random& random, cost::Precision precisi
   }
 }
 
-/// Takes rows, or casts, and says so.
+/// A body that takes rows, or casts, and declares this movement.
 class Mover : public OpaqueBody {
  public:
   Mover(PlainMovement movement, ElementType element) : movement_(movement), element_(element) {}
@@ -197,7 +197,7 @@ class Mover : public OpaqueBody {
   ElementType element_;
 };
 
-/// Cannot be run, or has a result of no size.
+/// A body that cannot run, or that has a result of unknown size.
 class Obstructed : public Mover {
  public:
   explicit Obstructed(std::string obstacle) : Mover({}, ElementType::float32), obstacle_(std::move(obstacle)) {}
@@ -210,7 +210,7 @@ class Obstructed : public Mover {
 
 }  // namespace
 
-TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
+TEST_CASE("moves and casts need no host, modelled or not") {
   for (const ElementType index_type : {ElementType::int32, ElementType::int64}) {
     Graph graph;
     graph.pool = std::make_shared<Pool>();
@@ -260,7 +260,7 @@ TEST_CASE("what only moves or casts needs no host, known to the rules or not") {
   }
 }
 
-TEST_CASE("what depends on constants only is computed once, by the model's own operators too") {
+TEST_CASE("values that depend on constants only are computed once, also by opaque operators") {
   Graph graph;
   graph.pool = std::make_shared<Pool>();
   Pool& pool = *graph.pool;
@@ -284,7 +284,7 @@ TEST_CASE("what depends on constants only is computed once, by the model's own o
   CHECK(from_device(outputs[0], ElementType::float32, {2, 3}, cost::Precision::fp32).doubles() ==
         std::vector<double>{-64, 0, 63.5, 0.5, 1, 1.5});
 
-  /// Draws another number every time.
+  /// A body with another result each time.
   class Dice : public PlainBody {
    public:
     using PlainBody::PlainBody;
@@ -296,7 +296,7 @@ TEST_CASE("what depends on constants only is computed once, by the model's own o
   CHECK(cost::plan(cost::WholeGraph(graph), cost::Roofline()).steps.size() == 2);
 }
 
-TEST_CASE("what runs on a device computes what the graph means, in either layout, and side by side") {
+TEST_CASE("programs compute the meaning of the graph, in either layout, also concurrently") {
   Counts counts;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Random random(seed);
@@ -349,7 +349,7 @@ TEST_CASE("equal kernels of different graphs are one call") {
       if (step.kernel.kind == cost::Kernel::Kind::convolution)
         texts.insert(cost::text_of(cost::call_of(view, step.kernel, cost::Precision::tf32).call));
   }
-  // The residual is the convolution's own input in one of them.
+  // In one of them, the residual is the convolution's own input.
   CHECK(texts == std::set<std::string>{
                      "convolution tf32: float32[1,4,8,8] *float32[4,4,3,3] -> float32[1,4,8,8]: "
                      "conv[strides=[1, 1], dilations=[1, 1], pads=[1, 1, 1, 1], groups=1](0,1) add(2,0) relu(3)",

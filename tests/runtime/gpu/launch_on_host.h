@@ -1,4 +1,5 @@
-// Ways to do a call, run on the CPU: libraries' products by what they are told to compute, our own kernels as they are.
+// Runs the lowerings of a call on the CPU: products of libraries by their definition, our own kernels from their
+// source.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace taso::test {
 
-/// A product with all that is done to it, on places of the call's operands and in scratch memory.
+/// Runs a product with its epilogue, on the call's operands and scratch memory.
 void run_on_host(const gpu::ConvolutionLaunch& launch, const std::vector<std::byte*>& read,
                  const std::vector<std::byte*>& written, std::byte* scratch);
 void run_on_host(const gpu::MatmulLaunch& launch, const std::vector<std::byte*>& read,

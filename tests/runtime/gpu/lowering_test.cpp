@@ -1,4 +1,4 @@
-// All ways to do a product compute what it means, and write nothing else: libraries stood in for by the CPU.
+// All lowerings of a product compute its meaning, and write nothing else. The CPU stands in for libraries.
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -26,7 +26,7 @@ std::vector<cost::Call> products_of(const Graph& graph, cost::Layout layout) {
   return calls;
 }
 
-/// One way of a call, with the numbers that its own kernels have.
+/// One lowering of a call, with the numbers of its own kernels.
 struct Way {
   cost::Call call;
   Lowering lowering;
@@ -39,7 +39,7 @@ void check_way(const Way& way, const HostKernels& kernels) {
   for (const cost::Call::Operand& operand : way.call.read) {
     REQUIRE(operand.element == ElementType::float32);
     std::vector<float> numbers(static_cast<std::size_t>(span_bytes(operand)) / sizeof(float));
-    // Variances are above 0.
+    // Variances must be positive.
     for (float& number : numbers)
       number = static_cast<float>(operand.is_weight ? random.unit() + 0.1 : random.unit() * 2 - 1);
     read.emplace_back(numbers.size() * sizeof(float));
@@ -78,7 +78,7 @@ void check_way(const Way& way, const HostKernels& kernels) {
     }
     CHECK(apart <= 1e-5 * largest);
   }
-  // What lies in between is what it was.
+  // Gaps must stay unchanged.
   run_on_host(way.call, {from.begin(), from.end()}, to);
   CHECK(written == expected);
 }
@@ -106,7 +106,7 @@ void check_ways(const std::vector<cost::Call>& calls, std::set<std::string>& nam
 
 }  // namespace
 
-TEST_CASE("all ways to do a product compute what it means") {
+TEST_CASE("all lowerings of a product compute its meaning") {
   std::vector<cost::Call> calls;
   std::set<std::string> texts, names;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -120,7 +120,7 @@ TEST_CASE("all ways to do a product compute what it means") {
   for (const char* name : {"plain", "fused", "apart", "direct"}) CHECK(names.contains(name));
 }
 
-TEST_CASE("parts of channels are read and written in their place, or by way of copies") {
+TEST_CASE("parts of channels are read and written in place, or through copies") {
   const char* const text = R"(graph
   input x: float32[2, 6, 5, 12]
   constant w: float32[8, 12, 3, 3]
@@ -162,7 +162,7 @@ class Number : public Weight {
   float value_;
 };
 
-/// Gelu of a product with a bias, in one of the ways in which exporters write it.
+/// The gelu of a product with a bias, in one of the forms that exporters write.
 Graph gelu_graph(int order, float root, float half_of_it = 0.5F, float power = 3) {
   Graph graph;
   graph.pool = std::make_shared<Pool>();
@@ -201,7 +201,7 @@ Graph gelu_graph(int order, float root, float half_of_it = 0.5F, float power = 3
 
 }  // namespace
 
-TEST_CASE("gelu, written out, is told to libraries as gelu") {
+TEST_CASE("a decomposed gelu is passed to libraries as gelu") {
   for (int order = 0; order < 6; ++order) {
     INFO("order " << order);
     const std::vector<cost::Call> calls =
@@ -215,10 +215,10 @@ TEST_CASE("gelu, written out, is told to libraries as gelu") {
     REQUIRE(launch != nullptr);
     REQUIRE(launch->epilogue.size() == 2);
     CHECK(launch->epilogue[1].mode == (order < 4 ? Pointwise::Mode::gelu : Pointwise::Mode::gelu_tanh));
-    // Libraries and kernels of ours do it alike.
+    // Libraries and our own kernels agree.
     std::set<std::string> names;
     check_ways(calls, names);
-    // With another constant it is no gelu: a library has no such epilogue.
+    // With another constant it is not gelu: libraries have no such epilogue.
     const std::vector<cost::Call> others = products_of(gelu_graph(order, 1.5F), cost::Layout::channels_first);
     REQUIRE(others.size() == 1);
     CHECK(others[0].steps.size() > 3);
@@ -227,13 +227,13 @@ TEST_CASE("gelu, written out, is told to libraries as gelu") {
   }
 }
 
-TEST_CASE("what is nearly gelu is no gelu where results tell the difference") {
+TEST_CASE("near-gelu with different results is not gelu") {
   for (int order = 0; order < 6; ++order) {
     INFO("order " << order);
     const float root = order < 4 ? 1.41421356F : 0.79788456F;
     std::vector<Graph> graphs{gelu_graph(order, root * 1.0003F)};
     if (order != 3) graphs.push_back(gelu_graph(order, root, 0.5002F));
-    if (order == 4) graphs.push_back(gelu_graph(order, root, 0.5F, 3.001F));  // no number of what is below 0
+    if (order == 4) graphs.push_back(gelu_graph(order, root, 0.5F, 3.001F));  // NaN for negative numbers
     for (const Graph& graph : graphs) {
       const std::vector<cost::Call> calls = products_of(graph, cost::Layout::channels_first);
       REQUIRE(calls.size() == 1);
@@ -242,7 +242,7 @@ TEST_CASE("what is nearly gelu is no gelu where results tell the difference") {
   }
 }
 
-TEST_CASE("direct convolutions of wide groups are short texts") {
+TEST_CASE("direct convolutions of wide groups have short source") {
   const DeviceCompiler compiler;
   for (const std::int64_t width : {16, 32}) {
     const std::int64_t channels = 32 * width, size = 224 / width;

@@ -1,4 +1,4 @@
-// Schedules: everybody waits for what he needs, nobody is told to wait twice, and what runs side by side takes less time.
+// Schedules: each step waits for what it needs, no wait is redundant, and concurrent steps take less time.
 #include "runtime/gpu/schedule.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<Task> random_tasks(Random& random) {
   return tasks;
 }
 
-/// Which steps are done before which, by following every path.
+/// The guaranteed order of steps, found by following every path.
 std::vector<std::vector<bool>> paths(const std::vector<Task>& tasks, const Schedule& schedule) {
   std::vector<std::vector<bool>> before(tasks.size(), std::vector<bool>(tasks.size(), false));
   for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
@@ -70,7 +70,7 @@ cost::Cost sum_of(const std::vector<Task>& tasks) {
 
 }  // namespace
 
-TEST_CASE("in lanes, everybody waits for what he needs, and is told so once") {
+TEST_CASE("in lanes, each step waits for what it needs, without redundant waits") {
   Random random(5);
   std::size_t beside = 0, waits = 0;
   for (int round = 0; round < 400; ++round) {
@@ -93,7 +93,7 @@ TEST_CASE("in lanes, everybody waits for what he needs, and is told so once") {
         if (i != k && !before[i][k] && !before[k][i]) ++beside;
       }
     }
-    // Without any single wait, something would not be certain.
+    // Removing any single wait must lose a guarantee.
     for (Schedule::Step& step : schedule.steps) {
       for (std::size_t i = 0; i < step.after.size(); ++i) {
         ++waits;
@@ -110,7 +110,7 @@ TEST_CASE("in lanes, everybody waits for what he needs, and is told so once") {
   CHECK(waits > 1000);
 }
 
-TEST_CASE("something is used before something else if all who use it are done") {
+TEST_CASE("a use precedes another if all of its steps finish first") {
   Random random(8);
   std::size_t found = 0;
   for (int round = 0; round < 200; ++round) {
@@ -136,7 +136,7 @@ TEST_CASE("something is used before something else if all who use it are done") 
   CHECK(found > 200);
 }
 
-TEST_CASE("one after the other takes what all take together") {
+TEST_CASE("a sequential schedule takes the sum of all tasks") {
   Random random(2);
   for (int round = 0; round < 50; ++round) {
     const std::vector<Task> tasks = random_tasks(random);
@@ -163,12 +163,12 @@ TEST_CASE("a step costs less if it was one of the last two kinds") {
   const Schedule beside = in_lanes(tasks, {2, 0});  // each fills the GPU
   CHECK(std::abs(play(tasks, beside) - beside.predicted) <= 1);
   CHECK(beside.predicted <= (10 + 10 + 7 * 6) * microsecond);
-  // What has no kind is by itself, and takes no place from others.
+  // A task without a kind does not affect the cached code.
   tasks[1].kind.reset();
   CHECK(one_after_the_other(tasks).predicted == (10 + 10 + 7 * 6) * microsecond);
 }
 
-TEST_CASE("small kernels gain by running side by side, those that fill the GPU do not, nor does a chain") {
+TEST_CASE("small independent kernels gain from concurrency, large ones and chains do not") {
   std::vector<Task> tasks(8, {10 * microsecond, 0.1, false, {}});
   std::vector<Schedule> found = schedules(tasks, 8);
   REQUIRE_FALSE(found.empty());
@@ -187,16 +187,14 @@ TEST_CASE("small kernels gain by running side by side, those that fill the GPU d
   for (const Schedule& one : schedules(tasks, 8)) CHECK(one.predicted >= 72 * microsecond);
 }
 
-TEST_CASE(
-    "what is expected of a schedule: steps begin one by one, each needs some of the GPU, and a part of the gain is "
-    "lost") {
+TEST_CASE("expected times: separate starts, a load for each step, and a discounted gain") {
   const auto eight = [](double load) {
     std::vector<Task> tasks(8, {10 * microsecond, 0.1, false, {}});
     for (Task& task : tasks) task.load = load;
     return tasks;
   };
   const auto picoseconds = [](double nanoseconds) { return static_cast<cost::Cost>(nanoseconds * 1e3); };
-  // What is found of a schedule that takes so long, by itself.
+  // The expected time, given the sequential and the simulated time.
   const auto found = [](cost::Cost alone, cost::Cost time) {
     return alone - static_cast<cost::Cost>(cost::h200::gain_in_lanes * static_cast<double>(alone - time));
   };
@@ -206,7 +204,7 @@ TEST_CASE(
   CHECK(expected_of(0.25) >= found(all, 20 * microsecond));
   CHECK(expected_of(0.25) <= found(all, 20 * microsecond + last_begin));
   CHECK(std::abs(expected_of(1) - all) <= 1);
-  // Whatever is expected, the same lanes are tried.
+  // The same numbers of lanes are tried, whatever is expected.
   for (const double load : {0.1, 1.0}) {
     const std::vector<Schedule> tried = schedules(eight(load), 8);
     REQUIRE(tried.size() == 5);
@@ -221,19 +219,20 @@ TEST_CASE(
     }
     return tasks;
   };
-  // One after the other in two lanes: every other step waits.
+  // Sequential, but in two lanes: every step but the first waits for the other lane.
   const std::vector<Task> chain = small({10, 10, 10, 10});
   const Schedule schedule{{{0, 0, {}}, {1, 1, {0}}, {2, 0, {1}}, {3, 1, {2}}}, 2, 0, 0};
   const cost::Cost waits = 3 * picoseconds(cost::h200::crossing);
   CHECK(std::abs(expect(chain, schedule) - found(40 * microsecond, 40 * microsecond + waits)) <= 1);
-  // What waits for another lane is held up by the one ahead of it in its own as well, and what waits for nobody is not.
+  // A step that waits for another lane is also delayed by its predecessor in its own lane; a step without a wait is
+  // not.
   const std::vector<Task> two = small({10, 2, 10});
   const Schedule waiting{{{0, 0, {}}, {1, 1, {}}, {2, 0, {1}}}, 2, 0, 0},
       free{{{0, 0, {}}, {1, 1, {}}, {2, 0, {}}}, 2, 0, 0};
   CHECK(std::abs(expect(two, waiting) - found(22 * microsecond, 20 * microsecond + picoseconds(cost::h200::held_up))) <=
         1);
   CHECK(std::abs(expect(two, free) - found(22 * microsecond, 20 * microsecond)) <= 1);
-  // What has to wait holds up nobody who does not, whatever their lanes are called.
+  // A waiting step does not delay steps without a wait, whatever their lanes.
   const std::vector<Task> five = small({5, 5, 5, 1, 10});
   for (const std::uint32_t lane : {0U, 2U}) {
     const Schedule one{{{0, lane, {}}, {1, 1, {}}, {2, 2 - lane, {}}, {3, lane, {1}}, {4, 2 - lane, {}}}, 3, 0, 0};
@@ -242,7 +241,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the schedule comes first that is expected to be the best") {
+TEST_CASE("the best expected schedule comes first") {
   Random random(12);
   std::size_t several = 0, others = 0;
   for (int round = 0; round < 60; ++round) {
@@ -259,7 +258,7 @@ TEST_CASE("the schedule comes first that is expected to be the best") {
   CHECK(others > 0);
 }
 
-TEST_CASE("loads: what a kernel moves, in the time that it takes") {
+TEST_CASE("the load of a kernel is what it moves per time") {
   cost::Kernel kernel;
   kernel.element = ElementType::float32;
   kernel.bytes = 1200 * cost::h200::beside_activations;  // 1.2 microseconds of the whole device
@@ -280,8 +279,8 @@ TEST_CASE("loads: what a kernel moves, in the time that it takes") {
   CHECK(load_of({}, microsecond, cost::Precision::tf32) > 0);
 }
 
-TEST_CASE("a fork that is not worth waiting for is none") {
-  // A long way, with a short side way to each of its steps.
+TEST_CASE("branches too short to be worth a wait stay in one lane") {
+  // Ten levels of two short tasks, each of which needs both tasks of the level before.
   std::vector<Task> tasks;
   for (std::uint32_t i = 0; i < 10; ++i) {
     tasks.push_back({microsecond / 2, 0.1, false, {}});
@@ -307,7 +306,7 @@ TEST_CASE("four branches between a fork and a join") {
   CHECK(schedule.predicted == 27 * microsecond);
 }
 
-TEST_CASE("tensors of one memory overlap, or are seen not to") {
+TEST_CASE("overlaps of tensors in one memory are found") {
   Random random(4);
   std::size_t apart = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -346,7 +345,7 @@ TEST_CASE("tensors of one memory overlap, or are seen not to") {
     if (!may_overlap(a, b)) ++apart;
   }
   CHECK(apart > 500);
-  // Channels of two tensors side by side, and examples of two tensors one after the other.
+  // Interleaved channels of two tensors, and interleaved examples of two tensors.
   CHECK_FALSE(may_overlap({0, 4, {2, 3, 5, 5}, {200, 1, 40, 8}}, {12, 4, {2, 5, 5, 5}, {200, 1, 40, 8}}));
   CHECK(may_overlap({0, 4, {2, 4, 5, 5}, {200, 1, 40, 8}}, {12, 4, {2, 5, 5, 5}, {200, 1, 40, 8}}));
   CHECK_FALSE(may_overlap({0, 4, {2, 3, 5, 5}, {200, 25, 5, 1}}, {300, 4, {2, 5, 5, 5}, {200, 25, 5, 1}}));

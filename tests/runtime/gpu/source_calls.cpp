@@ -16,12 +16,12 @@ ElementType random_type(Random& random, bool has_integers) {
   return random.pick(has_integers && random.chance(0.1) ? integers : floats);
 }
 
-/// Strides of a tensor that lies in some order of its axes, sometimes with gaps.
+/// Strides with the axes in a random order, sometimes with gaps.
 cost::Strides random_strides(Random& random, const Extents& extents) {
   std::vector<std::size_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
   if (extents.size() > 2 && random.chance(0.3)) {
-    std::rotate(order.begin() + 1, order.begin() + 2, order.end());  // channels last
+    std::rotate(order.begin() + 1, order.begin() + 2, order.end());  // NHWC
   } else if (random.chance(0.2)) {
     random.shuffle(order);
   }
@@ -52,7 +52,7 @@ Extents random_extents(Random& random, std::size_t least_rank, std::int64_t most
   }
 }
 
-/// Something that broadcasts to the extents.
+/// Extents that broadcast to the given ones.
 Extents random_broadcast(Random& random, Extents extents) {
   if (random.chance(0.4)) return extents;
   for (std::int64_t& extent : extents)
@@ -62,7 +62,7 @@ Extents random_broadcast(Random& random, Extents extents) {
   return extents;
 }
 
-/// Builds the steps of a call one after the other.
+/// Builds the steps of a call.
 class Builder {
  public:
   Builder(Random& random, ElementType element) : random_(random), element_(element) {}
@@ -88,7 +88,7 @@ class Builder {
     made.call.results.push_back(value);
   }
 
-  /// One element-wise operator on a value, with an operand that broadcasts to it if there is one.
+  /// Applies one element-wise operator to a value, with an operand that broadcasts to it, if there is one.
   std::uint32_t apply(std::uint32_t value, const std::vector<std::uint32_t>& others) {
     const bool is_whole = !is_floating(element_);
     std::vector<std::uint32_t> fitting, positive;
@@ -169,7 +169,7 @@ RandomCall random_rows(Random& random) {
   const ElementType element = random_type(random, kind >= 3);
   Builder builder(random, element);
   Extents extents = random_extents(random, kind == 2 ? 3 : 1, 20000);
-  if (random.chance(0.2)) {  // as transformers and classifiers have them, and what is too long to be kept
+  if (random.chance(0.2)) {  // sizes of transformers and classifiers, and rows too long to be kept
     const std::vector<Extents> usual{{1, 12, 32, 128}, {1, 24, 768}, {1, 512, 7, 7}, {2, 256, 49},
                                      {1, 1000},        {2, 40000},   {40, 256}};
     extents = random.pick(usual);
@@ -243,7 +243,7 @@ RandomCall random_pooling(Random& random) {
     try {
       builder.write(builder.step(op, {builder.read(extents)}));
     } catch (const ShapeError&) {
-      continue;  // a kernel that does not fit
+      continue;  // a window that does not fit
     }
     builder.made.call.kind = cost::Kernel::Kind::pooling;
     if (elements_of(builder.values.back()) > 0) return builder.made;
@@ -271,7 +271,7 @@ void add_piece(cost::Call& call, std::uint32_t read, std::uint32_t written) {
   call.pieces.push_back({read, written, 0, 0, from.extents, to.extents, from.strides, to.strides});
 }
 
-/// A number cut into factors in some way.
+/// A number as a random product of factors.
 Extents random_factors(Random& random, std::int64_t number) {
   Extents factors;
   while (number > 1) {
@@ -363,7 +363,7 @@ RandomCall random_copy(Random& random) {
   call.kind = cost::Kernel::Kind::copy;
   const ElementType element = random_type(random, true);
   switch (random.below(5)) {
-    case 0: {  // one order of axes into another, as conversions and transposes are; sometimes a cast
+    case 0: {  // between two orders of axes, like conversions and transposes; sometimes a cast
       using enum ElementType;
       const bool casts = random.chance(0.5);
       const Extents extents = random.chance(0.3) ? Extents{1, 64, 20, 20} : random_extents(random, 1, 8000);
@@ -382,7 +382,7 @@ RandomCall random_copy(Random& random) {
       break;
     }
     case 2:
-    case 3: {  // parts joined, or a whole cut
+    case 3: {  // parts joined, or a whole split
       const bool joins = random.chance(0.5);
       Extents whole = random_extents(random, 1, 2000);
       const std::size_t axis = random.below(whole.size());
@@ -403,7 +403,7 @@ RandomCall random_copy(Random& random) {
         (joins ? piece.to_offset : piece.from_offset) = begin * (joins ? piece.to_strides : piece.from_strides)[axis];
         begin += parts[i][axis];
       }
-      if (random.chance(0.3)) call.pieces.pop_back();  // one that is in its place already
+      if (random.chance(0.3)) call.pieces.pop_back();  // one that already lies in place
       if (call.pieces.empty()) return random_copy(random);
       break;
     }
@@ -444,7 +444,7 @@ RandomCall random_direct_convolution(Random& random) {
     if (random.chance(0.5)) operands.push_back(builder.read({w[0]}));
     for (std::size_t i = random.below(3); i > 0; --i)
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
-    if (random.chance(0.6)) {  // as weights lie
+    if (random.chance(0.6)) {  // in the layout of weights
       cost::Call::Operand& weight = builder.made.call.read[1];
       weight.is_weight = true;
       weight.strides =
@@ -460,7 +460,7 @@ RandomCall random_direct_convolution(Random& random) {
 
 namespace {
 
-/// Channels last, sometimes a part of more channels.
+/// NHWC, sometimes a part of more channels.
 cost::Strides image_strides(Random& random, const Extents& extents) {
   cost::Strides strides = cost::packed(extents, cost::Layout::channels_last);
   if (!random.chance(0.25)) return strides;
@@ -540,7 +540,7 @@ RandomCall random_tensor_matmul(Random& random) {
     for (std::size_t i = random.below(3); i > 0; --i)
       later.push_back(builder.read(random_broadcast(random, y), random.chance(0.4)));
     cost::Call& call = builder.made.call;
-    // A row is sometimes a part of a longer one; the right factor is sometimes seen the other way round.
+    // A row is sometimes a part of a longer one; the right factor is sometimes transposed.
     const auto pitched = [&](const Extents& extents, bool is_turned) {
       Extents turned = extents;
       if (is_turned) std::swap(turned[turned.size() - 1], turned[turned.size() - 2]);

@@ -1,4 +1,4 @@
-// Random calls for kernels of our own, of every kind: odd sizes, any layout, gaps between rows, all element types.
+// Random calls for our own kernels, of every kind: odd sizes, any layout, gaps between rows, all element types.
 #pragma once
 
 #include "cost/pricing/call.h"
@@ -8,18 +8,18 @@ namespace taso::test {
 
 struct RandomCall {
   cost::Call call;
-  std::vector<bool> is_positive;  ///< operands that must be above 0, so that roots and quotients are tame
+  std::vector<bool> is_positive;  ///< operands that must be above 0, so that roots and quotients are well-behaved
 };
 
 RandomCall random_element_wise(Random& random);
-/// One function whose operands need not have one type.
+/// One function; its operands may have different types.
 RandomCall random_plain_function(Random& random);
 RandomCall random_rows(Random& random);
 RandomCall random_pooling(Random& random);
 RandomCall random_local_response(Random& random);
 RandomCall random_copy(Random& random);
 RandomCall random_direct_convolution(Random& random);
-/// Convolutions and matmuls as a tensor core can do them: channels last, rows along the depth.
+/// Convolutions and matmuls that tensor cores can do: NHWC, rows along the depth.
 RandomCall random_tensor_product(Random& random);
 
 }  // namespace taso::test

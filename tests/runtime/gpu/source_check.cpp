@@ -22,8 +22,8 @@ using namespace gpu;
 
 namespace {
 
-/// Bytes with nothing behind them, so that a read or write beyond the end is noticed, that begin no better aligned than a
-/// kernel may hope for.
+/// Bytes that end at an inaccessible page, so that reads and writes beyond the end fail, with the least alignment that
+/// a kernel may assume.
 class GuardedBytes {
  public:
   GuardedBytes(std::int64_t size, std::int64_t alignment) {
@@ -52,7 +52,7 @@ class GuardedBytes {
   std::int64_t pages_ = 0, bytes_ = 0;
 };
 
-/// What plain functions have to get right: equal numbers, halves, the ends of types and what is beyond them.
+/// Difficult numbers for plain functions: equal numbers, halves, the limits of types and numbers beyond them.
 template <class T>
 T odd_number(Random& random, bool is_positive) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -70,7 +70,7 @@ T odd_number(Random& random, bool is_positive) {
   }
 }
 
-/// Moderate numbers, and sometimes a NaN or infinity among them.
+/// Moderate numbers, sometimes with NaN or infinity among them.
 void fill(Random& random, const cost::Call::Operand& operand, bool is_positive, bool is_odd, double nans,
           std::byte* data) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
@@ -99,14 +99,14 @@ void fill(Random& random, const cost::Call::Operand& operand, bool is_positive, 
   });
 }
 
-/// Whether a call has to give the very same bits, of odd numbers too: it is a plain function, or a cast.
+/// Whether a call must be bit-exact, also for difficult numbers: a plain function, or a cast.
 bool is_exact(const cost::Call& call) {
   return call.function || std::any_of(call.pieces.begin(), call.pieces.end(), [&](const cost::Call::Piece& piece) {
            return call.read[piece.read].element != call.written[piece.written].element;
          });
 }
 
-/// Of the greatest number. What is rounded to TF32 may go through functions behind the product that make more of it.
+/// Relative to the greatest number. Functions after a product may amplify the rounding to TF32.
 double tolerance_of(ElementType element, const cost::Call& call) {
   if (is_exact(call)) return 0;
   switch (element) {
@@ -119,7 +119,7 @@ double tolerance_of(ElementType element, const cost::Call& call) {
   }
 }
 
-/// Empty if both have the same numbers, and the same bytes where nothing was to be written.
+/// Empty if both have the same numbers, and the same bytes in the gaps.
 std::string difference(const cost::Call::Operand& operand, const cost::Call& call, const std::byte* found,
                        const std::byte* expected) {
   const std::vector<double> a = gathered(operand, found).doubles(), b = gathered(operand, expected).doubles();
@@ -131,7 +131,7 @@ std::string difference(const cost::Call::Operand& operand, const cost::Call& cal
     if (!(std::abs(a[i] - b[i]) <= tolerance_of(operand.element, call) * greatest))
       return fmt::format("element {} is {} instead of {}", i, a[i], b[i]);
   }
-  // The elements taken out, all other bytes are those that were there.
+  // Apart from the elements, all bytes must be unchanged.
   cost::Call::Operand written = operand;
   const auto bytes = static_cast<std::size_t>(span_bytes(operand));
   std::vector<std::byte> left(found, found + bytes), expected_left(expected, expected + bytes);
@@ -156,7 +156,7 @@ std::string run_and_compare(const CheckedCall& checked, const HostKernels& kerne
   std::vector<std::byte*> expected_data;
   const double nans = is_exact(call) ? 0.05 : random.chance(0.1) ? 0.01 : 0;
   for (std::size_t i = 0; i < call.read.size(); ++i) {
-    // Weights begin wherever we put them.
+    // Weights are always well aligned.
     read.emplace_back(span_bytes(call.read[i]), call.read[i].is_weight ? 16 : gpu::kernels::alignment_of(call.read[i]));
     fill(random, call.read[i], !checked.is_positive.empty() && checked.is_positive[i], is_exact(call), nans,
          read.back().data);

@@ -1,4 +1,4 @@
-// Kernels for calls, compiled for the CPU and run there, compared with what the calls mean.
+// Compiles kernels of calls for the CPU, runs them there, and compares the results with the meaning of the calls.
 #pragma once
 
 #include <vector>
@@ -9,11 +9,12 @@ namespace taso::test {
 
 struct CheckedCall {
   cost::Call call;
-  std::vector<bool> is_positive;  ///< operands that must be above 0; none need to be if it is empty
+  std::vector<bool> is_positive;  ///< operands that must be above 0; empty if none
   gpu::SourceLaunch launch;
 };
 
-/// On random numbers: the same results, and nothing written beside them. Where NVRTC is there, they are compiled for a GPU, too.
+/// Uses random numbers and checks that the results agree and that nothing else is written. If NVRTC is available, it
+/// also compiles the kernels for a GPU.
 void check_kernels(const std::vector<CheckedCall>& calls);
 
 }  // namespace taso::test

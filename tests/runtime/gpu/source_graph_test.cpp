@@ -1,4 +1,4 @@
-// Kernels for the calls that plans of random graphs are made of.
+// Kernels for the calls in plans of random graphs.
 #include <set>
 
 #include "cost/plan/plan.h"
@@ -16,7 +16,7 @@ using namespace gpu;
 
 namespace {
 
-/// Calls that have a kernel of our own, each once.
+/// The calls with a kernel of our own, each once.
 class Calls {
  public:
   void take(const Graph& graph, cost::Precision precision) {

@@ -23,7 +23,7 @@ bool waits(const SourceLaunch& launch) {
   return launch.source.find("__syncthreads") != std::string::npos || launch.source.find("__shfl") != std::string::npos;
 }
 
-/// Each kernel in a namespace of its own, under a name of its own.
+/// Puts each kernel into its own namespace, under its own name.
 std::string text_of(const SourceLaunch& launch, std::size_t number) {
   return fmt::format("namespace k{0} {{\n#define {1} {1}_{0}\n{2}#undef {1}\n}}\n", number, launch.name, launch.source);
 }

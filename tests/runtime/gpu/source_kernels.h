@@ -1,4 +1,4 @@
-// Kernels of our own without a GPU: compiled for the CPU and run there, or compiled for a GPU by NVRTC, where there is one.
+// Our own kernels without a GPU: compiled for the CPU and run there, or compiled for a GPU by NVRTC, if available.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace taso::test {
 
-/// Compiles many kernels at once, since a compiler takes long to begin.
+/// Compiles many kernels at once, because a compiler takes long to start.
 class HostKernels {
  public:
   explicit HostKernels(const std::vector<gpu::SourceLaunch>& launches);
@@ -17,7 +17,7 @@ class HostKernels {
   HostKernels& operator=(const HostKernels&) = delete;
   ~HostKernels();
 
-  /// Each argument as the bytes at which the operand begins.
+  /// Each argument is the address of the start of an operand.
   void run(std::size_t kernel, const gpu::SourceLaunch& launch, std::vector<void*> arguments) const;
 
  private:
@@ -29,9 +29,9 @@ class DeviceCompiler {
  public:
   DeviceCompiler();
   bool is_there() const { return library_ != nullptr; }
-  /// What the compiler says against the source, for sm_90; empty if nothing.
+  /// The compiler's messages about the source, for sm_90; empty if there are none.
   std::string complaints(const std::string& source) const;
-  /// All kernels as one source: much faster than one by one.
+  /// All kernels as one source, which is much faster than one by one.
   static std::string joined(const std::vector<gpu::SourceLaunch>& launches);
 
  private:

@@ -1,5 +1,5 @@
-// The kernels that are written for calls, compiled for the CPU and run there, compute what the calls mean. TASO_CALLS sets how
-// many random calls of each kind there are.
+// Generated kernels, compiled for the CPU and run there, compute the meaning of their calls. TASO_CALLS sets the number
+// of random calls of each kind.
 #include "runtime/gpu/kernels/source.h"
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ void check_kind(RandomCall (*make)(Random&), SourceLaunch (*source)(const cost::
     Random random(seed + 1);
     const RandomCall made = make(random);
     INFO("seed " << seed << "\n" << cost::text_of(made.call));
-    // For a small GPU, small calls have something for each thread to do, too.
+    // With a small GPU, small calls have work for each thread, too.
     calls.push_back({made.call, made.is_positive, source(made.call, seed % 3 == 0 ? usual_multiprocessors : 1)});
   }
   check_kernels(calls);
@@ -63,7 +63,7 @@ TEST_CASE("kernels for products on tensor cores compute what they mean") {
   for (std::size_t seed = 0; seed < calls_of_each_kind(); ++seed) {
     Random random(seed + 1);
     const RandomCall made = random_tensor_product(random);
-    // For a small GPU a tile's depth stays whole; for a large one it is cut.
+    // With few multiprocessors the depth of a tile stays whole; with many it is cut.
     const auto ways = tensor_product_sources(made.call, seed % 3 == 0 ? 4 : usual_multiprocessors);
     if (ways.empty()) {
       ++none;
@@ -71,11 +71,11 @@ TEST_CASE("kernels for products on tensor cores compute what they mean") {
     }
     calls.push_back({made.call, made.is_positive, ways[random.below(ways.size())].second});
   }
-  CHECK(2 * none < calls_of_each_kind());  // odd ones, that are not for it
+  CHECK(2 * none < calls_of_each_kind());  // odd ones that this kernel does not support
   check_kernels(calls);
 }
 
-TEST_CASE("kernels count further than 32 bits, where they have to") {
+TEST_CASE("kernels use 64-bit indices where necessary") {
   using enum ElementType;
   const auto operand = [](Extents extents, cost::Layout layout) {
     return cost::Call::Operand{float16, extents, cost::packed(extents, layout), false};
@@ -136,7 +136,7 @@ TEST_CASE("a call writes as many elements as it says") {
     run_on_host(call, from, to_zeros);
     run_on_host(call, from, to_ones);
     for (std::size_t i = 0; i < call.written.size(); ++i) {
-      // What was written is the same, wherever.
+      // Bytes that were written are equal in both.
       std::int64_t bytes = 0;
       for (std::size_t byte = 0; byte < zeros[i].size(); ++byte) bytes += zeros[i][byte] == ones[i][byte];
       CHECK(cost::elements_written(call, i) * static_cast<std::int64_t>(size_of(call.written[i].element)) == bytes);

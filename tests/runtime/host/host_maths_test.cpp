@@ -1,4 +1,4 @@
-// Host functions that compute: values that the specification names, the edges of types, and operands that do not fit.
+// Host functions that compute: values from the specification, limits of types, and operands that do not fit.
 #include <cmath>
 #include <limits>
 
@@ -89,7 +89,7 @@ TEST_CASE("rounding is half to even, and halves round once") {
   const Array halves = list<float>({2048, 1}).cast(ElementType::float16);
   const Array sum = Node{"ReduceSum"}({halves})[0];
   CHECK(sum.type() == ElementType::float16);
-  CHECK(sum.doubles() == std::vector<double>{2048});  // 2049 lies between two halves; even wins
+  CHECK(sum.doubles() == std::vector<double>{2048});  // 2049 lies between two half numbers; the even one wins
 }
 
 TEST_CASE("operands broadcast") {

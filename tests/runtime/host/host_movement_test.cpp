@@ -100,7 +100,7 @@ TEST_CASE("indices out of range are refused, negative ones count from the back")
     CHECK_THROWS_AS(run("ScatterElements", {x, Array::of<std::int64_t>({1, 1}, {index}), counting({1, 1})}),
                     InputError);
   }
-  CHECK_THROWS_AS(run("Gather", {x, counting({1})}), InputError);  // indices that are no integers
+  CHECK_THROWS_AS(run("Gather", {x, counting({1})}), InputError);  // indices that are not integers
   CHECK_THROWS_AS(run("GatherElements", {x, Array::of<std::int64_t>({1, 3}, {0, 0, 0})}), InputError);
   CHECK_THROWS_AS(run("GatherND", {x, Array::of<std::int64_t>({1, 3}, {0, 0, 0})}), InputError);
   CHECK_THROWS_AS(

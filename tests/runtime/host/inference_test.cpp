@@ -1,4 +1,4 @@
-// What is known of results before they run: chains of shape arithmetic with unknowns, and silence where nothing is sure.
+// What is inferred before a run: chains of shape arithmetic with unknowns, and nothing where nothing is certain.
 #include "runtime/host/inference/inference.h"
 #include "ops/core/minimum.h"
 #include "tests/catch.h"
@@ -79,7 +79,7 @@ TEST_CASE("arithmetic on dimensions") {
   CHECK(content(infer("Size", {tensor({n, 4})})) == "[4*N]");
 }
 
-TEST_CASE("comparisons that are always decided choose") {
+TEST_CASE("comparisons with a certain result select a branch") {
   const Fact shape = infer("Shape", {tensor({n, t})});
   const Fact is_open = infer("Equal", {shape, integers({-1, -1})});
   REQUIRE(is_open.constant);
@@ -111,7 +111,7 @@ TEST_CASE("reshapes that might mean something else stay unknown") {
   CHECK(text(infer("Reshape", {x, integers({-1, 4})})) == "float32[N + floor(2*N/4), 4]");
   CHECK(text(infer("Reshape", {x, integers({-1, -1})})) == "float32[?]");
   Fact target = tensor({2}, ElementType::int64);
-  target.content = Shape{n - 2, Dim(3)};  // may come out as -1
+  target.content = Shape{n - 2, Dim(3)};  // may be -1
   CHECK(text(infer("Reshape", {x, target})) == "float32[?]");
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("windows, products and cells") {
   CHECK(text(top[1]) == "int64[N, 5]");
 }
 
-/// Where an extent that is not known gets a name.
+/// Infers with names for unknown extents.
 std::vector<Fact> infer_naming(std::string_view op_type, const std::vector<Fact>& inputs,
                                const Attributes& attributes = {}, std::size_t outputs = 1, std::int64_t opset = 20) {
   InferenceCall call{"", op_type, opset, attributes, {}, outputs};
@@ -164,7 +164,7 @@ std::string naming(std::string_view op_type, const std::vector<Fact>& inputs, co
 
 Fact list_of(std::int64_t length) { return tensor({length}, ElementType::int64); }
 
-TEST_CASE("ranks and known axes survive bounds that are computed") {
+TEST_CASE("computed bounds keep the rank and the known axes") {
   const Fact x = tensor({n, t, 768}), one = list_of(1), two = list_of(2), three = list_of(3);
   const Fact scalar = tensor({}, ElementType::int64);
   CHECK(naming("Slice", {x, integers({0}), one, integers({1})}) == "float32[N, u01, 768]");
@@ -192,7 +192,7 @@ TEST_CASE("ranks and known axes survive bounds that are computed") {
         "float32[N, 3, T - 4, u03]");
 }
 
-TEST_CASE("what is known of a shape that is computed in part is kept") {
+TEST_CASE("the known part of a computed shape is kept") {
   const Fact x = tensor({n, t, 768});
   const Fact shape = infer("Shape", {x});
   const Fact batch = infer("Unsqueeze", {infer("Gather", {shape, integer(0)}), integers({0})});
@@ -203,27 +203,27 @@ TEST_CASE("what is known of a shape that is computed in part is kept") {
   CHECK(content(target) == "?");
 }
 
-TEST_CASE("a slice of a table to a computed end fits what it was cut for") {
+TEST_CASE("a slice of a table to a computed end fits its use") {
   const Dim s = Dim::symbol("S"), p = Dim::symbol("P");
   const auto dims = [](std::vector<Dim> values) {
     Fact fact = list_of(static_cast<std::int64_t>(values.size()));
     fact.content = std::move(values);
     return fact;
   };
-  // BERT: positions [1, 512][:, :S], then beside [N, S, 768].
+  // BERT: positions [1, 512][:, :S], then combined with [N, S, 768].
   const Fact positions = infer("Slice", {tensor({1, 512}), integers({0}), dims({s}), integers({1})});
   CHECK(text(positions) == "float32[1, min(512, S)]");
   CHECK(text(infer("Add", {tensor({n, s}), positions})) == "float32[N, S]");
   CHECK(text(infer("Expand", {positions, dims({n, s})})) == "float32[N, S]");
-  // GPT-2: mask [1, 1, 1024, 1024][:, :, P:P+S, :P+S] beside [N, 12, S, P + S].
+  // GPT-2: mask [1, 1, 1024, 1024][:, :, P:P+S, :P+S], combined with [N, 12, S, P + S].
   const Fact rows = infer("Slice", {tensor({1, 1, 1024, 1024}), dims({p}), dims({p + s}), integers({2})});
   const Fact mask = infer("Slice", {rows, integers({0}), dims({p + s}), integers({3})});
   CHECK(text(infer("Where", {mask, tensor({n, 12, s, p + s}), tensor({})})) == "float32[N, 12, S, P + S]");
-  // Of two such, nothing says which is larger.
+  // Of two such extents, it is unknown which is larger.
   CHECK(naming("Add", {positions, tensor({1, t})}) == "float32[1, u01]");
 }
 
-TEST_CASE("nothing is folded that an empty extent would change") {
+TEST_CASE("nothing is folded if an empty extent would change it") {
   const Fact cut = tensor({Dim::symbol("cut#0~"), t});
   CHECK(content(infer("Shape", {cut})) == "?");
   CHECK_FALSE(infer("Equal", {infer("Gather", {infer("Shape", {cut}), integer(0)}), integer(0)}).constant);
@@ -235,7 +235,7 @@ TEST_CASE("nothing is folded that an empty extent would change") {
   CHECK(content(infer("Shape", {tensor({minimum(n, 512)})})) == "[min(512, N)]");
 }
 
-TEST_CASE("on what runtimes do not agree nothing is said") {
+TEST_CASE("nothing is inferred where runtimes disagree") {
   const Attributes window = with("kernel_shape", std::vector<std::int64_t>{5, 5});
   CHECK(text(infer("MaxPool", {tensor({1, 1, 3, 8})}, window)) == "float32[?]");
   CHECK(text(infer("MaxPool", {tensor({1, 1, 5, 8})}, window)) == "float32[1, 1, 1, 4]");
@@ -243,7 +243,7 @@ TEST_CASE("on what runtimes do not agree nothing is said") {
   CHECK(text(infer("ArgMax", {tensor({2, 3})}, with("keepdims", std::int64_t{-1}))) == "int64[?]");
 }
 
-TEST_CASE("nonsense is answered with silence") {
+TEST_CASE("nothing is inferred from nonsense") {
   const Attributes wrong = with("axis", std::string("x"));
   CHECK(text(infer("Concat", {tensor({n}), tensor({n})}, wrong)) == "float32[?]");
   CHECK(text(infer("Gather", {tensor({}), integer(0)})) == "float32[?]");

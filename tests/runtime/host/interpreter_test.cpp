@@ -1,4 +1,4 @@
-// The fast paths against the operators' own meaning, on random operands of every element type.
+// Compares the fast kernels with the operators' own definitions, on random operands of every element type.
 #include "runtime/host/interpreter.h"
 
 #include <cmath>
@@ -22,7 +22,8 @@ const std::vector<ElementType> exact_types{ElementType::int8,   ElementType::int
                                            ElementType::int64,  ElementType::uint8,  ElementType::uint16,
                                            ElementType::uint32, ElementType::uint64, ElementType::boolean};
 
-/// How far two ways to compute the same may lie apart, in parts of the largest result: rounding, summed in another order.
+/// The allowed difference between two computations, relative to the largest result: rounding in another order of
+/// summation.
 double tolerance_of(ElementType type) {
   switch (type) {
     case ElementType::float32: return 1e-5;
@@ -90,7 +91,7 @@ bool is_elementwise(const Operator& op) {
   return max_inputs(op) > 0 && !others.contains(name_of(op));
 }
 
-/// Some elements replaced with those that formulas trip over.
+/// Replaces some elements with values that are difficult for formulas.
 template <class T>
 Array with_special_values(Random& random, const Array& array) {
   using Limits = std::numeric_limits<T>;
@@ -138,7 +139,7 @@ TEST_CASE("fast paths compute what the operators mean, exact types") {
 }
 
 TEST_CASE("fast paths compute what the operators mean, larger operands") {
-  // Large enough for blocks, vectors with a rest, and several threads.
+  // Large enough for blocks, vectors with a remainder, and several threads.
   Random random(3);
   RandomShapes shapes;
   shapes.largest = 70;
@@ -241,7 +242,7 @@ TEST_CASE("operands are not written to") {
     }
 }
 
-/// Numbers for the unknowns, the operands of the right shapes; nothing if a dimension comes out negative.
+/// Random numbers for the unknowns and inputs of matching shapes; nothing if a dimension is negative.
 std::optional<std::vector<Array>> random_inputs(Random& random, const Graph& graph) {
   const std::int64_t n = random.between(2, 7), t = random.between(2, 7);
   std::vector<Array> inputs;
@@ -263,7 +264,7 @@ TEST_CASE("graphs compute the same with and without fast paths") {
     options.element = seed % 3 == 0 ? ElementType::int32 : seed % 3 == 1 ? ElementType::float64 : ElementType::float32;
     if (seed % 2 == 1) options.shapes.symbols = {"N", "T"};
     Graph graph = random_graph(seed, options);
-    // So that every unknown can be told from the inputs.
+    // Adds an input from which every unknown can be found.
     graph.inputs.push_back(graph.pool->input("sizes", {options.element, Shape{Dim::symbol("N"), Dim::symbol("T")}}));
     Random random(seed);
     const auto inputs = random_inputs(random, graph);
@@ -273,13 +274,13 @@ TEST_CASE("graphs compute the same with and without fast paths") {
     try {
       expected = interpret(graph, *inputs, {.threads = 1, .plain = true});
     } catch (const InputError&) {
-      // Numbers that do not fit an operator which fits for most: both ways must say so.
+      // These numbers do not fit an operator that fits for most: both must refuse them.
       CHECK_THROWS_AS(interpret(graph, *inputs), InputError);
       continue;
     }
     found = interpret(graph, *inputs, {.threads = 2, .plain = false});
     REQUIRE(found.size() == expected.size());
-    if (options.element != ElementType::float32)  // where rounding errors cannot grow into something large
+    if (options.element != ElementType::float32)  // only where rounding errors cannot grow large
       for (std::size_t i = 0; i < found.size(); ++i) CHECK(difference(found[i], expected[i], 1e4) == "");
     ++compared;
   }
@@ -295,7 +296,7 @@ std::string refusal(const std::string& text, const std::vector<Array>& inputs) {
   return "";
 }
 
-TEST_CASE("what cannot be run is refused") {
+TEST_CASE("graphs that cannot run are refused") {
   const Array two = Array::of<float>({2}, {1, 2}), three = Array::of<float>({3}, {1, 2, 3});
   const std::string head = "graph\n input x: float32[N]\n input y: float32[N]\n ";
   CHECK(refusal(head + "z = add(x, y)\n output z", {two, two}).empty());
@@ -307,7 +308,7 @@ TEST_CASE("what cannot be run is refused") {
   CHECK(!refusal(head + "constant c: float32[2]\n output c", {two, two}).empty());
   CHECK(!refusal(head + "z = opaque \"Unheard\"(x) -> float32[N]\n output z", {two, two}).empty());
   CHECK(!refusal(head + "a, b = split[axis=0, at=3](x)\n output a", {two, two}).empty());
-  // One that nobody needs does not stop the rest.
+  // An unused node does not stop the rest.
   CHECK(refusal(head + "z = opaque \"Unheard\"(x) -> float32[N]\n output y", {two, two}).empty());
 }
 

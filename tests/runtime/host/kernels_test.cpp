@@ -1,4 +1,4 @@
-// Every fast path gives what the operator's own meaning gives, and the same bytes for any number of threads.
+// Every fast kernel agrees with the operator's own definition, and gives the same bytes for any number of threads.
 #include <cmath>
 #include <functional>
 #include <random>
@@ -20,7 +20,7 @@ class Cases {
 
   int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
   bool once_in(int64_t n) { return pick(1, n) == 1; }
-  /// Mostly small, often 1, now and then 0.
+  /// Mostly small, often 1, sometimes 0.
   int64_t extent(int64_t high = 9) { return once_in(40) ? 0 : once_in(4) ? 1 : pick(1, high); }
   Extents extents(std::size_t rank, int64_t high = 9) {
     Extents result;
@@ -83,7 +83,7 @@ InterpreterOptions with_threads(unsigned threads, bool plain = false) {
   return options;
 }
 
-/// Whether it was a case at all: operands that do not fit are refused alike by both.
+/// Returns whether the operands fit; if they do not, both must refuse them.
 bool agree(const Operator& op, const std::vector<Array>& inputs) {
   std::vector<Array> expected;
   try {
@@ -101,7 +101,7 @@ bool agree(const Operator& op, const std::vector<Array>& inputs) {
   return true;
 }
 
-/// `number` random cases, most of which must be cases.
+/// Runs `number` random cases, most of which must have operands that fit.
 void try_cases(std::uint64_t seed, int number, const std::function<bool(Cases&)>& body) {
   Cases cases(seed);
   int valid = 0;
@@ -144,7 +144,7 @@ TEST_CASE("convolutions", "[kernels]") {
   try_cases(1, 600, [](Cases& c) {
     const auto spatial = static_cast<std::size_t>(c.pick(1, 3));
     op::Conv conv = random_conv(c, spatial);
-    if (c.once_in(4)) {  // what needs no unrolling
+    if (c.once_in(4)) {  // needs no unrolling
       conv.strides.assign(spatial, 1);
       conv.pads.assign(2 * spatial, 0);
     }
@@ -274,7 +274,7 @@ TEST_CASE("element-wise operators, with every kind of broadcasting", "[kernels]"
     }
     if (auto* gelu = std::get_if<op::Gelu>(&op)) gelu->tanh = c.once_in(2);
     const Extents shape = c.extents(static_cast<std::size_t>(c.pick(0, 5)), 6);
-    // Powers and roots of negative numbers are NaN on both sides: mostly positive ones tell more.
+    // Powers and roots of negative numbers are NaN on both sides, so mostly positive numbers test more.
     const double low = c.once_in(4) ? -2 : 0.1;
     if (one) return agree(op, {c.array(type, shape, low)});
     const auto operand = [&] {
@@ -294,7 +294,7 @@ TEST_CASE("element-wise operators, with every kind of broadcasting", "[kernels]"
     CHECK(agree(op::Sub{}, {c.array(ElementType::float32, {3, 50, 900}), c.array(ElementType::float32, e)}));
 }
 
-TEST_CASE("what only moves elements", "[kernels]") {
+TEST_CASE("operators that only move elements", "[kernels]") {
   try_cases(10, 1500, [](Cases& c) {
     const ElementType type = c.any();
     const auto rank = static_cast<std::size_t>(c.pick(1, 5));
@@ -389,7 +389,7 @@ TEST_CASE("reductions and normalisations", "[kernels]") {
   CHECK(agree(reduction<op::ReduceMean>({0, 2}, true), {large}));
 }
 
-TEST_CASE("results are written over dead operands, never over what others hold", "[kernels]") {
+TEST_CASE("results overwrite dead operands only", "[kernels]") {
   class Held : public Weight {
    public:
     explicit Held(Array data) : data_(std::move(data)) {}
@@ -398,7 +398,7 @@ TEST_CASE("results are written over dead operands, never over what others hold",
    private:
     Array data_;
   };
-  // A view with no other holder, as a mapped file is: not ours to write to.
+  // A view without other owners, like a mapped file, which must not be overwritten.
   class Mapped : public Weight {
    public:
     explicit Mapped(std::shared_ptr<std::vector<float>> data) : data_(std::move(data)) {}

@@ -24,7 +24,7 @@ void require(cublasStatus_t status, std::string_view what) {
   throw EnvironmentError(fmt::format("cuBLAS: {}: {}", what, cublasLtGetStatusString(status)));
 }
 
-/// Why a product is left to others.
+/// The reason why cuBLAS cannot do a product.
 struct Refusal : EnvironmentError {
   using EnvironmentError::EnvironmentError;
 };
@@ -35,7 +35,7 @@ cudaDataType_t type_of(ElementType element) {
     case ElementType::float64: return CUDA_R_64F;
     case ElementType::float16: return CUDA_R_16F;
     case ElementType::bfloat16: return CUDA_R_16BF;
-    default: throw Refusal(fmt::format("cuBLAS: no product of {}", name_of(element)));
+    default: throw Refusal(fmt::format("cuBLAS: products of {} are not supported", name_of(element)));
   }
 }
 
@@ -52,23 +52,23 @@ using Layout = std::unique_ptr<std::remove_pointer_t<cublasLtMatrixLayout_t>, La
 using Product = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulDesc_t>, ProductEnd>;
 using Preference = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>, PreferenceEnd>;
 
-/// A matrix column by column, or its transpose.
+/// A column-major matrix, or the transpose of one.
 struct Matrix {
   std::int64_t rows = 0, columns = 0, leading = 0;
   bool is_transposed = false;
 };
 
-/// How a matrix [rows, columns] with these strides lies column by column. Along an extent of 1 the stride says nothing.
+/// Expresses a [rows, columns] matrix with these strides as column-major. Strides along extents of 1 do not matter.
 Matrix column_major(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride) {
   const auto leading = [](std::int64_t height, std::int64_t width, std::int64_t stride) {
-    if (width > 1 && stride < height) throw Refusal("cuBLAS: rows that overlap");
+    if (width > 1 && stride < height) throw Refusal("cuBLAS: overlapping rows");
     return width > 1 ? stride : height;
   };
   if (rows == 1 || row_stride == 1) {
     if (columns == 1 || column_stride >= rows) return {rows, columns, leading(rows, columns, column_stride), false};
   }
   if (columns == 1 || column_stride == 1) return {columns, rows, leading(columns, rows, row_stride), true};
-  throw Refusal("cuBLAS: a matrix with gaps both ways");
+  throw Refusal("cuBLAS: a matrix with gaps along both axes");
 }
 
 Layout layout_of(const Matrix& matrix, cudaDataType_t type, std::int64_t batches, std::int64_t batch_stride) {
@@ -91,7 +91,7 @@ Layout layout_of(const Matrix& matrix, cudaDataType_t type, std::int64_t batches
 /// The epilogue in cuBLAS's terms: activation(alpha * a b + c + bias).
 struct Epilogue {
   double alpha = 1;
-  std::optional<std::size_t> bias, residual;  ///< steps
+  std::optional<std::size_t> bias, residual;  ///< indices of steps
   int activation = CUBLASLT_EPILOGUE_DEFAULT;
 };
 
@@ -100,7 +100,7 @@ Epilogue epilogue_of(const MatmulLaunch& launch, const MatmulShape& shape) {
   bool is_activated = false;
   for (std::size_t at = 0; at < launch.epilogue.size(); ++at) {
     const Pointwise& step = launch.epilogue[at];
-    if (is_activated) throw Refusal("cuBLAS: more after the activation");
+    if (is_activated) throw Refusal("cuBLAS: an operation after the activation");
     switch (step.mode) {
       case Pointwise::Mode::scale:
         if (found.bias || found.residual) throw Refusal("cuBLAS: a factor after a sum");
@@ -131,7 +131,7 @@ Epilogue epilogue_of(const MatmulLaunch& launch, const MatmulShape& shape) {
         found.activation = CUBLASLT_EPILOGUE_GELU;
         is_activated = true;
         break;
-      default: throw Refusal("cuBLAS: no such epilogue");
+      default: throw Refusal("cuBLAS: unsupported epilogue");
     }
   }
   if (found.bias)
@@ -181,7 +181,7 @@ struct CublasMatmul::State {
 
 namespace {
 
-/// A product that cuBLAS has been told about.
+/// A product as descriptors of cuBLAS.
 struct Described {
   cublasLtHandle_t handle = nullptr;
   Product product;
@@ -196,7 +196,7 @@ struct Described {
 
   Described(cublasLtHandle_t library, const MatmulLaunch& launch) : handle(library), y(launch.y) {
     const MatmulShape shape = shape_of(launch);
-    if (shape.batches.size() > 1) throw Refusal("cuBLAS: batches that are no single dimension");
+    if (shape.batches.size() > 1) throw Refusal("cuBLAS: several batch dimensions");
     if (launch.a.element != launch.b.element) throw Refusal("cuBLAS: factors of different types");
     const Epilogue epilogue = epilogue_of(launch, shape);
     alpha = epilogue.alpha;
@@ -208,8 +208,8 @@ struct Described {
               : launch.is_tf32 && launch.a.element == ElementType::float32 ? CUBLAS_COMPUTE_32F_FAST_TF32
                                                                            : CUBLAS_COMPUTE_32F;
 
-    // The result is written column by column: our rows are cuBLAS's columns, so the factors change places. A result that
-    // lies transposed is the plain case for it.
+    // cuBLAS writes column-major results: our rows are its columns, so the factors change places. For a transposed
+    // result they do not.
     const bool is_row_major = shape.columns.extent == 1 || shape.columns.y == 1;
     if (!is_row_major && epilogue.bias) throw Refusal("cuBLAS: a bias along the rows");
     const auto& upper = is_row_major ? shape.columns : shape.rows;
@@ -234,7 +234,7 @@ struct Described {
       residual = launch.epilogue[at].operand;
       const Matrix summand =
           column_major(upper.extent, lower.extent, upper.extent == 1 ? 1 : upper.operands[at], lower.operands[at]);
-      if (summand.is_transposed) throw Refusal("cuBLAS: a residual that lies otherwise than the result");
+      if (summand.is_transposed) throw Refusal("cuBLAS: a residual with another layout than the result");
       c = layout_of(summand, type, batch.extent, batch.operands.empty() ? 0 : batch.operands[at]);
     } else {
       c = layout_of(result, type, batch.extent, batch.y);
@@ -249,7 +249,7 @@ struct Described {
     if (epilogue.bias) {
       bias = launch.epilogue[*epilogue.bias].operand;
       set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
-      // Not read before the launch, but the heuristics look at what it is a multiple of.
+      // Not read before the launch, but the heuristics look at its alignment.
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(Alignments::usual));
     }
   }
@@ -259,14 +259,14 @@ struct Described {
     require(cublasLtMatmulDescSetAttribute(product.get(), attribute, &value, sizeof value), "a product's attribute");
   }
 
-  /// With this much memory, or it is refused.
+  /// Checks an algorithm, and refuses one that needs more memory than the limit.
   cublasLtMatmulHeuristicResult_t checked(const cublasLtMatmulAlgo_t& algorithm) const {
     cublasLtMatmulHeuristicResult_t result{};
     require(cublasLtMatmulAlgoCheck(handle, product.get(), first.get(), second.get(), c.get(), d.get(), &algorithm,
                                     &result),
             "an algorithm");
     require(result.state, "an algorithm");
-    if (result.workspaceSize > workspace_limit) throw EnvironmentError("cuBLAS: an algorithm that wants much memory");
+    if (result.workspaceSize > workspace_limit) throw EnvironmentError("cuBLAS: the algorithm needs too much memory");
     return result;
   }
 };
@@ -303,7 +303,7 @@ class PreparedMatmul : public Prepared {
 }  // namespace
 
 CublasMatmul::CublasMatmul() : state_(std::make_shared<State>()) {
-  require(cublasLtCreate(&state_->handle), "its begin");
+  require(cublasLtCreate(&state_->handle), "a handle");
 }
 CublasMatmul::~CublasMatmul() = default;
 
@@ -321,7 +321,7 @@ std::vector<Alternative> CublasMatmul::alternatives(const MatmulLaunch& launch, 
       return static_cast<std::uint32_t>(alignments.of(tensor.memory));
     };
     prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_limit);
-    // Partial sums are kept in float32.
+    // Partial sums stay in float32.
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
            static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(described->first_tensor));

@@ -1,4 +1,4 @@
-// Products of matrices through cublasLt, with a bias, a residual and an activation where it has an epilogue for them.
+// Matrix products through cublasLt, with a bias, a residual and an activation where it has an epilogue for them.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,11 @@ class CublasMatmul {
   CublasMatmul();
   ~CublasMatmul();
 
-  /// What its heuristics name, the most promising first. Empty with the reason if it cannot do this product.
+  /// The algorithms that its heuristics suggest, most promising first. Empty, with the reason, if it cannot do this
+  /// product.
   std::vector<Alternative> alternatives(const MatmulLaunch& launch, const Alignments& alignments,
                                         std::string& reason) const;
-  /// The one of that identity; throws EnvironmentError if there is none.
+  /// Prepares the algorithm with this identity; throws EnvironmentError if there is none.
   std::unique_ptr<Prepared> prepare(const MatmulLaunch& launch, const Alignments& alignments,
                                     const std::string& identity) const;
 

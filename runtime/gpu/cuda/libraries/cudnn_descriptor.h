@@ -1,4 +1,4 @@
-// The objects that cuDNN's backend interface is made of, as values that clean up after themselves.
+// RAII wrapper for the descriptors of cuDNN's backend interface.
 #pragma once
 
 #include <cudnn.h>
@@ -106,7 +106,7 @@ class Descriptor {
     values.resize(static_cast<std::size_t>(count < most ? count : most));
     return values;
   }
-  /// cuDNN fills in descriptors that it is given.
+  /// cuDNN fills in the descriptors that it is given.
   std::vector<Descriptor> get_descriptors(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
                                           std::int64_t most) const {
     std::vector<Descriptor> found;

@@ -30,7 +30,7 @@ struct Knob {
   std::int64_t value = 0;
 };
 
-/// An engine with its settings, as text: "engine 35 knobs 2=1,5=0".
+/// An engine with its knobs as text: "engine 35 knobs 2=1,5=0".
 std::string identity_of(std::int64_t engine, std::vector<Knob> knobs) {
   std::sort(knobs.begin(), knobs.end(), [](const Knob& a, const Knob& b) { return a.type < b.type; });
   std::string text = fmt::format("engine {}", engine);
@@ -52,8 +52,8 @@ std::vector<Knob> knobs_of(const Descriptor& configuration) {
   return knobs;
 }
 
-/// Whether an engine computes as exactly as was asked for: float32 without TF32 is not for the tensor cores, and nothing is
-/// rounded to a smaller type than it has.
+/// Whether an engine is as exact as required: float32 without TF32 must not use tensor cores, and nothing may be
+/// rounded to a smaller type.
 bool is_exact_enough(const Descriptor& engine, const CudnnGraph& graph) {
   const auto notes =
       engine.get_some<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
@@ -62,7 +62,7 @@ bool is_exact_enough(const Descriptor& engine, const CudnnGraph& graph) {
   };
   if (says(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) || says(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION))
     return false;
-  // Runs must agree with one another.
+  // Results must be reproducible.
   if (says(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
   return graph.is_tf32() || graph.is_small() || !says(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
@@ -79,7 +79,7 @@ class PreparedEngine : public Prepared {
         .set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
         .finalize("a plan");
     workspace_ = plan_.get_one<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
-    if (workspace_ < 0 || workspace_ > workspace_limit) throw EnvironmentError("cuDNN: a plan that wants much memory");
+    if (workspace_ < 0 || workspace_ > workspace_limit) throw EnvironmentError("cuDNN: the plan needs too much memory");
   }
 
   std::size_t workspace_bytes() const override { return static_cast<std::size_t>(workspace_); }
@@ -90,7 +90,7 @@ class PreparedEngine : public Prepared {
     std::vector<void*> pointers;
     for (const CudnnGraph::Bound& bound : graph_->bound()) {
       ids.push_back(bound.id);
-      // What is given by value is read here and now, and not written.
+      // cuDNN reads by-value operands immediately and does not write them.
       pointers.push_back(bound.by_value ? const_cast<void*>(static_cast<const void*>(&*bound.by_value))
                                         : static_cast<void*>(places.of(bound.memory)));
     }
@@ -113,7 +113,7 @@ class PreparedEngine : public Prepared {
   std::int64_t workspace_ = 0;
 };
 
-/// Adds what the heuristics say about a graph that was not said before.
+/// Adds the engines that the heuristics suggest for a graph, without duplicates.
 void add_engines(const std::shared_ptr<void>& library, cudnnHandle_t handle, const std::shared_ptr<CudnnGraph>& graph,
                  std::string_view mark, std::vector<Alternative>& list) {
   std::set<std::string> known;
@@ -131,7 +131,7 @@ void add_engines(const std::shared_ptr<void>& library, cudnnHandle_t handle, con
       configurations =
           heuristics.get_descriptors(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
     } catch (const EnvironmentError&) {
-      continue;  // other modes may know something
+      continue;  // other modes may still work
     }
     for (Descriptor& configuration : configurations) {
       try {
@@ -153,7 +153,7 @@ void add_engines(const std::shared_ptr<void>& library, cudnnHandle_t handle, con
   }
 }
 
-/// Engine and knobs of an identity, without its mark.
+/// Prepares an engine from its identity without the mark.
 std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<void>& library, cudnnHandle_t handle,
                                          std::shared_ptr<CudnnGraph> graph, const std::string& identity) {
   std::istringstream words(identity);
@@ -187,7 +187,7 @@ std::unique_ptr<Prepared> prepare_engine(const std::shared_ptr<void>& library, c
 
 }  // namespace
 
-CudnnEngines::CudnnEngines() : state_(std::make_shared<State>()) { require(cudnnCreate(&state_->handle), "its begin"); }
+CudnnEngines::CudnnEngines() : state_(std::make_shared<State>()) { require(cudnnCreate(&state_->handle), "a handle"); }
 CudnnEngines::~CudnnEngines() = default;
 
 std::vector<Alternative> CudnnEngines::alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,

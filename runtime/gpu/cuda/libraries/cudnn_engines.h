@@ -1,4 +1,4 @@
-// cuDNN's engines: the ways that it knows to run a graph of operations, found through its heuristics.
+// cuDNN's engines for a graph of operations, found through its heuristics.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ class CudnnEngines {
   CudnnEngines();
   ~CudnnEngines();
 
-  /// What its heuristics name, the most promising first; nothing that rounds more than it was allowed to. Empty with the
-  /// reason if it cannot do this at all.
+  /// The engines that its heuristics suggest, most promising first, without those that round more than allowed. Empty,
+  /// with the reason, if it cannot do this at all.
   std::vector<Alternative> alternatives(const ConvolutionLaunch& launch, const Alignments& alignments,
                                         std::string& reason) const;
   std::vector<Alternative> alternatives(const MatmulLaunch& launch, const Alignments& alignments,
                                         std::string& reason) const;
-  /// The one of that identity; throws EnvironmentError if there is none.
+  /// Prepares the engine with this identity; throws EnvironmentError if there is none.
   std::unique_ptr<Prepared> prepare(const ConvolutionLaunch& launch, const Alignments& alignments,
                                     const std::string& identity) const;
   std::unique_ptr<Prepared> prepare(const MatmulLaunch& launch, const Alignments& alignments,

@@ -17,11 +17,11 @@ cudnnDataType_t type_of(ElementType element) {
     case ElementType::float64: return CUDNN_DATA_DOUBLE;
     case ElementType::float16: return CUDNN_DATA_HALF;
     case ElementType::bfloat16: return CUDNN_DATA_BFLOAT16;
-    default: throw EnvironmentError(fmt::format("cuDNN: no product of {}", name_of(element)));
+    default: throw EnvironmentError(fmt::format("cuDNN: products of {} are not supported", name_of(element)));
   }
 }
 
-/// Axes from the innermost to the outermost: channels last or first.
+/// The axes, innermost first, in NHWC or NCHW.
 std::vector<std::size_t> memory_order(std::size_t rank, bool is_channels_last) {
   std::vector<std::size_t> order;
   if (is_channels_last) order.push_back(1);
@@ -31,7 +31,8 @@ std::vector<std::size_t> memory_order(std::size_t rank, bool is_channels_last) {
   return order;
 }
 
-/// cuDNN tells layouts by strides, so those of axes of 1, which mean nothing, must be as in a dense tensor of the layout.
+/// cuDNN recognises layouts by strides. Strides along axes of 1 have no meaning, so they are set as in a dense tensor
+/// of the layout.
 cost::Strides told_strides(const Extents& extents, cost::Strides strides, bool is_channels_last) {
   std::int64_t next = 1;
   for (const std::size_t axis : memory_order(extents.size(), is_channels_last)) {
@@ -41,8 +42,8 @@ cost::Strides told_strides(const Extents& extents, cost::Strides strides, bool i
   return strides;
 }
 
-/// Engines take as many bytes at once, sixteen at most, as what lies side by side can be divided into, whatever the distance to
-/// the next that lies so: where other things lie in between, it may begin elsewhere.
+/// Whether engines may misread a tensor with gaps. They load as many bytes at once (at most sixteen) as divide the
+/// contiguous extent, whatever the stride to the next one; with gaps, that one may not be aligned for this.
 bool may_be_cut_elsewhere(const Extents& extents, const cost::Strides& strides, std::int64_t element_bytes) {
   const auto taken_at_once = [&](std::int64_t elements) {
     return std::gcd(elements * element_bytes, std::int64_t{16});
@@ -66,7 +67,7 @@ cost::Strides dense_strides(const Extents& extents, bool is_channels_last) {
   return strides;
 }
 
-/// Nothing if the sizes leave it open.
+/// Nothing if the sizes do not tell.
 std::optional<bool> is_channels_last(const LaunchTensor& tensor) {
   if (tensor.extents[1] == 1) return std::nullopt;
   for (std::size_t axis = 2; axis < tensor.extents.size(); ++axis)
@@ -74,7 +75,7 @@ std::optional<bool> is_channels_last(const LaunchTensor& tensor) {
   return std::nullopt;
 }
 
-/// cuDNN wants two spatial dimensions at least.
+/// cuDNN needs at least two spatial dimensions.
 LaunchTensor with_height(LaunchTensor tensor) {
   if (tensor.extents.size() != 3) return tensor;
   tensor.extents.insert(tensor.extents.begin() + 2, 1);
@@ -96,8 +97,8 @@ cudnnPointwiseMode_t mode_of(Pointwise::Mode mode) {
     case Pointwise::Mode::clip:
     case Pointwise::Mode::leaky_relu: return CUDNN_POINTWISE_RELU_FWD;
     case Pointwise::Mode::sigmoid: return CUDNN_POINTWISE_SIGMOID_FWD;
-    case Pointwise::Mode::tanh:  // some engines of 9.14 answer with what is not a number
-      throw EnvironmentError("cuDNN: no tanh");
+    case Pointwise::Mode::tanh:  // some engines of 9.14 return NaN
+      throw EnvironmentError("cuDNN: tanh is not supported");
     case Pointwise::Mode::gelu: return CUDNN_POINTWISE_GELU_FWD;
     case Pointwise::Mode::gelu_tanh: return CUDNN_POINTWISE_GELU_APPROX_TANH_FWD;
     case Pointwise::Mode::exp: return CUDNN_POINTWISE_EXP;
@@ -105,14 +106,14 @@ cudnnPointwiseMode_t mode_of(Pointwise::Mode mode) {
     case Pointwise::Mode::sqrt: return CUDNN_POINTWISE_SQRT;
     case Pointwise::Mode::scale: return CUDNN_POINTWISE_MUL;
   }
-  throw EnvironmentError("cuDNN: no such epilogue");
+  throw EnvironmentError("cuDNN: unsupported epilogue");
 }
 
 bool is_whole(const Pointwise& step, const Extents& extents) {
   return step.operand && step.operand->extents == extents;
 }
 
-/// Sums in the order that the engines compiled ahead know: what is as large as the result first, then the bias.
+/// Orders sums as the precompiled engines expect: full-size operands first, then the bias.
 std::vector<Pointwise> in_known_order(const std::vector<Pointwise>& epilogue, const Extents& extents) {
   const auto is_sum = [](const Pointwise& step) { return step.mode == Pointwise::Mode::add; };
   std::vector<Pointwise> ordered;
@@ -137,7 +138,7 @@ bool CudnnGraph::takes_nothing_added(const ConvolutionLaunch& launch) {
 
 std::int64_t CudnnGraph::add_tensor(const LaunchTensor& given, const Shaped& shaped) {
   if (may_be_cut_elsewhere(shaped.extents, shaped.strides, static_cast<std::int64_t>(size_of(given.element))))
-    throw EnvironmentError("cuDNN: an operand with gaps that are not as wide as its engines want");
+    throw EnvironmentError("cuDNN: unsupported gaps in an operand");
   const auto id = static_cast<std::int64_t>(tensors_.size() + 1);
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type_of(given.element))
@@ -213,7 +214,7 @@ void CudnnGraph::add_pointwise(const Pointwise& step, std::int64_t value, std::o
 void CudnnGraph::add_epilogue(std::int64_t product, const LaunchTensor& y, const Shaped& y_shaped,
                               const std::vector<Pointwise>& epilogue, const std::vector<Shaped>& operands,
                               bool with_nothing_added) {
-  Shaped between = y_shaped;  // dense, in the same order
+  Shaped between = y_shaped;  // dense, with axes in the same order
   std::vector<std::size_t> order(between.extents.size());
   for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = axis;
   std::stable_sort(order.begin(), order.end(),
@@ -233,7 +234,7 @@ void CudnnGraph::add_epilogue(std::int64_t product, const LaunchTensor& y, const
     const Pointwise& step = epilogue[at];
     std::optional<std::int64_t> operand;
     if (is_binary(step.mode)) {
-      check(step.operand.has_value(), "an operand of what takes two");
+      check(step.operand.has_value(), "a binary operation has an operand");
       operand = add_tensor(*step.operand, operands[at]);
     } else if (step.mode == Pointwise::Mode::scale) {
       operand = add_number(step.low, y_shaped.extents.size());
@@ -257,8 +258,8 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, co
     : alignments_(&alignments) {
   const bool is_flat = launch.x.extents.size() == 3;
   const LaunchTensor x = with_height(launch.x), w = with_height(launch.w), y = with_height(launch.y);
-  check(x.extents.size() >= 4 && w.extents.size() == x.extents.size(), "a convolution's ranks");
-  // Engines take filters for packed, whatever they are told.
+  check(x.extents.size() >= 4 && w.extents.size() == x.extents.size(), "the ranks of a convolution agree");
+  // Engines assume packed filters, whatever the descriptor says.
   if (!cost::is_packed(w.extents, w.strides, cost::Layout::channels_first) &&
       !cost::is_packed(w.extents, w.strides, cost::Layout::channels_last))
     throw EnvironmentError("cuDNN: the filters are not packed");
@@ -312,16 +313,16 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, co
 
 CudnnGraph::CudnnGraph(cudnnHandle_t handle, const MatmulLaunch& launch, const Alignments& alignments)
     : alignments_(&alignments) {
-  // Taken for a mere relu: its limits, and what is left below, are forgotten.
+  // Engines treat it as a plain relu, and ignore its bounds or slope.
   for (const Pointwise& step : launch.epilogue)
     if (step.mode == Pointwise::Mode::clip || step.mode == Pointwise::Mode::leaky_relu)
-      throw EnvironmentError("cuDNN: a product with limits behind it");
+      throw EnvironmentError("cuDNN: clip and leaky relu after a matmul are not supported");
   const MatmulShape shape = shape_of(launch);
   if (launch.a.element == ElementType::float64) compute_ = CUDNN_DATA_DOUBLE;
   is_tf32_ = launch.is_tf32 && launch.a.element == ElementType::float32;
   is_small_ = launch.a.element == ElementType::float16 || launch.a.element == ElementType::bfloat16;
 
-  // A batch at least; what is stretched has an extent of 1.
+  // At least one batch dimension; broadcast operands have extent 1.
   std::vector<MatmulShape::Axis> batches = shape.batches;
   if (batches.empty()) {
     MatmulShape::Axis one;
@@ -342,7 +343,7 @@ CudnnGraph::CudnnGraph(cudnnHandle_t handle, const MatmulLaunch& launch, const A
       const std::int64_t stride = stride_of_batch(axis);
       add(stride == 0 ? 1 : axis.extent, stride);
     }
-    // An extent of 1 gets the stride of a dense matrix, row by row.
+    // An extent of 1 gets the stride of a dense row-major matrix.
     made.extents.push_back(rows.extent);
     made.strides.push_back(rows.extent == 1 ? std::max<std::int64_t>(columns.extent * columns.stride, 1) : rows.stride);
     made.extents.push_back(columns.extent);

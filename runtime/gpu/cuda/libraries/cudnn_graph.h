@@ -1,4 +1,4 @@
-// Convolutions and products with what follows them, as graphs of operations that cuDNN makes one launch of.
+// Convolutions and products with their epilogues, as operation graphs that cuDNN runs in one launch.
 #pragma once
 
 #include <memory>
@@ -11,11 +11,11 @@
 
 namespace taso::gpu::cuda {
 
-/// Operations in cuDNN's terms. Everything that they refer to lives as long as they.
+/// Operations as cuDNN descriptors. Owns everything that they refer to.
 class CudnnGraph {
  public:
-  /// `with_nothing_added`: as if a residual were added that counts for nothing. The engines that were compiled ahead are
-  /// made for a residual, a bias and an activation.
+  /// `with_nothing_added`: adds a residual with factor 0. cuDNN's precompiled engines expect a residual, a bias and an
+  /// activation.
   CudnnGraph(cudnnHandle_t handle, const ConvolutionLaunch& launch, const Alignments& alignments,
              bool with_nothing_added);
   CudnnGraph(cudnnHandle_t handle, const MatmulLaunch& launch, const Alignments& alignments);
@@ -25,7 +25,7 @@ class CudnnGraph {
   bool is_tf32() const { return is_tf32_; }
   bool is_small() const { return is_small_; }  ///< float16 or bfloat16
 
-  /// What cuDNN is told when it runs: numbers of tensors and where they are.
+  /// The variant pack of a run: tensor ids and their memory.
   struct Bound {
     std::int64_t id = 0;
     Argument memory;
@@ -33,7 +33,7 @@ class CudnnGraph {
   };
   const std::vector<Bound>& bound() const { return bound_; }
 
-  /// Whether a residual that counts for nothing makes it the graph that engines are compiled ahead for.
+  /// Whether adding a residual with factor 0 gives the graph of the precompiled engines.
   static bool takes_nothing_added(const ConvolutionLaunch& launch);
 
  private:
@@ -48,7 +48,7 @@ class CudnnGraph {
   void add_epilogue(std::int64_t product, const LaunchTensor& y, const Shaped& y_shaped,
                     const std::vector<Pointwise>& epilogue, const std::vector<Shaped>& operands,
                     bool with_nothing_added);
-  /// `factor`: what the operand is multiplied by.
+  /// `factor`: multiplies the operand.
   void add_pointwise(const Pointwise& step, std::int64_t value, std::optional<std::int64_t> operand,
                      std::int64_t result, std::optional<double> factor = {});
   void finish(cudnnHandle_t handle);

@@ -74,7 +74,7 @@ std::unique_ptr<Prepared> Libraries::prepare(const Launch& launch, const Alignme
                                },
                                [&](const SourceLaunch& source) {
                                  if (identity != SourceKernels::identity)
-                                   throw EnvironmentError("a kernel of ours: no such way");
+                                   throw EnvironmentError("our own kernel: unknown variant");
                                  return sources_->prepare(source);
                                }},
                     launch);
@@ -118,7 +118,7 @@ std::string choice_of(const std::string& lowering, const std::vector<std::string
 
 PreparedCall Libraries::prepare(const cost::Call& call, const Alignments& alignments, const std::string& choice) {
   const std::size_t colon = choice.find(": ");
-  if (colon == std::string::npos) throw EnvironmentError("a choice that is none: " + choice);
+  if (colon == std::string::npos) throw EnvironmentError("not a valid choice: " + choice);
   std::vector<std::string> identities;
   for (std::size_t begin = colon + 2; begin <= choice.size();) {
     const std::size_t end = std::min(choice.find("; ", begin), choice.size());
@@ -132,7 +132,7 @@ PreparedCall Libraries::prepare(const cost::Call& call, const Alignments& alignm
       prepared.launches.push_back(prepare(lowering.launches[i], alignments, identities[i]));
     return prepared;
   }
-  throw EnvironmentError("a choice that is not known: " + choice);
+  throw EnvironmentError("unknown choice: " + choice);
 }
 
 PreparedCall Libraries::prepare_for_program(const cost::Call& call, const Alignments& alignments,

@@ -1,4 +1,4 @@
-// All that can do a launch on one device, and calls made ready with it.
+// Everything that can do a launch on one device, and calls prepared with it.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace taso::gpu::cuda {
 
-/// A call with everything chosen.
+/// A call with all choices made.
 struct PreparedCall {
   std::string choice;
   std::vector<std::shared_ptr<Prepared>> launches;
@@ -29,19 +29,19 @@ class Libraries {
  public:
   explicit Libraries(int device);
 
-  /// The most promising first. Empty with the reason if nobody can do it.
+  /// Most promising first. Empty, with the reason, if there is none.
   std::vector<Alternative> alternatives(const Launch& launch, const Alignments& alignments, std::string& reason);
-  /// The one of that identity; throws EnvironmentError if there is none.
+  /// Prepares the alternative with this identity; throws EnvironmentError if there is none.
   std::unique_ptr<Prepared> prepare(const Launch& launch, const Alignments& alignments, const std::string& identity);
-  /// Begins to compile kernels of our own that these ways of a call may need, or the choice alone if there is one.
+  /// Starts to compile our own kernels that these lowerings may need, or only those of `choice`, if it is given.
   void expect(const std::vector<Lowering>& lowerings, const std::string& choice = "");
-  /// What nobody has begun to compile is not compiled before it is prepared.
+  /// Drops compilations that have not started; they are compiled when prepared.
   void expect_nothing();
 
-  /// The call as that choice says; throws EnvironmentError if it cannot be done so (any more).
+  /// Prepares the call as chosen; throws EnvironmentError if that is not possible (any more).
   PreparedCall prepare(const cost::Call& call, const Alignments& alignments, const std::string& choice);
-  /// The same for a program. What was made of it is kept, for networks have many calls alike, and models that are compared even
-  /// more: launches of one are shared, by one thread.
+  /// The same for a program. Caches the result, because networks have many equal calls, and models that are compared
+  /// even more; equal calls share launches, within one thread.
   PreparedCall prepare_for_program(const cost::Call& call, const Alignments& alignments, const std::string& choice);
 
   int capability() const { return capability_; }  ///< 90 for 9.0
@@ -54,19 +54,19 @@ class Libraries {
   int capability_ = 0;
   std::size_t cache_bytes_ = 0;
   std::unique_ptr<SourceKernels> sources_;
-  // Made when they are needed first, for that takes a while.
+  // Created at first use, because that takes a while.
   std::unique_ptr<CudnnEngines> cudnn_;
   std::unique_ptr<CublasMatmul> cublas_;
   struct Kept {
     cost::Call call;
     PreparedCall prepared;
   };
-  std::map<std::string, Kept> kept_;  // by the choice, alignments and the text of the call
+  std::map<std::string, Kept> kept_;  // by choice, alignments and text of the call
 };
 
 /// "fused: engine 35 knobs 2=1; own"
 std::string choice_of(const std::string& lowering, const std::vector<std::string>& identities);
-/// Bytes from the first to behind the last element.
+/// The bytes from the start of the first element to the end of the last.
 std::size_t span_bytes(const cost::Call::Operand& operand);
 
 }  // namespace taso::gpu::cuda

@@ -17,7 +17,7 @@ Axis axis_of(const MatmulLaunch& launch, std::size_t at) {
 
 bool is_merged(std::int64_t outer, std::int64_t inner, std::int64_t extent) { return outer == inner * extent; }
 
-/// Whether two dimensions are one for all tensors but the second factor, which has no rows.
+/// Whether two dimensions can be merged for all tensors except the second factor, which has no rows.
 bool can_merge(const Axis& outer, const Axis& inner) {
   if (!is_merged(outer.a, inner.a, inner.extent) || !is_merged(outer.y, inner.y, inner.extent)) return false;
   for (std::size_t i = 0; i < outer.operands.size(); ++i)
@@ -29,7 +29,7 @@ bool can_merge(const Axis& outer, const Axis& inner) {
 
 MatmulShape shape_of(const MatmulLaunch& launch) {
   const std::size_t rank = launch.y.extents.size();
-  check(rank >= 2 && launch.a.extents.size() == rank && launch.b.extents.size() == rank, "a product of one rank");
+  check(rank >= 2 && launch.a.extents.size() == rank && launch.b.extents.size() == rank, "a product has one rank");
   MatmulShape shape;
   shape.rows = axis_of(launch, rank - 2);
   shape.rows.b = 0;
@@ -51,7 +51,7 @@ MatmulShape shape_of(const MatmulLaunch& launch) {
       shape.batches.push_back(axis);
     }
   }
-  // A single row has no stride of its own: it takes the batch's.
+  // A single row has no stride of its own: it takes that of the batch.
   while (!shape.batches.empty() && shape.batches.back().b == 0) {
     const Axis& last = shape.batches.back();
     if (shape.rows.extent == 1 && last.a != 0) {
