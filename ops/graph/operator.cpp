@@ -7,8 +7,8 @@ namespace {
 
 template <std::size_t I = 0>
 void for_each_type(auto&& visit) {
-  if constexpr (I < std::variant_size_v<Operator>) {
-    visit(std::variant_alternative_t<I, Operator>{});
+  if constexpr (I < std::variant_size_v<AnyOperator>) {
+    visit(std::variant_alternative_t<I, AnyOperator>{});
     for_each_type<I + 1>(visit);
   }
 }
@@ -70,6 +70,17 @@ void check_arity(const Operator& op, std::size_t inputs) {
 }
 
 }  // namespace
+
+Operator::Operator() = default;
+Operator::Operator(const Operator& other) = default;
+Operator::Operator(Operator&& other) noexcept = default;
+Operator& Operator::operator=(const Operator& other) = default;
+Operator& Operator::operator=(Operator&& other) noexcept = default;
+Operator::~Operator() = default;
+
+bool operator==(const Operator& a, const Operator& b) {
+  return static_cast<const AnyOperator&>(a) == static_cast<const AnyOperator&>(b);
+}
 
 std::string_view name_of(const Operator& op) {
   return std::visit([](const auto& o) { return o.name; }, op);

@@ -268,7 +268,7 @@ class Saturator {
   /// Which classes have a term of an operator: only there can a side with that operator on top match.
   void index_classes() {
     all_classes_ = graph_.classes();
-    classes_with_.assign(std::variant_size_v<Operator>, {});
+    classes_with_.assign(std::variant_size_v<AnyOperator>, {});
     for (const TermId root : all_classes_)
       for (const TermId member : graph_.members(root)) {
         const std::uint32_t kind = graph_.term(member).kind;

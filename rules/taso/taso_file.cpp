@@ -9,7 +9,6 @@
 #include "rules/language/well_formed.h"
 #include "rules/taso/taso_message.h"
 #include "rules/taso/taso_terms.h"
-#include "rules/taso/wire.h"
 
 namespace taso::rules {
 namespace {
@@ -35,7 +34,6 @@ PatternPtr pattern_of(std::string op, std::vector<std::pair<std::string, TermPtr
 /// The rule leaves open what a rule here has to say.
 struct CannotBeStated {
   std::string reason;
-  std::size_t offset;
 };
 
 std::string name_of_rule(std::size_t number) { return fmt::format("taso-{:03}", number); }
@@ -61,15 +59,15 @@ class Translator {
     }
     add_rank_conditions(result);
     for (Condition& condition : kernels_) result.conditions.push_back(std::move(condition));
-    if (const auto flaw = flaw_of(result)) fail(rule_.offset, flaw->message);
+    if (const auto flaw = flaw_of(result)) fail(flaw->message);
     return result;
   }
 
  private:
   using Patterns = std::vector<std::vector<PatternPtr>>;  // of each operator, of each result
 
-  [[noreturn]] void fail(std::size_t offset, const std::string& message) const {
-    fail_at_byte(file_.name(), offset, fmt::format("rule {}: {}", number_, message));
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(fmt::format("{}: rule {}: {}", file_.name(), number_, message));
   }
 
   static std::optional<std::int32_t> parameter(const TasoOperator& op, TasoKey key) {
@@ -105,9 +103,9 @@ class Translator {
     }
   }
 
-  void learn_rank(TasoValue input, std::int32_t rank, std::size_t offset) {
+  void learn_rank(TasoValue input, std::int32_t rank) {
     if (ranks_.insert({input, rank}).first->second != rank)
-      fail(offset, fmt::format("an operand would have to have rank {} and rank {}", ranks_.at(input), rank));
+      fail(fmt::format("an operand would have to have rank {} and rank {}", ranks_.at(input), rank));
   }
 
   // From operators that name a rank, and from there to all operands that have the same, as TASO takes it.
@@ -115,14 +113,14 @@ class Translator {
     for (const auto* side : {&rule_.source, &rule_.target})
       for (const TasoOperator& op : *side) {
         auto rank = parameter(op, TasoKey::rank);
-        if (rank && (*rank < 1 || *rank > 8)) fail(op.offset, fmt::format("{} dimensions", *rank));
+        if (rank && (*rank < 1 || *rank > 8)) fail(fmt::format("{} dimensions", *rank));
         const bool windowed = op.type == TasoType::conv || op.type == TasoType::max_pool ||
                               op.type == TasoType::average_pool || op.type == TasoType::enlarge;
         if (windowed) rank = spatial_rank;
         if (!rank || !(windowed || op.type == TasoType::concat || op.type == TasoType::transpose)) continue;
         for (const TasoValue& operand : op.inputs)
           for (const TasoValue& input : TasoTerms(*side, inputs_).same_rank(operand, Pairs::included))
-            learn_rank(input, *rank, op.offset);
+            learn_rank(input, *rank);
       }
     for (std::size_t known = 0; known < ranks_.size();) {
       known = ranks_.size();
@@ -133,7 +131,7 @@ class Translator {
           const TasoValue value{static_cast<std::int32_t>(i), 0};
           if (const auto rank = terms.rank(value))
             for (const TasoValue& input : terms.same_rank(value, Pairs::included))
-              learn_rank(input, *rank, (*side)[i].offset);
+              learn_rank(input, *rank);
         }
     }
   }
@@ -180,8 +178,7 @@ class Translator {
     }
     const auto& results = patterns[static_cast<std::size_t>(value.op)];
     if (results.empty())
-      throw CannotBeStated{fmt::format("nothing says how large the constant is that is operator {}", value.op),
-                           rule_.offset};
+      throw CannotBeStated{fmt::format("nothing says how large the constant is that is operator {}", value.op)};
     return results[static_cast<std::size_t>(value.output)];
   }
 
@@ -195,8 +192,7 @@ class Translator {
         settle_constants(operators, op, terms, patterns);
         if (!op.inputs.empty()) add(operators, static_cast<std::int32_t>(i), terms, is_source, patterns);
       } catch (const NoTerm&) {
-        throw CannotBeStated{fmt::format("a dimension that operator {} needs does not follow from the inputs", i),
-                             op.offset};
+        throw CannotBeStated{fmt::format("a dimension that operator {} needs does not follow from the inputs", i)};
       }
     }
     return patterns;
@@ -205,7 +201,7 @@ class Translator {
   TermPtr pair_of(const TasoOperator& op, TasoKey height, TasoKey width, std::int32_t least) const {
     const auto h = parameter(op, height), w = parameter(op, width);
     if (!h && !w) return nullptr;
-    if (!h || !w || *h < least || *w < least) fail(op.offset, "a kernel or a stride is not two positive numbers");
+    if (!h || !w || *h < least || *w < least) fail("a kernel or a stride is not two positive numbers");
     return list_term({integer_term(*h), integer_term(*w)});
   }
 
@@ -234,7 +230,7 @@ class Translator {
       seen.insert(*place);
     }
     if (*digits < 0 || rest != 0 || seen.size() != result.size())
-      fail(op.offset, fmt::format("{} is no permutation of {} axes", *digits, *rank));
+      fail(fmt::format("{} is no permutation of {} axes", *digits, *rank));
     return result;
   }
 
@@ -311,14 +307,14 @@ class Translator {
       case 1: return pattern_of("sigmoid", {}, {std::move(pattern)});
       case 2: return pattern_of("relu", {}, {std::move(pattern)});
       case 3: return pattern_of("tanh", {}, {std::move(pattern)});
-      default: fail(op.offset, "an unknown activation");
+      default: fail("an unknown activation");
     }
   }
 
   TermPtr pads_of(const TasoOperator& op, const TasoAttributes& given, const TasoTerms& terms) const {
     const auto mode = parameter(op, TasoKey::padding);
     if (!mode) return variable_term(std::string(pads_variable));
-    if (*mode != 0 && *mode != 1) fail(op.offset, "an unknown kind of padding");
+    if (*mode != 0 && *mode != 1) fail("an unknown kind of padding");
     return *mode == 1 ? nullptr : call_term("same", {terms.spatial(op.inputs[0]), given.kernel, given.strides});
   }
 
@@ -347,7 +343,7 @@ class Translator {
   // they are a variable, which shapes then determine; on the right side that variable where the channels are the same.
   TermPtr groups(const TasoOperator& op, const TasoTerms& terms, bool is_source) {
     if (const auto number = parameter(op, TasoKey::groups)) {
-      if (*number < 1) fail(op.offset, "groups are not positive");
+      if (*number < 1) fail("groups are not positive");
       return *number == 1 ? nullptr : integer_term(*number);
     }
     const TermPtr channels = terms.dim(op.inputs[0], 1), of_filter = terms.dim(op.inputs[1], 1);
@@ -418,7 +414,7 @@ class Translator {
   std::int32_t axis_of(const TasoOperator& op) const {
     const auto axis = parameter(op, TasoKey::axis);
     if (!axis || *axis < 0 || *axis >= parameter(op, TasoKey::rank).value_or(8))
-      fail(op.offset, "no axis to work along");
+      fail("no axis to work along");
     return *axis;
   }
 
@@ -431,12 +427,12 @@ class Translator {
 
   std::vector<PatternPtr> split(const TasoOperator& op, TasoAttributes& given, const TasoTerms& terms, bool is_source,
                                 const std::vector<PatternPtr>& operands) {
-    if (parameter(op, TasoKey::outputs).value_or(2) != 2) fail(op.offset, "a split into other than two parts");
+    if (parameter(op, TasoKey::outputs).value_or(2) != 2) fail("a split into other than two parts");
     const std::int32_t axis = axis_of(op);
     given.cut = terms.joint(op.inputs[0], axis);
     if (!given.cut) {
       const std::string name = fmt::format("c{}", axis);
-      if (!is_source && !cuts_.contains(name)) throw CannotBeStated{"no concat says where the split cuts", op.offset};
+      if (!is_source && !cuts_.contains(name)) throw CannotBeStated{"no concat says where the split cuts"};
       if (is_source) cuts_.insert(name);
       given.cut = variable_term(name);
     }
@@ -479,12 +475,12 @@ class Translator {
 RuleFile parse_taso_rules(const Source& bytes, std::vector<UnstatedRule>& unstated) {
   RuleFile file;
   const auto rules = read_taso_messages(bytes);
-  if (rules.empty()) fail_at_byte(bytes.name(), 0, "no rules");
+  if (rules.empty()) throw InputError(fmt::format("{}: it has no rules", bytes.name()));
   for (std::size_t i = 0; i < rules.size(); ++i) {
     try {
       file.items.emplace_back(Translator(bytes, rules[i], i).translate());
     } catch (const CannotBeStated& open) {
-      unstated.push_back({name_of_rule(i), open.reason, open.offset, i - unstated.size()});
+      unstated.push_back({name_of_rule(i), open.reason, i - unstated.size()});
       file.items.emplace_back(CommentBlock{{fmt::format("TASO's rule {} cannot be stated: {}", i, open.reason)}});
     }
   }
@@ -496,7 +492,7 @@ RuleFile parse_taso_rules(const Source& bytes) {
   RuleFile file = parse_taso_rules(bytes, unstated);
   if (!unstated.empty()) {
     const UnstatedRule& first = unstated.front();
-    fail_at_byte(bytes.name(), first.offset, fmt::format("rule {}: {}", first.before, first.reason));
+    throw InputError(fmt::format("{}: rule {}: {}", bytes.name(), first.before, first.reason));
   }
   return file;
 }

@@ -6,8 +6,8 @@
 
 namespace taso::rules {
 
-/// Every substitution of the file as a candidate called taso-000, taso-001, … Throws InputError with the offset of the
-/// byte at fault, also when an operator has no counterpart here.
+/// Every substitution of the file as a candidate called taso-000, taso-001, … Throws InputError that names
+/// the rule at fault, also when an operator has no counterpart here.
 ///
 /// What such files leave unsaid is made explicit. Same padding becomes same(…); a convolution's activation an operator;
 /// its groups a variable on the left side and what its operands' channels imply on the right; the kernel, and the rank
@@ -20,7 +20,6 @@ RuleFile parse_taso_rules(const Source& bytes);
 struct UnstatedRule {
   std::string name;
   std::string reason;      ///< a clause
-  std::size_t offset = 0;  ///< of the byte at fault
   std::size_t before = 0;  ///< how many rules stand before it in the file that it was left out of
 };
 /// The same, but rules that cannot be stated are left out, and a comment says why; they are told in `unstated`.

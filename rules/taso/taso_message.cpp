@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <limits>
 
 #include <fmt/format.h>
 
-#include "rules/taso/wire.h"
+#include "ops/core/error.h"
+#include "rules/taso/taso_rules.pb.h"
 
 namespace taso::rules {
 namespace {
@@ -56,110 +57,76 @@ class Reader {
   explicit Reader(const Source& source) : source_(source) {}
 
   std::vector<TasoRule> rules() {
+    message::RuleFile file;
+    const std::string_view bytes = source_.text();
+    if (bytes.size() > std::numeric_limits<int>::max() ||
+        !file.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      throw InputError(fmt::format("{}: this is not a rule file of TASO: protobuf cannot read it", source_.name()));
     std::vector<TasoRule> result;
-    each({source_.text(), 0}, [&](const WireField& field) {
-      if (field.number == 1) result.push_back(rule(field.message("a rule")));
-    });
+    for (const message::Rule& one : file.rules()) {
+      where_ = fmt::format("rule {}", result.size());
+      result.push_back(rule(one));
+    }
     return result;
   }
 
  private:
-  [[noreturn]] void fail(std::size_t offset, const std::string& message) const {
-    fail_at_byte(source_.name(), offset, message);
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(fmt::format("{}: {}: {}", source_.name(), where_, message));
   }
 
-  template <class Visit>
-  void each(WireBytes message, Visit visit) const {
-    WireReader reader(source_.name(), message);
-    while (const auto field = reader.next()) visit(*field);
-  }
-
-  TasoRule rule(WireBytes message) const {
+  TasoRule rule(const message::Rule& message) const {
     TasoRule result;
-    result.offset = message.offset;
-    std::vector<WireBytes> results;
-    each(message, [&](const WireField& field) {
-      if (field.number == 1) result.source.push_back(operation(field.message("an operator"), result.source.size()));
-      if (field.number == 2) result.target.push_back(operation(field.message("an operator"), result.target.size()));
-      if (field.number == 3) results.push_back(field.message("a result"));
-    });
-    if (results.empty()) fail(message.offset, "a rule without results");
-    if (results.size() > most_operators) fail(message.offset, "a rule with too many results");
-    for (const WireBytes& mapped : results) result.results.push_back(this->result(mapped, result));
-    check_length(result.source, message.offset);
-    check_length(result.target, message.offset);
+    for (const message::Operator& op : message.source()) result.source.push_back(operation(op, result.source.size()));
+    for (const message::Operator& op : message.target()) result.target.push_back(operation(op, result.target.size()));
+    if (message.results().empty()) fail("it has no results");
+    if (static_cast<std::size_t>(message.results_size()) > most_operators) fail("it has too many results");
+    for (const message::Result& mapped : message.results()) result.results.push_back(this->result(mapped, result));
+    check_length(result.source);
+    check_length(result.target);
     return result;
   }
 
-  TasoOperator operation(WireBytes message, std::size_t place) const {
-    if (place >= most_operators) fail(message.offset, fmt::format("more than {} operators on a side", most_operators));
+  TasoOperator operation(const message::Operator& message, std::size_t place) const {
+    if (place >= most_operators) fail(fmt::format("more than {} operators on a side", most_operators));
+    if (!message.has_type()) fail("an operator without a type");
     TasoOperator result;
-    result.offset = message.offset;
-    bool typed = false;
-    each(message, [&](const WireField& field) {
-      if (field.number == 1) {
-        result.type = type(field.integer("an operator's type"), field.offset);
-        typed = true;
-      }
-      if (field.number == 2) result.inputs.push_back(operand(field.message("an operand"), place));
-      if (field.number == 3) add_parameter(field.message("a parameter"), result);
-    });
-    if (!typed) fail(message.offset, "an operator without a type");
+    result.type = type(message.type());
+    for (const message::Operand& one : message.operands()) result.inputs.push_back(operand(one, place));
+    for (const message::Parameter& one : message.parameters()) {
+      if (!one.has_key() || !one.has_value()) fail("a parameter without key or value");
+      if (!result.parameters.insert({static_cast<TasoKey>(one.key()), one.value()}).second)
+        fail(fmt::format("parameter {} is given twice", one.key()));
+    }
     const TypeRow& row = types[static_cast<std::size_t>(result.type)];
     const auto inputs = static_cast<int>(std::min<std::size_t>(result.inputs.size(), 1000));
     if (inputs < row.min_inputs || inputs > row.max_inputs)
-      fail(message.offset, fmt::format("{} with {} operands", row.name, inputs));
+      fail(fmt::format("{} with {} operands", row.name, inputs));
     return result;
   }
 
-  TasoType type(std::int32_t number, std::size_t offset) const {
+  TasoType type(std::int32_t number) const {
     if (number < 0 || static_cast<std::size_t>(number) >= types.size())
-      fail(offset, fmt::format("there is no operator type {}", number));
+      fail(fmt::format("there is no operator type {}", number));
     const TypeRow& row = types[static_cast<std::size_t>(number)];
-    if (!row.known) fail(offset, fmt::format("operator type {} ({}) has no counterpart here", number, row.name));
+    if (!row.known) fail(fmt::format("operator type {} ({}) has no counterpart here", number, row.name));
     return static_cast<TasoType>(number);
   }
 
-  TasoValue operand(WireBytes message, std::size_t place) const {
-    TasoValue result;
-    bool given = false;
-    each(message, [&](const WireField& field) {
-      if (field.number == 1) {
-        result.op = field.integer("an operand");
-        given = true;
-      }
-      if (field.number == 2) result.output = field.integer("a result's number");
-    });
-    if (!given) fail(message.offset, "an operand that names no operator");
+  TasoValue operand(const message::Operand& message, std::size_t place) const {
+    if (!message.has_operator_number()) fail("an operand that names no operator");
+    const TasoValue result{message.operator_number(), message.result()};
     if (result.op >= 0 && static_cast<std::size_t>(result.op) >= place)
-      fail(message.offset, fmt::format("operand {} of operator {} does not come before it", result.op, place));
+      fail(fmt::format("operand {} of operator {} does not come before it", result.op, place));
     return result;
   }
 
-  void add_parameter(WireBytes message, TasoOperator& op) const {
-    std::optional<std::int32_t> key, value;
-    each(message, [&](const WireField& field) {
-      if (field.number == 1) key = field.integer("a parameter's key");
-      if (field.number == 2) value = field.integer("a parameter's value");
-    });
-    if (!key || !value) fail(message.offset, "a parameter without key or value");
-    if (!op.parameters.insert({static_cast<TasoKey>(*key), *value}).second)
-      fail(message.offset, fmt::format("parameter {} is given twice", *key));
-  }
-
-  std::pair<TasoValue, TasoValue> result(WireBytes message, const TasoRule& rule) const {
-    std::pair<TasoValue, TasoValue> values;
-    bool source_given = false, target_given = false;
-    each(message, [&](const WireField& field) {
-      if (field.number == 1) values.first.op = field.integer("a result of the source"), source_given = true;
-      if (field.number == 2) values.second.op = field.integer("a result of the target"), target_given = true;
-      if (field.number == 3) values.first.output = field.integer("a result of the source");
-      if (field.number == 4) values.second.output = field.integer("a result of the target");
-    });
-    if (!source_given || !target_given) fail(message.offset, "a result that is not on both sides");
+  std::pair<TasoValue, TasoValue> result(const message::Result& message, const TasoRule& rule) const {
+    if (!message.has_source_operator() || !message.has_target_operator()) fail("a result that is not on both sides");
+    const std::pair values{TasoValue{message.source_operator(), message.source_result()},
+                           TasoValue{message.target_operator(), message.target_result()}};
     for (const auto& [value, side] : {std::pair{values.first, &rule.source}, {values.second, &rule.target}})
-      if (!exists(value, *side))
-        fail(message.offset, fmt::format("there is no result {} of operator {}", value.output, value.op));
+      if (!exists(value, *side)) fail(fmt::format("there is no result {} of operator {}", value.output, value.op));
     return values;
   }
 
@@ -169,21 +136,22 @@ class Reader {
     return place < side.size() && value.output >= 0 && value.output <= (side[place].type == TasoType::split ? 1 : 0);
   }
 
-  void check_length(const std::vector<TasoOperator>& side, std::size_t offset) const {
+  void check_length(const std::vector<TasoOperator>& side) const {
     std::vector<std::size_t> written;
     for (const TasoOperator& op : side) {
       std::size_t sum = 1;
       for (const TasoValue& input : op.inputs)
         if (!input.is_input()) sum += written[static_cast<std::size_t>(input.op)];
-      if (sum > most_operators_written) fail(offset, "a rule that is too long to be written out");
+      if (sum > most_operators_written) fail("it is too long to be written out");
       written.push_back(sum);
       for (const TasoValue& input : op.inputs)
         if (!exists(input, side))
-          fail(op.offset, fmt::format("there is no result {} of operator {}", input.output, input.op));
+          fail(fmt::format("there is no result {} of operator {}", input.output, input.op));
     }
   }
 
   const Source& source_;
+  std::string where_;
 };
 
 }  // namespace

@@ -59,13 +59,11 @@ struct TasoOperator {
   TasoType type{};
   std::vector<TasoValue> inputs;
   std::map<TasoKey, std::int32_t> parameters;
-  std::size_t offset = 0;  ///< in the file
 };
 
 struct TasoRule {
   std::vector<TasoOperator> source, target;  ///< operands come before what uses them
   std::vector<std::pair<TasoValue, TasoValue>> results;
-  std::size_t offset = 0;
 };
 
 /// Throws InputError. What it returns is safe to walk: operators are known, operands exist, and a side written out as

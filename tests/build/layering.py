@@ -28,7 +28,8 @@ BELOW = {
 }
 # A header of these may be included below these folders only.
 WALLS = [
-    (re.compile(r"google/protobuf/|onnx/onnx|onnx/proto|.*\.pb\.h$"), ["onnx/"]),
+    (re.compile(r"onnx/onnx|onnx/proto"), ["onnx/"]),
+    (re.compile(r"google/protobuf/|.*\.pb\.h$"), ["onnx/", "rules/taso/"]),
     (re.compile(r"z3(\+\+|_[a-z]+)?\.h$"), ["verifier/"]),
     (re.compile(r"cuda(_[a-z0-9_]+)?\.h$|cudnn.*\.h$|cublas.*\.h$|nvml\.h$"), ["runtime/gpu/cuda/"]),
     (re.compile(r"CLI/|spdlog/"), ["cli/", "examples/"]),

@@ -1,4 +1,4 @@
-"""Rule files in TASO's binary format: read, or refused with the byte at fault; nothing crashes, nothing hangs."""
+"""Rule files in TASO's binary format: read, or refused with the rule at fault; nothing crashes, nothing hangs."""
 
 import json
 import os

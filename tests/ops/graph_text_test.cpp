@@ -192,7 +192,7 @@ TEST_CASE("random graphs read back as they print") {
 }
 
 TEST_CASE("random graphs have every operator") {
-  std::vector<std::size_t> seen(std::variant_size_v<Operator>);
+  std::vector<std::size_t> seen(std::variant_size_v<AnyOperator>);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Graph graph = random_graph(seed);  // named: the nodes live as long as it does
     for (const ops::Node* node : graph.nodes())
