@@ -240,7 +240,7 @@ class Check:
         if done.returncode != 0:
             said = [line for line in done.stderr.strip().splitlines() if line.strip()]
             raise Wrong(f"exit {done.returncode}", "\n".join(said[-4:]))
-        if "this is a bug of taso" in done.stderr:  # it noticed and wrote something that is right; it is a fault still
+        if "this is a bug in taso" in done.stderr:  # taso-opt noticed it and wrote a correct model
             raise Wrong("taken back", next(line for line in done.stderr.splitlines() if "this is a bug" in line))
         return output
 

@@ -238,7 +238,7 @@ def test_a_file_that_is_no_certificate_is_replaced_only_by_force(taso_opt, certi
     before = (certified / "out.onnx").read_bytes()
     (certified / "out.onnx.cert").write_text("something else")
     done = run(*command)
-    assert done.code == 2 and "out.onnx.cert is no certificate; --force" in done.err, done
+    assert done.code == 2 and "out.onnx.cert is not a certificate; --force" in done.err, done
     assert (certified / "out.onnx.cert").read_text() == "something else"
     assert (certified / "out.onnx").read_bytes() == before
     assert run(*command, "--force").code == 0

@@ -34,7 +34,7 @@ def test_no_model_gets_worse(objective, taso_opt, source_folder, tmp_path):
         before, after = (report[model_is]["predicted"][FIGURES[objective]] for model_is in ("before", "after"))
         assert after <= before
         better += bool(report["search"]["applied"])
-        row = {"time": "predicted in a row", "memory": "peak memory", "launches": "kernels"}[objective]
+        row = {"time": "predicted, sequential", "memory": "peak memory", "launches": "kernels"}[objective]
         assert re.search(rf"^{row} +\d.* +\d", done.err, re.MULTILINE)
         applied = report["search"]["applied"]
         assert bool(applied) == ("\nrule " in done.err)
@@ -105,7 +105,7 @@ def test_what_cannot_be_checked_is_not_done(taso_opt, tmp_path):
     model = save(with_first("Sin", [40_000, 40_000]), tmp_path / "model.onnx")
     done, report = optimise(taso_opt, model, tmp_path, "--min-gain", "0")
     assert operators(tmp_path / "out.onnx") == ["Sin", "Relu", "Relu", "Tanh"]
-    assert "nothing comes of it: the change at 'y' cannot be checked" in done.err
+    assert "result discarded: the change at 'y' cannot be checked" in done.err
     assert report["search"]["applied"] == [] and report["search"]["note"]
     assert report["check"]["passed"] and report["passes"]["identity"] == 1
     done, report = optimise(taso_opt, model, tmp_path, "--check", "0", "--min-gain", "0")
@@ -157,7 +157,7 @@ def test_the_last_choice_is_made_in_a_row_as_well(taso_opt, tmp_path, lanes):
     search = report["search"]
     assert search["note"] == "" and search["tried_in_lanes"] > 0
     assert (search["cost_in_lanes"] is None) == (lanes == 1)
-    assert f"graphs tried in {'a row' if lanes == 1 else 'lanes'};" in done.err
+    assert f"graphs timed with {'sequential' if lanes == 1 else 'concurrent'} kernels;" in done.err
     assert report["after"]["predicted"]["seconds"] < report["before"]["predicted"]["seconds"]
 
 

@@ -193,7 +193,7 @@ def test_the_second_interrupt_and_termination_end_at_once(sent, taso_opt, tmp_pa
     process.send_signal(sent)
     if sent != signal.SIGXCPU:
         for line in process.stderr:
-            if "once more" in line:
+            if "interrupt again" in line:
                 break
         time.sleep(0.5)
         process.send_signal(sent)

@@ -4,7 +4,7 @@ import onnx
 from onnx import helper
 from opt_models import floats, model_of, run
 
-SAID = "dimensions of one name are taken to be equal, as ONNX has it: "
+SAID = "dimensions of the same name are assumed equal, as ONNX specifies: "
 
 
 def optimised(taso_opt, folder, first, second, again):

@@ -307,7 +307,7 @@ def test_a_second_prover_that_does_not_know_is_counted(verify, write, tmp_path, 
 
 def test_a_second_prover_that_is_missing_is_said(verify, write, tmp_path):
     done = verify(write(PROVED), "--second-prover", tmp_path / "nowhere")
-    assert done.code == 6 and "there is no second prover" in done.err and len(done.err.splitlines()) == 1
+    assert done.code == 6 and "cannot start the second prover" in done.err and len(done.err.splitlines()) == 1
 
 
 def test_known_proofs_are_not_made_again(verify, write, tmp_path):
@@ -367,7 +367,7 @@ def test_processes_share_the_cache(taso_verify, write, tmp_path):
     running = [subprocess.Popen([taso_verify, "-q", file], env=environment) for file in files]
     assert [process.wait() for process in running] == [0] * 4
     done = run(taso_verify, *files, env=environment)
-    assert "cache: 8 of the proofs were known" in done.err
+    assert "cache: 8 of the proofs were already known" in done.err
 
 
 # --- Properties ---

@@ -137,7 +137,7 @@ TEST_CASE("recording ends when its time is up, says what is left, and goes on fr
   CHECK(none.ending == Ending::done);
   CHECK(none.measured.empty());
   CHECK(none.said.find("of the models left (100.0 % of the predicted time)") != std::string::npos);
-  CHECK(none.said.find("the same command goes on with them") != std::string::npos);
+  CHECK(none.said.find("run the same command again to measure them") != std::string::npos);
   for (const double seconds : {1e3, 1e10, 1e300}) {  // more than a clock can count is no less than that
     settings.time_budget = seconds;
     settings.prices = folder.path() / fmt::format("{}.prices", seconds);

@@ -107,7 +107,7 @@ TEST_CASE("a model that cannot be run is not confirmed: it is written without wh
   const Json report = confirmed(confirming(folder, model));
   CHECK(report["search"]["applied"].empty());
   CHECK_THAT(report["search"]["note"].get<std::string>(),
-             Catch::Contains("cannot be confirmed: cannot run test.custom.Custom"));
+             Catch::Contains("cannot confirm that it is faster: cannot run test.custom.Custom"));
   CHECK(report["output"].is_string());
 }
 
