@@ -111,7 +111,7 @@ TEST_CASE("branches that are joined make an Inception, and what is joined with i
     y = layers.line(
         fmt::format("concat[axis=1]({}, {})", y, layers.relu(layers.conv(y, 1, fmt::format("8, {}", 8 + 8 * i)))));
   CHECK(layers.recognise({y}).kind == NetworkKind::dense);
-  CHECK(layers.recognise({y}).reason == "8 concats of what a layer gives with what it was given; 8 convolutions");
+  CHECK(layers.recognise({y}).reason == "8 concats of a layer's output with its input; 8 convolutions");
 }
 
 TEST_CASE("heads at several sizes make an SSD, joined or not") {
@@ -130,7 +130,7 @@ TEST_CASE("heads at several sizes make an SSD, joined or not") {
   std::string joined = net.line(fmt::format("concat[axis=2]({}, {})", rows[0], rows[1]));
   joined = net.line(fmt::format("concat[axis=2]({}, {})", joined, rows[2]));
   CHECK(net.recognise({joined}).kind == NetworkKind::ssd);
-  CHECK(net.recognise({joined}).reason == "heads at 3 sizes are put together; 12 convolutions");
+  CHECK(net.recognise({joined}).reason == "heads at 3 sizes are joined; 12 convolutions");
 }
 
 TEST_CASE("softmax over products of activations makes a BERT") {

@@ -103,7 +103,7 @@ TEST_CASE("what is no experience is pointed at") {
                "<text>:3:6: this kind"));
   const std::string kind = "taso experience 1\nkind ssd: searches 1\n";
   const std::string rule = "a: steps 1, searches 1, saved 1 ns\n";
-  CHECK(begins(complaint_about(kind + rule + rule), "<text>:4:1: this rule is told of twice"));
+  CHECK(begins(complaint_about(kind + rule + rule), "<text>:4:1: this rule appears twice"));
   CHECK(begins(complaint_about(kind + "a: steps 1\n"), "<text>:3:11: expected ','"));
   CHECK(begins(complaint_about(kind + "a: steps -1, searches 1, saved 1 ns\n"), "<text>:3:10:"));
   CHECK(begins(complaint_about(kind + "a: steps 99999999999999999999, searches 1, saved 1 ns\n"), "<text>:3:10:"));
@@ -135,7 +135,7 @@ TEST_CASE("all rules are used where nothing is known") {
   const Names all{"never-to-0123456789", "beta", "alpha-1a2b", "gamma"};
   const RuleChoice unknown = choose_rules(rules, NetworkKind::unknown, experience);
   CHECK(names_of(unknown) == all);
-  CHECK(unknown.reason == "the network is of no known kind");
+  CHECK(unknown.reason == "the kind of network is unknown");
   CHECK(names_of(choose_rules(rules, NetworkKind::ssd, experience)) == all);
   // Of rules that nobody has tried, none is dropped.
   const RuleChoice own = choose_rules(rules, NetworkKind::resnet, experience, false);
@@ -144,7 +144,7 @@ TEST_CASE("all rules are used where nothing is known") {
   // A record of other rules is none.
   const RuleChoice other = choose_rules(rules_named({"never", "beta", "new"}), NetworkKind::resnet, experience);
   CHECK(names_of(other) == Names{"never", "beta", "new"});
-  CHECK(other.reason == "of 3 rules that paid, 1 are there");
+  CHECK(other.reason == "only 1 of the 3 rules that paid off are present");
 }
 
 TEST_CASE("the record that is shipped speaks of rules that are shipped, and of every kind") {
