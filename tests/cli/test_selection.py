@@ -1,4 +1,4 @@
-"""Which rules taso-opt chooses for a kind of network, and what it says about that."""
+"""Which rules taso-opt chooses for a kind of network, and what it prints about that."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def data(source_folder, tmp_path):
-    """A folder of data as taso ships it, which a test may spoil."""
+    """A data folder as shipped, which a test may change."""
     rules = tmp_path / "data" / "rules"
     rules.mkdir(parents=True)
     for file in ("taso.rules", "networks.rules", "properties.rules", "proved.json", "search.experience"):
@@ -60,14 +60,14 @@ def search(taso_opt, data, model, tmp_path):
 def test_the_rules_that_paid_are_chosen_and_told(search, tmp_path):
     done, report = search("--explain")
     assert done.code == 0, done
-    assert "the network is Inception-like: 4 concats of 12 branches that start from one value; 12 convolutions" in done.err
+    reason = "4 concats of 12 branches that start from one value; 12 convolutions"
+    assert f"the network is Inception-like: {reason}" in done.err
     told = re.search(r"the search uses (\d+) rules: (\d+) paid off for this kind of network, (\d+) for other kinds, "
                      r"(\d+) are always used; (\d+) others are used where they save time at once", done.err)
     used, paid, elsewhere, kept, dropped = map(int, told.groups())
     assert used == paid + elsewhere + kept and paid > 0 and kept > 0 and dropped > used
     assert "  relu-conv-bias-shared-input\n" in done.err
-    assert report["network"] == {"kind": "inception",
-                                 "reason": "4 concats of 12 branches that start from one value; 12 convolutions"}
+    assert report["network"] == {"kind": "inception", "reason": reason}
     assert (report["rules"], report["chosen_rules"]) == (used + dropped, used)
     assert report["all_rules_because"] is None
     assert any(one["rule"] == "relu-conv-bias-shared-input" for one in report["applied"])
@@ -76,7 +76,7 @@ def test_the_rules_that_paid_are_chosen_and_told(search, tmp_path):
     done, report = search("--all-rules", "--explain")
     assert done.code == 0 and f"the search uses all {used + dropped} rules: --all-rules is given" in done.err
     assert report["chosen_rules"] == report["rules"] and report["all_rules_because"] == "--all-rules is given"
-    # Not said unless it is asked for.
+    # Printed only on request.
     done, _ = search()
     assert "Inception" not in done.err and (tmp_path / "out.onnx").read_bytes() == chosen
 
@@ -135,7 +135,7 @@ def test_there_is_nothing_to_explain_without_a_search(search):
 
 
 def test_extra_rules_are_searched_with_beside_those_that_paid(search, taso_verify, tmp_path):
-    """Also those that are called as if taso had found them, and not paid."""
+    """Also rules with a generated name that did not pay off."""
     extra = tmp_path / "extra.rules"
     extra.write_text("taso rules 1\n\nrule relu-relu-to-relu-0123456789\n  relu(relu(relu(x))) => relu(x)\n")
     usual = search()[1]

@@ -63,7 +63,8 @@ class RandomModel(Arithmetic, Movement):
 
     def pick(self, element=FLOAT, rank=None, least=0):
         """A value there is, rather a recent one; None if there is none of the kind."""
-        fitting = [v for v in self.values if v.element == element and v.rank >= least and (rank is None or v.rank == rank)]
+        fitting = [v for v in self.values if v.element == element and v.rank >= least
+                   and (rank is None or v.rank == rank)]
         if not fitting:
             return None
         return fitting[-1] if self.chance(0.4) else self.random.choice(fitting)
@@ -106,7 +107,8 @@ class RandomModel(Arithmetic, Movement):
             if self.opset < 9:
                 return None
             condition = self.node("Greater", [total, self.constant(numpy.float32(0))], (), BOOL)
-        return self.node("If", [condition], (), FLOAT, then_branch=self.branch((), "yes"), else_branch=self.branch((), "no"))
+        return self.node("If", [condition], (), FLOAT, then_branch=self.branch((), "yes"),
+                         else_branch=self.branch((), "no"))
 
     def loop(self):
         if self.depth > 1 or self.opset < 8:

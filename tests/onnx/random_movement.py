@@ -40,7 +40,8 @@ class Movement:
         if kind == "Slice" and x.rank > 0:
             return self.slice(x, 0, 0, 2**31 - 1, 1)
         if kind == "Add":
-            return self.node(kind, [x, self.constant(numpy.zeros([1] * self.random.randint(0, x.rank), numpy.float32))], x.shape)
+            return self.node(kind, [x, self.constant(numpy.zeros([1] * self.random.randint(0, x.rank), numpy.float32))],
+                             x.shape)
         if kind == "Mul":
             return self.node(kind, [self.constant(numpy.ones([1] * self.random.randint(0, x.rank), numpy.float32)), x],
                              x.shape, FLOAT)
@@ -80,7 +81,8 @@ class Movement:
             if step != 1:
                 return None
             return self.node("Slice", [x], shape, axes=[axis], starts=[start], ends=[end])
-        operands = [x, self.integers([start]), self.integers([end]), self.integers([axis - x.rank if self.chance(0.3) else axis])]
+        operands = [x, self.integers([start]), self.integers([end]),
+                    self.integers([axis - x.rank if self.chance(0.3) else axis])]
         return self.node("Slice", operands + ([self.integers([step])] if step != 1 or self.chance(0.5) else []), shape)
 
     def split(self, x, axis):
@@ -136,7 +138,8 @@ class Movement:
                 return None
             if self.opset < 11:
                 return self.node(kind, [x], shape, pads=pads)
-            return self.node(kind, [x, self.integers(pads)] + ([self.constant(numpy.float32(0.5))] if self.chance(0.5) else []), shape)
+            return self.node(kind, [x, self.integers(pads)] + ([self.constant(numpy.float32(0.5))] if self.chance(0.5)
+                                                               else []), shape)
         if kind == "Gather":
             scalar = self.chance(0.3)
             index = self.integers(0 if scalar else [0, x.shape[axis] - 1])

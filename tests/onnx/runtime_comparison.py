@@ -72,7 +72,8 @@ CLEAN_UPS = ("--budget", "0")
 def optimise(taso_opt, model, output, flags=CLEAN_UPS):
     # Whoever reads memory that was given back finds nonsense there.
     environment = {**os.environ, "MALLOC_PERTURB_": "165"}
-    return subprocess.run([taso_opt, model, "-o", output, "-q", *flags], capture_output=True, text=True, env=environment)
+    return subprocess.run([taso_opt, model, "-o", output, "-q", *flags], capture_output=True, text=True,
+                          env=environment)
 
 
 def compare(taso_opt, model, output, inputs=None, flags=CLEAN_UPS):
@@ -88,7 +89,8 @@ def compare(taso_opt, model, output, inputs=None, flags=CLEAN_UPS):
         after = open_session(output)
     except Exception as error:
         return Outcome("failed", f"ONNX Runtime does not load the result: {first_line(error)}")
-    if [(i.name, i.shape, i.type) for i in before.get_inputs()] != [(i.name, i.shape, i.type) for i in after.get_inputs()]:
+    if [(i.name, i.shape, i.type) for i in before.get_inputs()] != [(i.name, i.shape, i.type)
+                                                                    for i in after.get_inputs()]:
         return Outcome("failed", "the inputs changed")
     if [o.name for o in before.get_outputs()] != [o.name for o in after.get_outputs()]:
         return Outcome("failed", "the outputs changed")
@@ -164,6 +166,7 @@ def write_node_tests(root):
         for index, data in enumerate(case.data_sets):
             target = folder / f"test_data_set_{index}"
             target.mkdir()
-            for kind, values, infos in zip(("input", "output"), data, (case.model.graph.input, case.model.graph.output)):
+            for kind, values, infos in zip(("input", "output"), data,
+                                           (case.model.graph.input, case.model.graph.output)):
                 for position, (value, info) in enumerate(zip(values, infos)):
                     (target / f"{kind}_{position}.pb").write_bytes(to_message(value, info).SerializeToString())

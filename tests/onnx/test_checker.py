@@ -17,7 +17,8 @@ from test_tampering import with_clean_ups, with_functions, with_weights_as_input
 
 # What the checker says of operators by their schemas, which is for runtimes to judge, and what is right to accept:
 NOT_STRUCTURE = (
-    "schema", "No Op registered", "deprecated", "Unrecognized attribute", "Required attribute", "Mismatched attribute type",
+    "schema", "No Op registered", "deprecated", "Unrecognized attribute", "Required attribute",
+    "Mismatched attribute type",
     "expected to have type", "is marked single", "is expected to have field",
     "is not compatible with the version imported by model",
     "is not an output of any node in graph",  # a subgraph may give back a value from around it; of the main graph see below
@@ -40,7 +41,8 @@ def with_sparse_weight():
     return model
 
 
-MODELS = {"cleaned": with_clean_ups, "functions": with_functions, "old": with_weights_as_inputs, "sparse": with_sparse_weight}
+MODELS = {"cleaned": with_clean_ups, "functions": with_functions, "old": with_weights_as_inputs,
+          "sparse": with_sparse_weight}
 
 
 def complaint(model):
@@ -55,7 +57,8 @@ def complaint(model):
 
 def refused(taso_opt, model, folder):
     (folder / "changed.onnx").write_bytes(model.SerializeToString())
-    done = subprocess.run([taso_opt, folder / "changed.onnx", "-o", folder / "out.onnx", "--budget", "0", "--check", "0",
+    done = subprocess.run([taso_opt, folder / "changed.onnx", "-o", folder / "out.onnx", "--budget", "0", "--check",
+                           "0",
                            "--dry-run", "-q"], capture_output=True, text=True)
     assert done.returncode in (0, 3), done
     return done.returncode == 3
@@ -141,14 +144,16 @@ def two_versions(model):
 @pytest.mark.parametrize("change, said", [
     (two_initializers, "two initializers are named 'w'"), (two_in_a_branch, "two initializers are named 'b'"),
     (two_constants, "produces 'w', which exists already"), (one_and_a_sparse_one, "two initializers are named 'w'"),
-    (second_value, "has a value that does not match its type"), (other_type, "has a value that does not match its type"),
+    (second_value, "has a value that does not match its type"),
+                                                        (other_type, "has a value that does not match its type"),
     (no_such_output, "nothing produces the graph output 'nothing'"),
     (two_versions, "two versions of the domain 'ai.onnx' are imported")])
 def test_what_readers_would_take_in_different_ways_is_refused(change, said, taso_opt, tmp_path):
     model = with_clean_ups()
     change(model)
     (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
-    done = subprocess.run([taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx"], capture_output=True, text=True)
+    done = subprocess.run([taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx"], capture_output=True,
+                          text=True)
     assert done.returncode == 3 and said in done.stderr, done
     assert not (tmp_path / "out.onnx").exists()
 

@@ -14,7 +14,7 @@ using namespace cli;
 
 namespace {
 
-/// Runs that scatter by a thousandth.
+/// Runs that vary by a thousandth.
 std::vector<double> around(double middle) {
   std::vector<double> times;
   for (int i = 0; i < 200; ++i) times.push_back(middle * (1 + 0.001 * (i % 11 - 5) / 5));

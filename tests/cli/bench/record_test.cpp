@@ -1,4 +1,4 @@
-// Recording prices, with a machine that is none: what is measured, in which order, and what the next run has to do.
+// Records prices on a fake GPU: what is measured, in which order, and what is left for the next run.
 #include "cli/bench/record.h"
 
 #include <unistd.h>
@@ -101,7 +101,7 @@ TEST_CASE("what was recorded is not measured again") {
   CHECK(first.said.find("left") == std::string::npos);
   CHECK(run(settings, folder.path()).measured.empty());
   BenchSettings again = settings;
-  again.anew = true;  // what this file has counts all the same
+  again.anew = true;  // prices in this file still count
   CHECK(run(again, folder.path()).measured.empty());
   again.prices = folder.path() / "another.prices";
   CHECK(run(again, folder.path()).measured.size() == first.measured.size());
@@ -138,7 +138,7 @@ TEST_CASE("recording ends when its time is up, says what is left, and goes on fr
   CHECK(none.measured.empty());
   CHECK(none.said.find("of the models left (100.0 % of the predicted time)") != std::string::npos);
   CHECK(none.said.find("run the same command again to measure them") != std::string::npos);
-  for (const double seconds : {1e3, 1e10, 1e300}) {  // more than a clock can count is no less than that
+  for (const double seconds : {1e3, 1e10, 1e300}) {  // limits beyond the range of the clock
     settings.time_budget = seconds;
     settings.prices = folder.path() / fmt::format("{}.prices", seconds);
     CHECK(!run(settings, folder.path()).measured.empty());
@@ -150,7 +150,7 @@ TEST_CASE("what takes the most time is recorded first") {
   BenchSettings settings = settings_for(folder.path());
   settings.precisions = {cost::Precision::tf32};
   const Run all = run(settings, folder.path());
-  // The convolutions are what such a network takes its time for.
+  // Convolutions take most of the time of such a network.
   REQUIRE(all.measured.size() > 2);
   CHECK(all.measured.front().starts_with("convolution"));
   CHECK(!all.measured.back().starts_with("convolution"));
@@ -201,7 +201,7 @@ TEST_CASE("what a search makes of a model on a machine without a GPU is recorded
   settings.precisions = {cost::Precision::tf32};
   settings.anew = true;
   settings.search = true;
-  run(settings, folder.path(), 2e4);  // so dear that what is only predicted looks better
+  run(settings, folder.path(), 2e4);  // so expensive that predictions look better
   std::vector<std::string> measured;
   Console::Options quiet;
   quiet.program = "test";

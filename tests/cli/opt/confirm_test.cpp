@@ -1,4 +1,4 @@
-// taso-opt --confirm, with a GPU that is none: what is kept, what is not, and what is said about it.
+// taso-opt --confirm with a fake GPU: what is kept, what is not, and what is reported.
 #include <csignal>
 
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-/// Takes a microsecond for each step, or the same whatever it has to do.
+/// Takes a microsecond for each step, or a fixed time.
 class StepsProgram : public gpu::DeviceProgram {
  public:
   StepsProgram(std::size_t steps, bool interrupts) : steps_(steps), interrupts_(interrupts) {}
@@ -89,7 +89,7 @@ TEST_CASE("a batch that is left open is confirmed with the size that was said, o
     CHECK(report["confirmed"]["ratio"].get<double>() > 1.1);
     CHECK(!report["search"]["applied"].empty());
     CHECK(report["search"]["tried_in_lanes"].get<std::size_t>() >
-          0);  // the last choice is made by what it takes to run
+          0);  // the last choice uses the simulated run time
     CHECK(report["after"]["predicted"]["seconds_in_lanes"].get<double>() > 0);
     const Json inputs = report["assumed_sizes"]["inputs"];
     CHECK(inputs == (is_said ? Json::object() : Json{{"x0", {1, 64}}}));
@@ -115,7 +115,7 @@ TEST_CASE("an interrupt while it is confirmed throws nothing away") {
   for (const Kind kind : {Kind::interrupted_by_loading, Kind::interrupted_by_running}) {
     const TemporaryFolder folder;
     const OptOptions options = confirming(folder);
-    // In another process, for an interrupt is for all of it.
+    // In another process, because an interrupt concerns the whole process.
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -147,7 +147,7 @@ TEST_CASE("an interrupt while it is confirmed throws nothing away") {
 
 namespace {
 
-/// Everything takes longer than a millisecond, and wide products cannot be done at all.
+/// Every call takes longer than a millisecond, and wide products fail.
 class NarrowGpu : public NoGpu {
  public:
   explicit NarrowGpu(std::vector<std::string>& measured) : NoGpu(measured, 5e6) {}

@@ -26,7 +26,7 @@ TEST_CASE("data lies beside the program, or where TASO_DATA says") {
   unsetenv("TASO_DATA");
   std::filesystem::remove_all(folder);
   CHECK(other == folder / "examples" / "small_convnet.onnx");
-  CHECK(fallback);  // what TASO_DATA lacks is still found beside the program
+  CHECK(fallback);  // files that TASO_DATA lacks are found beside the program
 }
 
 TEST_CASE("a TASO_DATA that is no folder is said") {

@@ -12,7 +12,7 @@ using namespace cli;
 
 namespace {
 
-/// x of the shape given and y of [N], into their sum and the shape of x; a dimension of 0 or less is unnamed, "N" is N.
+/// x of the given shape and y of [N], their sum, and the shape of x. A dimension of 0 or less is unnamed, "N" is N.
 onnx::Model model_with_input(const std::vector<std::string>& dims) {
   proto::ModelProto model;
   model.set_ir_version(8);

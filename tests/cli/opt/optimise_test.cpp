@@ -1,4 +1,4 @@
-// taso-opt with a GPU that is none: what is measured on the way must not make two models look different that are not.
+// taso-opt with a fake GPU: measurements during a run must not make equal models look different.
 #include "cli/opt/optimise.h"
 
 #include "tests/catch.h"
@@ -57,7 +57,7 @@ TEST_CASE("what turns out to be slower once it is measured is not written, howev
       CHECK(seconds(report, "after") <= seconds(report, "before"));
       CHECK(report["search"]["cost"]["after"].get<double>() <= report["search"]["cost"]["before"].get<double>());
       changed += !report["search"]["applied"].empty();
-      // What anybody would say of both models who has these prices.
+      // The predictions of another run for both models with these prices.
       OptOptions again = options;
       again.budget = 0;
       again.output = folder / "again.onnx";

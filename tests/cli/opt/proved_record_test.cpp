@@ -38,7 +38,7 @@ TEST_CASE("what is no record is refused") {
     CHECK_THROWS_AS(parse_record(text), InputError);
 }
 
-// A change of the rules, of the properties or of the verifier asks for a new record: scripts/regenerate-rules makes it.
+// After a change of the rules, the properties or the verifier, scripts/regenerate-rules makes a new record.
 TEST_CASE("the record that is shipped is of the rules that are shipped") {
   const auto folder = source_folder() / "rules";
   const ProvedRecord record = parse_record(Source::read((folder / "proved.json").string()).text());

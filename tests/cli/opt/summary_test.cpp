@@ -109,8 +109,8 @@ TEST_CASE("a gain that rests on kernels that nobody has measured is told as such
   };
   CHECK(tells(100, 100, 60, 20));
   CHECK(tells(100, 95, 98, 90));
-  CHECK_FALSE(tells(100, 100, 60, 50));  // were they twice as slow, a gain would be left
-  CHECK_FALSE(tells(100, 95, 60, 55));   // they were there before
+  CHECK_FALSE(tells(100, 100, 60, 50));  // if they took twice as long, a gain would remain
+  CHECK_FALSE(tells(100, 95, 60, 55));   // they existed before
   CHECK_FALSE(tells(100, 0, 60, 0));     // nothing was measured, as another line says
   CHECK(tells(100, 100, 60, 20));
   CHECK_THAT(table_of(summary), Catch::Contains("the gain of 40.00 µs relies on 40.00 µs of kernel time"));

@@ -63,7 +63,7 @@ TEST_CASE("a cache gives back what was proved, and nothing else") {
   CHECK(found->by_properties == 3);
   CHECK(found->by_normal_form == 2);
   CHECK(found->witness == proved().witness);
-  CHECK_FALSE(cache.find(other, hash));  // its witness would speak of an input x
+  CHECK_FALSE(cache.find(other, hash));  // its witness would mention an input x
 
   verifier::VerifyOptions options;
   options.seed = 2;

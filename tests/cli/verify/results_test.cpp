@@ -16,10 +16,10 @@ TEST_CASE("XML text holds nothing that XML cannot") {
   CHECK(xml_text("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") == "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
   const std::string bad = "\xef\xbf\xbd";
   CHECK(xml_text("\xff") == bad);
-  CHECK(xml_text("\xc3") == bad);                      // cut short
-  CHECK(xml_text("\xc0\x80") == bad + bad);            // longer than it need be
-  CHECK(xml_text("\xe0\x80\x80") == bad + bad + bad);  // the same, of three bytes
-  CHECK(xml_text("\xed\xa0\x80") == bad + bad + bad);  // half of a pair
+  CHECK(xml_text("\xc3") == bad);                      // truncated
+  CHECK(xml_text("\xc0\x80") == bad + bad);            // overlong
+  CHECK(xml_text("\xe0\x80\x80") == bad + bad + bad);  // overlong, three bytes
+  CHECK(xml_text("\xed\xa0\x80") == bad + bad + bad);  // half of a surrogate pair
   CHECK(xml_text("\xef\xbf\xbf") == bad + bad + bad);  // U+FFFF
   CHECK(xml_text("\xf4\x90\x80\x80") == bad + bad + bad + bad);
 }

@@ -35,7 +35,7 @@ TEST_CASE("the first task that ends the work is the same on any number of thread
     work.tasks = done.size();
     work.jobs = jobs;
     work.work = [&](std::size_t task, const std::stop_token&) {
-      if (task == 20) std::this_thread::sleep_for(20ms);  // 30 says so first
+      if (task == 20) std::this_thread::sleep_for(20ms);  // 30 returns false first
       ++done[task];
       return task != 20 && task != 30;
     };
