@@ -1,4 +1,5 @@
-// If on the host: which branch runs, what it sees, what is known of its results before, and what is said where it cannot run.
+// If on the host: which branch runs, what it sees, what is known of its results in advance, and the message if it
+// cannot run.
 #include "onnx/import/branches.h"
 
 #include "onnx/import/import.h"
@@ -14,7 +15,7 @@ using namespace onnx;
 
 namespace {
 
-/// An If of y by `condition`, whose branches are still empty.
+/// An If of y by `condition`, with empty branches.
 proto::NodeProto& add_if(proto::GraphProto& graph, Names outputs, std::string_view condition = "condition") {
   proto::NodeProto& node = add_node(graph, "If", {condition}, outputs);
   for (const std::string_view name : {"then_branch", "else_branch"})
@@ -26,12 +27,12 @@ proto::GraphProto& branch(proto::NodeProto& node, bool condition) {
   return *node.mutable_attribute(condition ? 0 : 1)->mutable_g();
 }
 
-/// What a branch gives back, without a type: nobody has to declare it.
+/// Declares the outputs of a branch without types, which are optional.
 void give(proto::GraphProto& graph, Names names) {
   for (const auto name : names) graph.add_output()->set_name(std::string(name));
 }
 
-/// x: float[2] and a condition; y, of which nothing is declared.
+/// x: float[2] and a condition; y without a declared type.
 proto::ModelProto model_with_condition() {
   proto::ModelProto model = empty_model();
   proto::GraphProto& graph = *model.mutable_graph();
@@ -42,7 +43,7 @@ proto::ModelProto model_with_condition() {
   return model;
 }
 
-/// Inputs are x = {3, -4} and whatever conditions follow.
+/// Inputs are x = {3, -4} and the conditions.
 std::vector<std::vector<double>> run(const proto::ModelProto& proto, std::initializer_list<bool> conditions,
                                      const std::filesystem::path& folder = {}) {
   Model model(proto, folder);
@@ -88,7 +89,7 @@ TEST_CASE("the condition says which branch runs, on what it captures and what it
   proto::GraphProto& graph = *model.mutable_graph();
   add_node(graph, "Neg", {"x"}, {"minus"});
   proto::NodeProto& node = add_if(graph, {"y"});
-  // Both branches call their values alike, and the one has of its own what the other captures.
+  // Both branches use the same names, and one defines what the other captures.
   add_node(branch(node, true), "Add", {"minus", "x"}, {"inner"});
   add_floats(branch(node, false), "x", {2}, {10, 20});
   add_node(branch(node, false), "Sub", {"minus", "x"}, {"inner"});
@@ -132,7 +133,7 @@ TEST_CASE("branches within branches see what is around all of them") {
 }
 
 TEST_CASE("nodes inside are of the opset that the model has") {
-  // Axes are an attribute before opset 13, an operand from then on.
+  // Axes are an attribute before opset 13, and an operand since.
   proto::ModelProto model = model_with_condition();
   proto::NodeProto& node = add_if(*model.mutable_graph(), {"y"});
   proto::NodeProto& sum = add_node(branch(node, true), "ReduceSum", {"x"}, {"sum"});
@@ -186,7 +187,7 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
   for (const bool condition : {true, false}) give(branch(node, condition), {"inner"});
   const Type pair{ElementType::float32, Shape{2}};
   CHECK(type_of(model) == pair);
-  // A dimension without a number is as good, if it is the same one.
+  // The same unknown dimension is as good as a number.
   auto& dim = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0);
   dim.set_dim_param("N");
   CHECK(type_of(model) == Type{ElementType::float32, Shape{Dim::symbol("N")}});
@@ -199,14 +200,14 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
     CHECK(type_of(model) == Type{ElementType::float32, std::nullopt});
     CHECK(run(model, {true}) == Results{{3, 0}});
     CHECK(run(model, {false}) == Results{{-3, 4, 3, -4}});
-    // What the branches call their dimensions is not looked at.
+    // The names that the branches give their dimensions are ignored.
     for (const bool condition : {true, false}) {
       auto& declared = *branch(node, condition).mutable_output(0)->mutable_type()->mutable_tensor_type();
       declared.set_elem_type(proto::TensorProto::FLOAT);
       declared.mutable_shape()->add_dim()->set_dim_param("K");
     }
     CHECK(type_of(model) == Type{ElementType::float32, std::nullopt});
-    // A condition that is known has one branch.
+    // With a known condition only one branch counts.
     graph.mutable_input()->RemoveLast();
     for (const bool condition : {true, false}) {
       proto::ModelProto fixed = model;

@@ -1,4 +1,4 @@
-// The check has to catch wrong edits, whole and by regions, and to pass right ones.
+// The check catches wrong edits, in whole models and by regions, and passes correct ones.
 #include <functional>
 
 #include "tests/onnx/cleanup/clean_model.h"
@@ -24,7 +24,7 @@ proto::ModelProto base_model(Scope scope) {
   set_float(add_node(graph, "HardSigmoid", {"d"}, {"h"}), "alpha", 0.25F);
   add_node(graph, "Mul", {"a", "b"}, {"c"});
   add_node(graph, "Add", {"h", "c"}, {"y"});
-  if (scope == Scope::regions) {  // something that cannot be run
+  if (scope == Scope::regions) {  // an operator that cannot run
     auto& opset = *model.add_opset_import();
     opset.set_domain("test.custom");
     opset.set_version(1);
@@ -216,7 +216,7 @@ TEST_CASE("subgraphs are part of what is compared") {
   };
   CHECK(change_branch([](proto::GraphProto& g) { g.mutable_node(0)->set_input(0, "copy"); }).passed);
   CHECK(!change_branch([](proto::GraphProto& g) { g.mutable_node(0)->set_input(0, "exp"); }).passed);
-  // What happens inside cannot be run: that is said, not passed over.
+  // Changes inside cannot be run: this is reported, not ignored.
   for (const auto& change : std::vector<std::function<void(proto::GraphProto&)>>{
            [](proto::GraphProto& g) { g.mutable_node(0)->set_op_type("Add"); },
            [](proto::GraphProto& g) { g.mutable_node(1)->mutable_input()->SwapElements(0, 1); },
@@ -238,7 +238,7 @@ TEST_CASE("what no run has shown, because another branch was taken, has to stand
   add_node(graph, "Neg", {"exp"}, {"minus"});
   auto& choice = *std::find_if(graph.mutable_node()->begin(), graph.mutable_node()->end(),
                                [](const auto& node) { return node.op_type() == "If"; });
-  // Each branch has something that only it sees.
+  // Each branch uses a value that the other does not.
   choice.mutable_attribute(0)->mutable_g()->mutable_node(1)->set_input(1, "exp");
   choice.mutable_attribute(1)->mutable_g()->mutable_node(1)->set_input(1, "minus");
   for (const bool condition : {true, false}) {
@@ -274,7 +274,7 @@ TEST_CASE("a rounding error that turns a condition over is not what regions are 
   add_floats(graph, "a", {1}, {1.1F});
   add_floats(graph, "b", {1}, {0.2F});
   add_floats(graph, "c", {1}, {0.3F});
-  add_floats(graph, "threshold", {1}, {1.6F});  // between the two ways to add
+  add_floats(graph, "threshold", {1}, {1.6F});  // between the results of the two orders of addition
   add_node(graph, "Add", {"a", "b"}, {"two"});
   add_node(graph, "Add", {"two", "c"}, {"three"});
   add_node(graph, "Greater", {"three", "threshold"}, {"decided"});

@@ -1,4 +1,4 @@
-// What nodes that we do not model tell of themselves: which plain function they are, and whether they can be computed ahead.
+// What opaque nodes report about themselves: their plain function, and whether they can be computed ahead.
 #include "onnx/import/node_body.h"
 
 #include "runtime/host/host.h"
@@ -16,7 +16,7 @@ proto::NodeProto with(proto::NodeProto node, const char* name, std::int64_t valu
   return node;
 }
 
-/// With operands: a node without them is nothing that a kernel could compute.
+/// With operands, because no kernel computes a node without them.
 proto::NodeProto node_named(std::string_view op_type) {
   proto::NodeProto node;
   for (const char* operand : {"x", "y"}) node.add_input(operand);

@@ -1,4 +1,4 @@
-"""Steps of making a random model that compute: each adds a few nodes, or declines by returning None."""
+"""Computing steps of making a random model: each adds a few nodes, or returns None."""
 
 import numpy
 from onnx import helper, numpy_helper
@@ -166,7 +166,7 @@ class Arithmetic:
             self.nodes.append(helper.make_node(kind, [x.name, self.integers([1]).name], names, axis=axis))
             return self.note(Value(names[0], FLOAT, x.shape[:axis] + (1,) + x.shape[axis + 1:]))
         by_input = self.opset >= (13 if kind == "ReduceSum" else 18)
-        if self.chance(0.15):  # no axes: all of them
+        if self.chance(0.15):  # no axes means all
             return self.node(kind, [x], (1,) * x.rank if keep else (), keepdims=keep)
         if by_input:
             return self.node(kind, [x, self.integers([axis])], shape, keepdims=keep)

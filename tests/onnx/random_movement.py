@@ -1,4 +1,4 @@
-"""Steps of making a random model that move values about, or do nothing at all; each may decline by returning None."""
+"""Steps of making a random model that move values or do nothing; each may return None."""
 
 import numpy
 import onnx
@@ -9,7 +9,7 @@ from random_values import BOOL, FLOAT, INT64, SMALL, Value
 
 class Movement:
     def idle(self):
-        """Something that changes nothing."""
+        """A node that changes nothing."""
         x = self.pick(self.random.choice([FLOAT, FLOAT, INT64, BOOL]))
         if x is None:
             return None
@@ -174,14 +174,14 @@ class Movement:
         else:
             first = self.slice(whole, 0, 0, 1, 1)
         kind = self.random.choice(["Add", "Sub", "Mul", "Div"])
-        if self.chance(0.4):  # a value of its own; whether it is used is up to others
+        if self.chance(0.4):  # a separate value, which may stay unused
             self.node(kind, [first, self.integers([self.random.choice([1, 2, 3])])], (1,), INT64)
         rest = self.integers([-1])
         target = self.node("Concat", [first, rest], (2,), INT64, axis=0)
         return self.node("Reshape", [x, target], (x.shape[0], int(numpy.prod(x.shape[1:]))))
 
     def again(self):
-        """A node that is there already, under other names."""
+        """An existing node again, with other names."""
         if self.depth or not self.nodes:
             return None
         node = onnx.NodeProto()

@@ -19,9 +19,9 @@ class Outcome:
 
 
 def open_session(model, threads=2):
-    """`model`: a file, or the bytes of one."""
+    """`model`: a file, or its bytes."""
     options = onnxruntime.SessionOptions()
-    # The models as they are: what the runtime's own optimiser would do to them is not the question.
+    # Without the runtime's own optimiser, to run the models as they are.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
@@ -30,7 +30,7 @@ def open_session(model, threads=2):
 
 
 def random_inputs(session, seed=0, size=2):
-    """Inputs that fit the session's signature; a dimension that is left open gets `size`."""
+    """Inputs that fit the session's signature; an open dimension gets `size`."""
     generator = numpy.random.default_rng(seed)
     inputs = {}
     for entry in session.get_inputs():
@@ -70,7 +70,7 @@ CLEAN_UPS = ("--budget", "0")
 
 
 def optimise(taso_opt, model, output, flags=CLEAN_UPS):
-    # Whoever reads memory that was given back finds nonsense there.
+    # Freed memory is overwritten, so that reading it gives nonsense.
     environment = {**os.environ, "MALLOC_PERTURB_": "165"}
     return subprocess.run([taso_opt, model, "-o", output, "-q", *flags], capture_output=True, text=True,
                           env=environment)
@@ -83,7 +83,7 @@ def compare(taso_opt, model, output, inputs=None, flags=CLEAN_UPS):
         return Outcome("failed", f"taso-opt ended with {result.returncode}: {result.stderr.strip()}")
     try:
         before = open_session(model)
-    except Exception as error:  # whatever the runtime does not take is not ours to judge
+    except Exception as error:  # a model that the runtime rejects cannot be judged
         return Outcome("not run", f"ONNX Runtime does not load the original: {first_line(error)}")
     try:
         after = open_session(output)
@@ -141,7 +141,7 @@ def backend_folders(root):
 
 
 def write_node_tests(root):
-    """Writes the node tests that the onnx package can make, in the layout of its backend tests."""
+    """Writes the node tests that the onnx package can generate, in the layout of its backend tests."""
     import warnings
 
     from onnx.backend.test.case.node import collect_testcases

@@ -1,4 +1,4 @@
-"""What ONNX's own checker calls structurally invalid is refused on the way in: both look at the same changed models."""
+"""taso-opt refuses models that ONNX's checker calls structurally invalid: both check the same changed models."""
 
 import copy
 import pathlib
@@ -15,17 +15,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import tampering  # noqa: E402
 from test_tampering import with_clean_ups, with_functions, with_weights_as_inputs  # noqa: E402
 
-# What the checker says of operators by their schemas, which is for runtimes to judge, and what is right to accept:
+# Complaints about operators by their schemas, which runtimes judge, and about models that may be accepted:
 NOT_STRUCTURE = (
     "schema", "No Op registered", "deprecated", "Unrecognized attribute", "Required attribute",
     "Mismatched attribute type",
     "expected to have type", "is marked single", "is expected to have field",
     "is not compatible with the version imported by model",
-    "is not an output of any node in graph",  # a subgraph may give back a value from around it; of the main graph see below
+    "is not an output of any node in graph",  # subgraphs may return outer values; main graphs: see below
     "must be topologically sorted",  # such nodes are sorted
     "Field 'shape' of 'type' is required",  # a tensor of unknown rank, which ONNX Runtime loads
     "No opset import for domain 'ai.onnx'",  # another name of ONNX's own domain
-    "Your model ir_version",  # newer ones are read as far as they are known
+    "Your model ir_version",  # newer models are read as far as they are known
 )
 
 
@@ -46,7 +46,7 @@ MODELS = {"cleaned": with_clean_ups, "functions": with_functions, "old": with_we
 
 
 def complaint(model):
-    """What the checker finds wrong with the structure; empty if nothing."""
+    """The checker's complaint about the structure; empty if there is none."""
     try:
         onnx.checker.check_model(model)
     except Exception as trouble:
@@ -65,7 +65,7 @@ def refused(taso_opt, model, folder):
 
 
 def compare(taso_opt, model, steps, folder):
-    """Returns how many changes the checker complains of."""
+    """Returns how many changes the checker complains about."""
     complaints, accepted = 0, []
     for step in steps:
         changed = copy.deepcopy(model)
@@ -159,10 +159,10 @@ def test_what_readers_would_take_in_different_ways_is_refused(change, said, taso
 
 
 def test_operands_that_are_left_out_end_with_a_word(taso_opt, tmp_path):
-    """Of a batch normalisation the first one was looked at before it was known to be there."""
+    """The first operand of a batch normalisation was once used before it was checked."""
     model = with_clean_ups()
     for node in range(len(model.graph.node)):
         for place in range(len(model.graph.node[node].input)):
             changed = copy.deepcopy(model)
             changed.graph.node[node].input[place] = ""
-            refused(taso_opt, changed, tmp_path)  # or not, but it says so
+            refused(taso_opt, changed, tmp_path)  # or accepts it, but does not crash

@@ -1,4 +1,4 @@
-// Laws of dimensions, at random: the text form is canonical, and every operation means what it says at every binding.
+// Laws of dimensions, tested at random: the text form is canonical, and every operation is correct at every binding.
 #include "ops/core/dim.h"
 
 #include <map>
@@ -159,7 +159,7 @@ TEST_CASE("what holds for every value of the unknowns") {
   CHECK_FALSE(surely_at_least(n - h, 0));
   CHECK(surely_non_negative(n - 1));
   CHECK_FALSE(surely_non_negative(n - 2));
-  // The output of a convolution with stride 2 has a row even where the input has one; half of the input need not.
+  // The output of a convolution with stride 2 has a row even if the input has one; half of the input need not.
   CHECK(surely_at_least(floor_div(h - 1, 2) + 1, 1));
   CHECK_FALSE(surely_at_least(floor_div(h, 2), 1));
   CHECK(surely_non_negative(floor_div(h, 2)));

@@ -1,4 +1,4 @@
-// What does not fit is refused, with a ShapeError and never with anything worse.
+// Operands that do not fit are refused with a ShapeError.
 #include <limits>
 
 #include "ops/graph/operator.h"

@@ -17,7 +17,7 @@ TEST_CASE("the name that was meant is the nearest one, or none") {
   CHECK(meant("shared_left_factors") == "; did you mean 'shared-left-factors'?");
   CHECK(meant("add") == "; did you mean 'add'?");
   CHECK(meant(std::string(80, 'x') + "-lung") ==
-        "; did you mean '" + known.back() + "'?");  // as found rules are called
+        "; did you mean '" + known.back() + "'?");  // a name like those of generated rules
   CHECK(meant("sub").empty());
   CHECK(meant("").empty());
   CHECK(meant("something-else").empty());

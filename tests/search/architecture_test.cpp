@@ -1,4 +1,4 @@
-// Kinds of networks, told from small networks of each, and from the example networks.
+// Kinds of networks, recognised from small networks of each kind and from the example networks.
 #include "search/selection/architecture.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ using namespace search;
 
 namespace {
 
-/// Writes down a network line by line.
+/// Writes a network line by line.
 class Text {
  public:
   explicit Text(std::string input) : text_("graph\n  input x: float32[" + std::move(input) + "]\n") {}
@@ -29,7 +29,7 @@ class Text {
     text_ += fmt::format("  {} = {}\n", name, what);
     return name;
   }
-  /// Of 8 channels to 8, unless said otherwise, at the same size.
+  /// From 8 channels to 8 by default, at the same size.
   std::string conv(const std::string& x, int kernel = 1, const std::string& filters = "8, 8", int groups = 1,
                    int stride = 1) {
     const std::string w = weight(fmt::format("{}, {}, {}", filters, kernel, kernel));

@@ -1,4 +1,4 @@
-// What was recorded of rules: as text, as a choice of rules, and as it is shipped.
+// The record of which rules paid off: as text, as a choice of rules, and as shipped.
 #include "search/selection/experience.h"
 
 #include <unordered_set>
@@ -137,11 +137,11 @@ TEST_CASE("all rules are used where nothing is known") {
   CHECK(names_of(unknown) == all);
   CHECK(unknown.reason == "the kind of network is unknown");
   CHECK(names_of(choose_rules(rules, NetworkKind::ssd, experience)) == all);
-  // Of rules that nobody has tried, none is dropped.
+  // Rules that were never tried are not dropped.
   const RuleChoice own = choose_rules(rules, NetworkKind::resnet, experience, false);
   CHECK(names_of(own) == Names{"gamma", "alpha-1a2b", "beta", "never-to-0123456789"});
   CHECK(own.kept == 1);
-  // A record of other rules is none.
+  // A record of other rules does not count.
   const RuleChoice other = choose_rules(rules_named({"never", "beta", "new"}), NetworkKind::resnet, experience);
   CHECK(names_of(other) == Names{"never", "beta", "new"});
   CHECK(other.reason == "only 1 of the 3 rules that paid off are present");
@@ -168,7 +168,7 @@ TEST_CASE("the record that is shipped speaks of rules that are shipped, and of e
 }
 
 TEST_CASE("what a rule saved is what the result costs more without it") {
-  // A kernel has to be enlarged, which costs something, before it can be merged with another.
+  // A kernel must be enlarged, which costs something, before it can be merged with another.
   const Graph graph = parse_graph(R"(graph
   input x: float32[1, 16, 14, 14]
   constant a: float32[64, 16, 1, 1]
@@ -189,7 +189,7 @@ TEST_CASE("what a rule saved is what the result costs more without it") {
   CHECK(lesson.cost_with_these <= lesson.cost_with_all);
   CHECK(lesson.cost_with_all < lesson.cost_before);
   REQUIRE(lesson.rules.size() == 2);
-  // Each alone is worth nothing: both saved everything.
+  // Each alone saves nothing: both saved everything.
   for (const RuleExperience& rule : lesson.rules) {
     CHECK(rule.steps == 1);
     CHECK(rule.searches == 1);

@@ -1,4 +1,4 @@
-// The graph that the search stands at, changed and changed back.
+// The current graph of the search, changed and restored.
 #include <map>
 #include <set>
 
@@ -77,7 +77,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
       }
       cost += prices.difference(program, stop.log);
       prices.moved();
-      REQUIRE(prices.total() == cost);  // and everything that is there is needed, and no cycle
+      REQUIRE(prices.total() == cost);  // also checks that every computation is needed, and that there is no cycle
       REQUIRE(program.hash() != stop.hash);
       way.push_back(std::move(stop));
       ++taken;
@@ -147,13 +147,13 @@ TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
     return count;
   };
   CHECK(applied("  a = matmul(x, y)\n  b = matmul(a, y)\n  output b\n") == 1);
-  // Two products instead of one, beside the one that is used.
+  // Two products instead of one, beside the one in use.
   CHECK(applied("  a = matmul(x, y)\n  b = matmul(a, y)\n  output b, a\n") == 0);
-  // There and back, and on from there.
+  // There and back, and further uses.
   const std::string there = "  a = transpose[permutation=[1, 0]](x)\n  b = transpose[permutation=[1, 0]](a)\n";
   CHECK(applied(there + "  c = tanh(b)\n  d = tanh(a)\n  output c, d\n") == 1);
   CHECK(applied(there + "  output b, a\n") == 1);
-  // The target has what is used elsewhere.
+  // The target contains the value that is used elsewhere.
   CHECK(applied("  a = relu(x)\n  b = relu(a)\n  c = tanh(a)\n  output b, c\n") == 1);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("a search ends for a reason, and says which") {
   CHECK(short_of.cost_after < short_of.cost_before);
   options.budget = 1;
   const SearchResult shortest = search::search(graph, rules, model, options);
-  CHECK(shortest.cost_after < shortest.cost_before);  // what waits and is better is not lost
+  CHECK(shortest.cost_after < shortest.cost_before);  // a queued graph that is better is not lost
   options.budget = 1000;
   options.time_budget = std::chrono::duration<double>(0);
   const SearchResult late = search::search(graph, rules, model, options);
@@ -212,8 +212,8 @@ TEST_CASE("rewrites that have nothing to do with each other do not hide a way of
   for (const std::string name : {"tanh", "sigmoid", "exp", "relu"})
     rules.push_back(rules::parse_rule("rule up-" + name + "\n  " + name +
                                       "(transpose[permutation=p](x)) => transpose[permutation=p](" + name + "(x))\n"));
-  // Three steps that change nothing lead to one that saves two transpositions. Beside it are places where such a step leads
-  // nowhere: all their combinations are thousands of graphs.
+  // Three steps that change nothing lead to one that saves two transpositions. Elsewhere such steps lead nowhere: all
+  // their combinations are thousands of graphs.
   std::string text = "graph\n  input x: float32[64, 32]\n";
   std::string outputs = "  output y";
   text += "  t = transpose[permutation=[1, 0]](x)\n  a = tanh(t)\n  s = softmax[axis=1](x)\n";
@@ -232,7 +232,7 @@ TEST_CASE("rewrites that have nothing to do with each other do not hide a way of
 }
 
 TEST_CASE("pieces hold everything once and are cut where few values cross") {
-  // Diamonds in a row: between two of them one value crosses, inside of them several.
+  // A chain of diamonds: between two of them one value crosses, inside them several.
   std::string text = "graph\n  input x0: float32[4, 8]\n";
   for (int i = 0; i < 30; ++i)
     text += fmt::format(
@@ -273,7 +273,7 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
     if (node->as_operator() != nullptr) ++operators[ops::name_of(*node->as_operator())];
   CHECK(operators["conv"] == 30);
   CHECK(operators["relu"] == 30);
-  options.piece = 0;  // as a whole it takes longer, and comes to the same end
+  options.piece = 0;  // as a whole it takes longer, with the same result
   const SearchResult whole = search::search(graph, rules, cost::Roofline(), options);
   CHECK(whole.counts.regions == 1);
   CHECK(whole.cost_after == result.cost_after);

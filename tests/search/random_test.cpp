@@ -1,5 +1,5 @@
-// Whatever rules and search make of a graph computes the same: random graphs over all operators, all rules that are shipped,
-// and a threshold that lets the search wander. The program search_random does more of it.
+// All rewrites and searches keep what a graph computes: random graphs over all operators, all shipped rules, and a
+// threshold that lets the search wander. The program search_random tests more of them.
 #include <cmath>
 
 #include "ops/text/graph_text.h"
@@ -24,7 +24,7 @@ std::size_t operators_in(const Graph& graph) {
   return count;
 }
 
-/// What is printed of a reduced graph.
+/// The reduced graph from a report.
 Graph graph_in(const std::string& told) {
   const std::size_t begin = told.find("\ngraph\n");
   REQUIRE(begin != std::string::npos);

@@ -88,8 +88,7 @@ TEST_CASE("a batch that is left open is confirmed with the size that was said, o
     const Json report = confirmed(options);
     CHECK(report["confirmed"]["ratio"].get<double>() > 1.1);
     CHECK(!report["search"]["applied"].empty());
-    CHECK(report["search"]["tried_in_lanes"].get<std::size_t>() >
-          0);  // the last choice uses the simulated run time
+    CHECK(report["search"]["tried_in_lanes"].get<std::size_t>() > 0);  // the last choice uses the simulated run time
     CHECK(report["after"]["predicted"]["seconds_in_lanes"].get<double>() > 0);
     const Json inputs = report["assumed_sizes"]["inputs"];
     CHECK(inputs == (is_said ? Json::object() : Json{{"x0", {1, 64}}}));

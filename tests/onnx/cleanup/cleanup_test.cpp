@@ -1,4 +1,4 @@
-// The clean-ups that look at the wiring: what they do, and what they must leave alone.
+// Clean-ups of the wiring: what they do, and what they must leave alone.
 #include "tests/onnx/cleanup/clean_model.h"
 
 namespace taso::test {
@@ -64,7 +64,7 @@ TEST_CASE("an identity between the model's own names stays") {
     auto model = plain_model({2}, {2});
     add_floats(*model.mutable_graph(), "w", {2}, {1, 2});
     add_node(*model.mutable_graph(), "Identity", {"w"}, {"y"});
-    const auto cleaned = clean(model);  // a constant is folded into a Constant node instead
+    const auto cleaned = clean(model);  // instead, the constant is folded into a Constant node
     CHECK(cleaned.graph().node_size() == 1);
     CHECK(cleaned.graph().node(0).output(0) == "y");
   }
@@ -279,7 +279,7 @@ TEST_CASE("identities around unknown operators go") {
   add_custom(model, {"d", "", "c"}, {"e"});
   add_node(graph, "Identity", {"e"}, {"y"});
   const auto cleaned = clean(model, {}, Runs::no);
-  // The names of an unknown operator's results are left alone.
+  // The names of an unknown operator's results stay.
   CHECK(cleaned.operators() == Operators{"Custom", "Custom", "Identity"});
   CHECK(cleaned.graph().node(0).input(0) == "x");
   CHECK(cleaned.graph().node(1).input(0) == "b");

@@ -1,4 +1,4 @@
-// The clean-ups that compute ahead: shape arithmetic and constants.
+// Clean-ups that compute ahead: shape arithmetic and constants.
 #include "tests/onnx/cleanup/clean_model.h"
 
 namespace taso::test {
@@ -9,7 +9,7 @@ namespace {
 
 using Operators = std::vector<std::string>;
 
-/// y = x + the result of something constant.
+/// y = x + a constant result.
 proto::ModelProto sum_model(const Dims& shape = {2}) {
   auto model = plain_model(shape, shape);
   add_node(*model.mutable_graph(), "Add", {"x", "c"}, {"y"});
@@ -149,7 +149,7 @@ TEST_CASE("no size that a model asks for is taken on trust") {
   GraphEdit edit(parsed);
   const auto counts = clean_up(edit);
   CHECK(counts.front().count == 1);
-  // The check does not run it either: what was changed is shown to be equal by its wiring.
+  // The check does not run it either: the change is shown to be equal by its wiring.
   CheckResult result;
   REQUIRE_NOTHROW(result = onnx::compare(view_of(parsed), edit.view()));
   CHECK(result.passed);

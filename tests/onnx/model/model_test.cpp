@@ -42,7 +42,7 @@ proto::TensorProto tensor_of(int type, const Dims& dims) {
 TEST_CASE("a model is read, validated and written as it was") {
   const TemporaryFolder folder;
   for (const auto& proto : {small_model(), subgraph_model(), varied_model()}) {
-    // Field 2000 is known to nobody; it has to survive all the same.
+    // Field 2000 is unknown to every schema; it must survive.
     const std::string bytes = proto.SerializeAsString() + "\x80\x7d\x05";
     write_file(folder / "model.onnx", bytes);
     Model model = Model::load(folder / "model.onnx");
@@ -121,7 +121,7 @@ TEST_CASE("tensors that do not fit their dimensions are refused") {
 }
 
 TEST_CASE("types that are not modelled are checked and carried along, but not read") {
-  auto tensor = tensor_of(22, {3});  // int4: two to a byte
+  auto tensor = tensor_of(22, {3});  // int4: two in a byte
   tensor.set_raw_data("ab");
   CHECK_NOTHROW(check_tensor(tensor, {}));
   CHECK_THROWS_WITH(read_tensor(tensor, {}), "tensor 't': elements of type int4 are not modelled");

@@ -1,4 +1,4 @@
-// What nobody touched comes out as it went in: fields that the schema does not know included.
+// Untouched parts are written as they were read, including fields that the schema does not know.
 #include "tests/onnx/cleanup/clean_model.h"
 
 namespace taso::test {
@@ -7,7 +7,7 @@ using namespace onnx;
 
 namespace {
 
-/// Adds a length-delimited field that no schema has; the bytes are those of the wire format.
+/// Adds a length-delimited field that is in no schema, in the wire format.
 void add_unknown(google::protobuf::MessageLite& message, unsigned field, const std::string& content) {
   std::string bytes = message.SerializeAsString();
   for (unsigned tag = field << 3 | 2; tag > 0; tag >>= 7)
@@ -33,7 +33,7 @@ proto::ModelProto decorated(proto::ModelProto model) {
   int number = 0;
   for (auto& node : *graph.mutable_node()) {
     node.set_doc_string("node " + std::to_string(number));
-    // 10: device_configurations of newer schemas; 203 of none. With an overload (8) it would be another operator.
+    // 10: device_configurations of newer schemas; 203: of none. With an overload (8) it would be another operator.
     for (const unsigned field : {10U, 203U}) add_unknown(node, field, "field " + std::to_string(number));
     ++number;
   }
@@ -97,11 +97,11 @@ TEST_CASE("everything but what was cleaned comes out byte for byte") {
   original.validate();
   const auto cleaned = clean(proto, {}, Runs::no);
   CHECK(cleaned.counts.at("identity") == 1);
-  // The copy is gone, and who used it takes another operand; one weight and one declaration went.
+  // The copy is gone, its user takes another operand, and one weight and one declaration are removed.
   const std::set<std::string> touched{"copy", "last"};
   CHECK(without(cleaned.model, touched, {"unused"}, {"copy"}) == without(original, touched, {"unused"}, {"copy"}));
   CHECK(!cleaned.has_initializer("unused"));
-  // Of the touched node, everything but the operand stays.
+  // Everything of the touched node but the operand stays.
   const auto find = [](const Model& model, std::string_view name) {
     for (const auto& node : model.proto().graph().node())
       if (node.name() == name) return node;
