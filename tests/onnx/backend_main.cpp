@@ -129,7 +129,7 @@ void run_test(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory() || entry.path().filename().string().rfind("test_data_set_", 0) != 0) continue;
     any = true;
-    check_results(original, entry.path(), "as it came");
+    check_results(original, entry.path(), "unchanged");
     check_results(cleaned, entry.path(), "cleaned up");
   }
   if (!any) throw NotRun{"no data"};

@@ -20,9 +20,9 @@ std::string flaw_of(const Graph& graph, const SearchResult& result) {
   cost::Cost cost = result.cost_before;
   for (const rules::RewriteStep& step : result.steps) {
     for (const auto& [name, value] : step.inputs)
-      if (value >= next) return "an input of " + step.rule + " that nobody made";
+      if (value >= next) return "an input of " + step.rule + " does not exist";
     for (const rules::ValueNumber value : step.replaced)
-      if (value >= next) return step.rule + " replaces what nobody made";
+      if (value >= next) return step.rule + " replaces a value that does not exist";
     for (const rules::RewriteStep::Made& made : step.made)
       for (const rules::ValueNumber value : made.results) {
         if (value > next) return "a value that " + step.rule + " makes does not have the next number";
@@ -116,7 +116,7 @@ std::string Campaign::force(std::size_t which, std::uint64_t seed) {
         if (is_wrong(*graph, extractor.graph(), seed, &difference)) return told(*graph, rule, seed, difference);
         program.undo(log);
         if (program.hash() != before)
-          return fmt::format("seed {}: {} is not taken back\n{}", seed, name, ops::text_of(*graph));
+          return fmt::format("seed {}: {} is not undone\n{}", seed, name, ops::text_of(*graph));
       }
     }
   }
@@ -182,7 +182,7 @@ std::string Campaign::walk(const Graph& graph, std::uint64_t seed) {
   }
   for (auto log = logs.rbegin(); log != logs.rend(); ++log) program.undo(*log);
   if (program.hash() != first || extractor.graph().outputs != start.outputs)
-    return fmt::format("seed {}: a walk is not taken back\n{}", seed, ops::text_of(graph));
+    return fmt::format("seed {}: a walk is not undone\n{}", seed, ops::text_of(graph));
   for (const Program::Log& log : logs) program.redo(log);
   if (extractor.graph().outputs != here.outputs)
     return fmt::format("seed {}: a walk is not gone again\n{}", seed, ops::text_of(graph));
