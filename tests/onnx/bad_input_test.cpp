@@ -55,7 +55,7 @@ std::string refusal(const std::function<void(proto::ModelProto&)>& spoil) {
 
 }  // namespace
 
-TEST_CASE("files that are no models") {
+TEST_CASE("files that are not models") {
   const TemporaryFolder folder;
   CHECK_THAT(refusal(folder / "missing.onnx"), ContainsSubstring("No such file"));
   CHECK_THAT(refusal(folder.path()), ContainsSubstring("is a folder"));
@@ -99,7 +99,7 @@ TEST_CASE("messages nested without end do not overflow the stack") {
   CHECK_THROWS_AS(Model::parse(nested(5'000), {}), InputError);
 }
 
-TEST_CASE("subgraphs that are built too deep are refused") {
+TEST_CASE("subgraphs that are nested too deeply are refused") {
   proto::ModelProto proto = small_model();
   proto::GraphProto* graph = proto.mutable_graph();
   for (int i = 0; i < 200; ++i)
@@ -109,7 +109,7 @@ TEST_CASE("subgraphs that are built too deep are refused") {
   CHECK_THROWS_WITH(model.validate(), ContainsSubstring("nested too deeply"));
 }
 
-TEST_CASE("versions and graph have to be there") {
+TEST_CASE("versions and graph are required") {
   CHECK_THAT(refusal([](auto& m) { m.clear_opset_import(); }), ContainsSubstring("no opset_import"));
   CHECK_THAT(refusal([](auto& m) { m.clear_ir_version(); }), ContainsSubstring("no ir_version"));
   CHECK_THAT(refusal([](auto& m) { m.set_ir_version(0); }), ContainsSubstring("ir_version 0"));
@@ -233,7 +233,7 @@ TEST_CASE("nodes and attributes without a name") {
              ContainsSubstring("'a\\x0ab\\x1b[2J'"));
 }
 
-TEST_CASE("external data that is not there or not ours to read") {
+TEST_CASE("external data that is missing or must not be read") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "model");
   std::filesystem::create_directory(folder / "model/inner");

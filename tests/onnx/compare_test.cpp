@@ -163,7 +163,7 @@ TEST_CASE("wrong edits are caught") {
     }
 }
 
-TEST_CASE("right edits pass") {
+TEST_CASE("correct edits pass") {
   for (const Scope scope : {Scope::whole, Scope::regions})
     for (const Plant& plant : right_edits) {
       const auto result = check_edit(base_model(scope), plant.change);
@@ -231,7 +231,7 @@ TEST_CASE("subgraphs are part of what is compared") {
   }
 }
 
-TEST_CASE("what no run has shown, because another branch was taken, has to stand for itself") {
+TEST_CASE("a branch that no run takes must be checked by itself") {
   auto model = subgraph_model();
   auto& graph = *model.mutable_graph();
   add_node(graph, "Exp", {"x"}, {"exp"});
@@ -268,7 +268,7 @@ TEST_CASE("what no run has shown, because another branch was taken, has to stand
   }
 }
 
-TEST_CASE("a rounding error that turns a condition over is not what regions are refused for") {
+TEST_CASE("regions are not refused for a rounding error that flips a condition") {
   auto model = subgraph_model();
   auto& graph = *model.mutable_graph();
   add_floats(graph, "a", {1}, {1.1F});
@@ -296,7 +296,7 @@ TEST_CASE("a rounding error that turns a condition over is not what regions are 
   CHECK(!added("b").passed);
 }
 
-TEST_CASE("indices stay within what they select from") {
+TEST_CASE("indices stay in range") {
   auto model = plain_model({1}, {2, 3});
   auto& graph = *model.mutable_graph();
   graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::INT64);
@@ -316,7 +316,7 @@ TEST_CASE("indices stay within what they select from") {
          }).passed);
 }
 
-TEST_CASE("choices by booleans, and dimensions without a number") {
+TEST_CASE("choices by booleans, and unknown dimensions") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "choice", {2}, proto::TensorProto::BOOL);
@@ -349,7 +349,7 @@ TEST_CASE("a model without inputs") {
   for (const Plant& plant : right_edits) CHECK(check_edit(model, plant.change).passed);
 }
 
-TEST_CASE("shapes that are folded in part, where the rest is kept") {
+TEST_CASE("shapes that are folded in part") {
   auto model = base_model(Scope::regions);
   auto& graph = *model.mutable_graph();
   add_integers(graph, "k", {1}, {1});

@@ -44,7 +44,7 @@ std::size_t opaque_floats(const Imported& imported) {
 
 }  // namespace
 
-TEST_CASE("attention over a mask that is cut to computed ends is understood") {
+TEST_CASE("attention with a mask sliced to computed ends is understood") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   declare_named(*graph.add_input(), "x", {"N", "S", "8"});
@@ -115,7 +115,7 @@ TEST_CASE("attention over a mask that is cut to computed ends is understood") {
   CHECK(opaque_floats(imported) == 3);
 }
 
-TEST_CASE("names of a model are never taken for names that were made up") {
+TEST_CASE("names of a model never clash with generated names") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   SECTION("of dimensions") {
@@ -143,7 +143,7 @@ TEST_CASE("names of a model are never taken for names that were made up") {
   }
 }
 
-TEST_CASE("declared sizes inside a model are not believed, declared ranks are where nothing else tells") {
+TEST_CASE("declared inner sizes are not trusted; declared ranks are, if nothing else is known") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   auto& domain = *proto.add_opset_import();
@@ -164,7 +164,7 @@ TEST_CASE("declared sizes inside a model are not believed, declared ranks are wh
   CHECK(text_of(imported.values.at("b").type()) == "float32[N, 4]");
 }
 
-TEST_CASE("what is passed on as it is has the declared type of what it becomes") {
+TEST_CASE("a value that is passed on unchanged has the declared type of the result") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   auto& domain = *proto.add_opset_import();

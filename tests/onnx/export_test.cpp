@@ -72,7 +72,7 @@ TEST_CASE("an unchanged graph changes nothing") {
   CHECK(before.serialise() == after.serialise());
 }
 
-TEST_CASE("a changed output is written anew, the rest stays") {
+TEST_CASE("a changed output is written again, the rest stays") {
   const auto [before, after] = change_model(two_outputs(), [](Graph& graph, const auto& values) {
     const Value sum = graph.pool->apply(op::Add{}, {values.at("r"), values.at("w")});
     graph.outputs[0] = graph.pool->apply(op::Exp{}, {sum});
@@ -111,7 +111,7 @@ TEST_CASE("an output that is a value of the model already") {
   SECTION("the other output") {
     change_model(two_outputs(), [](Graph& graph, const auto&) { graph.outputs[0] = graph.outputs[1]; });
   }
-  SECTION("what the old output needed only in part") {
+  SECTION("a part of the old output") {
     change_model(two_outputs(), [](Graph& graph, const auto& values) {
       graph.outputs[1] = graph.pool->apply(op::Mul{}, {graph.outputs[0], values.at("rr")});
     });
@@ -132,7 +132,7 @@ TEST_CASE("a part of a split that the model has no name for") {
   });
 }
 
-TEST_CASE("equal parts are cut without saying how long they are, where nobody knows") {
+TEST_CASE("equal parts of unknown length are cut without lengths") {
   for (const std::int64_t opset : {7, 11, 13, 17, 18, 21}) {
     INFO("opset " << opset);
     const Graph graph = parse_graph(
@@ -180,7 +180,7 @@ TEST_CASE("an output that no node computes cannot be changed") {
   CHECK_THROWS_AS(export_graph(imported, graph, edit), InputError);
 }
 
-TEST_CASE("random graphs come back from ONNX, at every opset that can say them") {
+TEST_CASE("random graphs survive export and import at every opset that can express them") {
   std::map<std::int64_t, int> written;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     RandomGraphOptions options;

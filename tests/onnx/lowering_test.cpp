@@ -88,7 +88,7 @@ TEST_CASE("slices with steps") {
   CHECK_FALSE(is_covered("Slice", 10, {}, {row, list({7}), list({0}), list({0}), list({-2})}));
 }
 
-TEST_CASE("resizing to the nearest place") {
+TEST_CASE("resizing to the nearest position") {
   Random random(2);
   int covered = 0, tried = 0;
   for (const char* places : {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners", "tf_half_pixel_for_nn"})
@@ -118,7 +118,7 @@ TEST_CASE("resizing to the nearest place") {
       is_covered("Resize", 13, with({{"mode", std::string("linear")}}), {x, std::nullopt, floats({4}, {1, 1, 2, 2})}));
 }
 
-TEST_CASE("what is written with other operators") {
+TEST_CASE("operators written with other operators") {
   Random random(3);
   const Array x = random_array(random, ElementType::float32, {2, 3, 4, 5});
   CHECK(is_covered("Reciprocal", 13, {}, {x}));
@@ -128,7 +128,7 @@ TEST_CASE("what is written with other operators") {
   CHECK_FALSE(is_covered("PRelu", 9, {}, {x, floats({1}, {std::numeric_limits<float>::infinity()})}));
 }
 
-TEST_CASE("one number as a factor is told from what is broadcast otherwise") {
+TEST_CASE("one number as a factor is distinguished from other broadcasts") {
   struct Case {
     Extents first, second;
     std::string_view op;

@@ -41,7 +41,7 @@ TEST_CASE("plain functions are called as ONNX calls them, and the host has them 
   CHECK(found == static_cast<std::size_t>(PlainFunction::Kind::dequantise) + 1);
 }
 
-TEST_CASE("a plain function has an axis, and none that is cut into blocks or rounded otherwise is one") {
+TEST_CASE("a plain function has an axis; blocked or differently rounded forms are not plain") {
   for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
     const proto::NodeProto node = node_named(name);
     CHECK(make_body(node, 21, {})->function()->axis == 1);
@@ -57,7 +57,7 @@ TEST_CASE("a plain function has an axis, and none that is cut into blocks or rou
   }
 }
 
-TEST_CASE("what is random, nested or unknown is not computed ahead") {
+TEST_CASE("random, nested and unknown operators are not computed ahead") {
   for (const char* name : {"DequantizeLinear", "Where", "Expand", "Add"})
     CHECK(make_body(node_named(name), 19, {})->is_deterministic());
   for (const char* name : {"RandomNormalLike", "Bernoulli", "NoSuchOperator"})

@@ -59,7 +59,7 @@ CheckResult check_behind(const std::vector<std::string>& types, float added, con
 
 }  // namespace
 
-TEST_CASE("what is NaN on both sides shows nothing: other operands are drawn") {
+TEST_CASE("NaN on both sides shows nothing: other operands are drawn") {
   // Log of Neg of Exp is never a number; all others are for some draw.
   for (const std::vector<std::string>& types :
        std::vector<std::vector<std::string>>{{"Log"},
@@ -77,7 +77,7 @@ TEST_CASE("what is NaN on both sides shows nothing: other operands are drawn") {
   }
 }
 
-TEST_CASE("a change of which no element is ever finite is not checked, and not passed") {
+TEST_CASE("a change without any finite element is not checked, and not passed") {
   auto model = plain_model({2, 8}, {2, 8});
   auto& graph = *model.mutable_graph();
   add_floats(graph, "w", {1}, {-0.5F});
@@ -100,7 +100,7 @@ TEST_CASE("a change of which no element is ever finite is not checked, and not p
   CHECK_THROWS_WITH(check_edit(model, wrong), Catch::Contains("no element of 'y' is finite"));
 }
 
-TEST_CASE("a mask of huge numbers hides no error beside it") {
+TEST_CASE("a mask of huge numbers does not hide errors beside it") {
   const auto with_mask = [](float mask, std::size_t masked, float error) {
     std::vector<float> expected = some_floats(64), actual = expected;
     for (std::size_t i = 0; i < masked; ++i) expected[i * 3] = actual[i * 3] = mask;
@@ -167,7 +167,7 @@ proto::ModelProto with_decision(const std::string& decision) {
 
 }  // namespace
 
-TEST_CASE("rounding that turns a step over inside is no reason to refuse what is right") {
+TEST_CASE("rounding that flips an inner decision does not refuse a correct model") {
   for (const std::string decision : {"Round", "Floor", "Cast", "Greater", "DynamicQuantizeLinear", "QuantizeLinear"}) {
     const auto model = with_decision(decision);
     const auto added = [&](const std::string& first) {
@@ -237,7 +237,7 @@ CheckResult check_enlarged(SpecialValues level) {
 
 }  // namespace
 
-TEST_CASE("large inputs must not make more infinities, unless nothing is demanded") {
+TEST_CASE("large inputs must not make more infinities, unless the check only reports") {
   for (const SpecialValues level : {SpecialValues::usual, SpecialValues::strict}) {
     const CheckResult found = check_factored(level);
     CHECK(!found.passed);
@@ -248,7 +248,7 @@ TEST_CASE("large inputs must not make more infinities, unless nothing is demande
   CHECK(reported.large.lost > 0);
 }
 
-TEST_CASE("NaN and infinities among the inputs are reported, and have to stay where they are if that is strict") {
+TEST_CASE("NaN and infinities among the inputs are reported, and must stay in place in strict mode") {
   const CheckResult usual = check_enlarged(SpecialValues::usual);
   CHECK(usual.passed);
   CHECK(usual.special.lost > 0);

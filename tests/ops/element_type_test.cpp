@@ -79,7 +79,7 @@ TEST_CASE("rounding is to the nearest, ties to even") {
   rounds_to_nearest_even<BFloat16>(brain_of, 0x7f7f);
 }
 
-TEST_CASE("what is too large becomes infinite, what is too small becomes zero") {
+TEST_CASE("numbers that are too large become infinite, too small ones zero") {
   CHECK(Float16(65504.0F).bits == 0x7bff);
   CHECK(Float16(65519.996F).bits == 0x7bff);
   CHECK(Float16(65520.0F).bits == 0x7c00);

@@ -122,7 +122,7 @@ TEST_CASE("equality across pools is equality of structure") {
   CHECK(!equal_texts("output x", "input z: float32[4]\n output x"));
 }
 
-TEST_CASE("the same operators wired otherwise are another graph") {
+TEST_CASE("the same operators with other wiring are another graph") {
   // The same number of nodes of each kind and the same operands: only the wiring differs.
   CHECK(!equal_texts("a = relu(x)\n b = tanh(a)\n d = relu(y)\n e = add(b, d)\n output e",
                      "a = relu(y)\n b = tanh(a)\n d = relu(x)\n e = add(b, d)\n output e"));

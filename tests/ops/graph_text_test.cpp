@@ -61,7 +61,7 @@ TEST_CASE("canonical files print as they are") {
   }
 }
 
-TEST_CASE("every mistake is reported where it stands") {
+TEST_CASE("every mistake is reported at its position") {
   const std::string mark = "# expect: ";
   for (const fs::path& path : files_in("bad")) {
     INFO(path);
@@ -81,7 +81,7 @@ TEST_CASE("every mistake is reported where it stands") {
   }
 }
 
-TEST_CASE("the caret stands under the mistake") {
+TEST_CASE("the caret is under the mistake") {
   CHECK(error_of("graph\n  input x: float32[2]\n  t0 = matmull(x, x)\n  output t0\n", "model.graph") ==
         "model.graph:3:8: unknown operator 'matmull'; did you mean 'matmul'?\n"
         "  t0 = matmull(x, x)\n"
@@ -108,7 +108,7 @@ TEST_CASE("text need not be canonical") {
   CHECK(parse_graphs(Source("two", "graph\n  output\n\ngraph\n  input x: bool[]\n  output x\n")).size() == 2);
 }
 
-TEST_CASE("the data of small constants goes through text") {
+TEST_CASE("the data of small constants survives printing and parsing") {
   Random random(1);
   for (auto type = ElementType::float32; type <= ElementType::boolean;
        type = static_cast<ElementType>(static_cast<int>(type) + 1))
@@ -204,7 +204,7 @@ TEST_CASE("random graphs have every operator") {
   }
 }
 
-TEST_CASE("hostile text is refused, never worse") {
+TEST_CASE("hostile text is refused without a crash") {
   // Pieces of good text, cut, doubled and shuffled.
   std::vector<std::string> texts;
   for (const fs::path& path : files_in("good")) texts.emplace_back(Source::read(path.string()).text());

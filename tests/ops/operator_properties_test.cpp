@@ -84,7 +84,7 @@ TEST_CASE("a changed field makes another operator") {
     }
 }
 
-TEST_CASE("results have the shapes that inference says") {
+TEST_CASE("results have the inferred shapes") {
   for (const Example& example : examples()) {
     CAPTURE(name_of(example.op));
     const Shapes shapes = infer(example.op, shapes_of_operands(example));
@@ -98,7 +98,7 @@ TEST_CASE("results have the shapes that inference says") {
   }
 }
 
-TEST_CASE("work is counted: what is written is what results") {
+TEST_CASE("the bytes written are those of the results") {
   for (const Example& example : examples()) {
     CAPTURE(name_of(example.op));
     const Work work = work_of(example.op, shapes_of_operands(example));

@@ -71,7 +71,7 @@ TEST_CASE("unary operators") {
   near(run(op::HardSwish{}, {T({4}, Values{-4, -1, 1, 4})}), {0, -1.0 / 3, 2.0 / 3, 4});
 }
 
-TEST_CASE("not-a-number goes through, and negative zero becomes zero") {
+TEST_CASE("NaN is passed on, and negative zero becomes zero") {
   const T x({2}, Values{not_a_number, -0.0});
   const Values relu = run(op::Relu{}, {x});
   CHECK(std::isnan(relu[0]));
@@ -214,7 +214,7 @@ TEST_CASE("constants") {
   CHECK(run(op::Ones{.shape = {}}, {}) == Values{1});
 }
 
-TEST_CASE("the constant kernels do what they are named for") {
+TEST_CASE("the constant kernels do what their names say") {
   const T image = counting({2, 4, 5, 3});
   for (const std::int64_t groups : {1, 2, 4}) {
     const auto kernel = evaluate<double>(op::IdentityKernel{.channels = 4, .groups = groups, .kernel = {3, 1}}, {});

@@ -8,7 +8,7 @@
 namespace taso::test {
 namespace {
 
-TEST_CASE("the name that was meant is the nearest one, or none") {
+TEST_CASE("the suggested name is the nearest one, or none") {
   const std::vector<std::string> known = {"relu-twice", "shared-left-factor", "shared-left-factors", "add",
                                           std::string(80, 'x') + "-long"};
   const auto meant = [&](const std::string& name) { return did_you_mean(name, known); };

@@ -89,7 +89,7 @@ TEST_CASE("searches add up") {
   CHECK(experience.find(NetworkKind::ssd)->searches == 1);
 }
 
-TEST_CASE("what is no experience is pointed at") {
+TEST_CASE("errors in a record have a position") {
   const auto begins = [](const std::string& message, const std::string& expected) {
     return message.rfind(expected, 0) == 0;
   };
@@ -112,7 +112,7 @@ TEST_CASE("what is no experience is pointed at") {
   CHECK(complaint_about(kind + rule).empty());
 }
 
-TEST_CASE("rules that paid are chosen, those that paid for the kind first") {
+TEST_CASE("rules that paid off are chosen, those for the kind first") {
   const Experience experience = experience_of(text);
   const auto rules = rules_named({"never-to-0123456789", "beta", "alpha-1a2b", "by-hand", "gamma"});
   const RuleChoice resnet = choose_rules(rules, NetworkKind::resnet, experience);
@@ -129,7 +129,7 @@ TEST_CASE("rules that paid are chosen, those that paid for the kind first") {
         Names{"beta", "gamma", "alpha-1a2b", "by-hand"});
 }
 
-TEST_CASE("all rules are used where nothing is known") {
+TEST_CASE("all rules are used without a record") {
   const Experience experience = experience_of(text);
   const auto rules = rules_named({"never-to-0123456789", "beta", "alpha-1a2b", "gamma"});
   const Names all{"never-to-0123456789", "beta", "alpha-1a2b", "gamma"};
@@ -147,7 +147,7 @@ TEST_CASE("all rules are used where nothing is known") {
   CHECK(other.reason == "only 1 of the 3 rules that paid off are present");
 }
 
-TEST_CASE("the record that is shipped speaks of rules that are shipped, and of every kind") {
+TEST_CASE("the shipped record has shipped rules only, and every kind") {
   std::unordered_set<std::string> names;
   for (const rules::Rule& rule : shipped_rules()) names.insert(rule.name);
   const auto file = source_folder() / "rules/search.experience";
@@ -167,7 +167,7 @@ TEST_CASE("the record that is shipped speaks of rules that are shipped, and of e
   CHECK(known * 10 >= rules * 9);
 }
 
-TEST_CASE("what a rule saved is what the result costs more without it") {
+TEST_CASE("a rule's saving is the additional cost of the result without it") {
   // A kernel must be enlarged, which costs something, before it can be merged with another.
   const Graph graph = parse_graph(R"(graph
   input x: float32[1, 16, 14, 14]

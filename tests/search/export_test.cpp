@@ -54,7 +54,7 @@ TEST_CASE("random models compute the same after the search") {
   CHECK(refused < 10);
 }
 
-TEST_CASE("what is rewritten inside of a node is written") {
+TEST_CASE("rewrites inside a node are written") {
   // One Concat of three in the model: its inner concat of two has no name.
   const Graph graph = parse_graph(R"(graph
     input x: float32[1, 4, 8, 8]
@@ -89,7 +89,7 @@ TEST_CASE("what is rewritten inside of a node is written") {
   CHECK(difference(model, optimised->model, 1) == "");
 }
 
-TEST_CASE("only what is rewritten is touched") {
+TEST_CASE("only rewritten nodes change") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[4, 8]
     constant q: float32[8, 2] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
@@ -161,7 +161,7 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
   CHECK(difference(onnx::write_model(graph), optimised->model, 1) == "");
 }
 
-TEST_CASE("a value that becomes what another one was is written as that one") {
+TEST_CASE("a value that becomes equal to another one is written as that one") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[3, 2, 2]
     a, b = split[axis=2, at=1](x)

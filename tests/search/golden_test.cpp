@@ -39,7 +39,7 @@ std::string describe(const SearchResult& result) {
 
 }  // namespace
 
-TEST_CASE("graphs become what they should") {
+TEST_CASE("graphs get the expected results") {
   const bool bless = std::getenv("TASO_BLESS") != nullptr;
   const auto files = golden_files("golden");
   CHECK(files.size() >= 12);
@@ -61,7 +61,7 @@ TEST_CASE("graphs become what they should") {
   }
 }
 
-TEST_CASE("graphs stay as they are where nothing may change") {
+TEST_CASE("graphs that must not change stay unchanged") {
   const auto files = golden_files("unchanged");
   CHECK(files.size() >= 20);
   const auto shipped = shipped_rules();

@@ -57,7 +57,7 @@ std::size_t matmuls_in(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("whoever watches can stop a search while it looks for the first rewrites") {
+TEST_CASE("the watcher can stop a search during the first matching") {
   const Graph graph = products(70, true, false);
   const cost::Roofline prices;
   for (const bool in_the_whole : {true, false}) {
@@ -76,7 +76,7 @@ TEST_CASE("whoever watches can stop a search while it looks for the first rewrit
   }
 }
 
-TEST_CASE("users of one value are priced once, not again for every pair of them that is looked at") {
+TEST_CASE("users of one value are priced once, not for every pair") {
   for (const bool computed : {true, false}) {
     const Counted prices;
     SearchOptions options;
@@ -88,7 +88,7 @@ TEST_CASE("users of one value are priced once, not again for every pair of them 
   }
 }
 
-TEST_CASE("a great many products of one value become one") {
+TEST_CASE("very many products of one value become one") {
   for (const bool joined : {false, true})
     for (const bool computed : {false, true}) {
       // Down to few users: below some number they affect each other.

@@ -93,7 +93,7 @@ Graph narrow_middle(int wide, int middle) {
 
 }  // namespace
 
-TEST_CASE("an enlarged kernel that nothing was merged with is taken back, wherever it was made") {
+TEST_CASE("an enlarged kernel that was never merged is undone, wherever it was made") {
   for (const int place : {0, 1, 2}) {
     Walk walk(convolution_and_relus(2));
     for (int i = 0; i < 3; ++i) walk.apply(i == place ? "enlarged" : "twice");
@@ -106,7 +106,7 @@ TEST_CASE("an enlarged kernel that nothing was merged with is taken back, wherev
   }
 }
 
-TEST_CASE("a step stays where the result is not as good without it in some other way") {
+TEST_CASE("a step stays if the result is worse without it in another respect") {
   Walk walk(convolution_and_relus(1));
   walk.apply("enlarged");
   walk.apply("twice");
@@ -119,7 +119,7 @@ TEST_CASE("a step stays where the result is not as good without it in some other
   CHECK(walk.program.hash() == hash);
 }
 
-TEST_CASE("of a thousand steps those that are not needed are found") {
+TEST_CASE("unneeded steps are found among a thousand") {
   Walk walk(convolution_and_relus(400));
   walk.apply("enlarged");
   const auto& rule = *walk.compiled[1];
@@ -140,7 +140,7 @@ TEST_CASE("of a thousand steps those that are not needed are found") {
   CHECK(walk.names() == Names{{"twice", 400}});
 }
 
-TEST_CASE("a product with a narrow middle is not multiplied out where bytes of weights count") {
+TEST_CASE("a product with a narrow middle is not multiplied out if bytes of weights count") {
   const cost::Roofline prices;
   SearchOptions options;
   const Graph graph = narrow_middle(512, 16);
@@ -166,7 +166,7 @@ TEST_CASE("a product with a narrow middle is not multiplied out where bytes of w
   CHECK(search::search(graph, rules(), prices, options).steps.empty());
 }
 
-TEST_CASE("a step whose weight cannot be used is left out, and others stay") {
+TEST_CASE("a step with an unusable weight is left out, and others stay") {
   const Graph graph = parse_graph(
       "graph\n  input x: float32[8, 64]\n  input z: float32[4, 4]\n  constant a: float32[64, 64]\n"
       "  constant b: float32[64, 64]\n  constant c: float32[64, 64]\n  p = matmul(x, a)\n  y = matmul(p, b)\n"
@@ -218,7 +218,7 @@ TEST_CASE("a weight that is joined with many others counts as often as it is sto
   }
 }
 
-TEST_CASE("weights that several products share are joined all the same") {
+TEST_CASE("weights that several products share are still joined") {
   // As in the steps of a recurrent network: until the last product is merged, the weights also exist separately.
   std::string text = "graph\n  constant a: float32[512, 512]\n  constant b: float32[512, 512]\n", outputs;
   for (const std::string x : {"x", "y", "z"}) {

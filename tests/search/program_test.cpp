@@ -48,7 +48,7 @@ TEST_CASE("a program goes to its graph and back") {
   }
 }
 
-TEST_CASE("rewrites can be taken back, and a graph looks the same however it was reached") {
+TEST_CASE("rewrites can be undone, and a graph looks the same however it was reached") {
   const auto rules = compile(sound_rules());
   RuleGraphs graphs(sound_rules());
   cost::Roofline model;
@@ -96,7 +96,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
   CHECK(taken > 100);
 }
 
-TEST_CASE("two rewrites in either order are one graph") {
+TEST_CASE("two rewrites in either order give one graph") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[4, 8]
     input y: float32[4, 8]
@@ -128,7 +128,7 @@ TEST_CASE("two rewrites in either order are one graph") {
   CHECK(ends[0] == ends[1]);
 }
 
-TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
+TEST_CASE("a value used elsewhere stays, if there are fewer operators nevertheless") {
   const auto rules =
       compile({rules::parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n"),
                rules::parse_rule("rule associates\n  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))\n"),
@@ -157,7 +157,7 @@ TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
   CHECK(applied("  a = relu(x)\n  b = relu(a)\n  c = tanh(a)\n  output b, c\n") == 1);
 }
 
-TEST_CASE("a search ends for a reason, and says which") {
+TEST_CASE("a search reports why it ended") {
   const Graph graph = read_golden(source_folder() / "tests/search/golden/attention-projections.graph").graph;
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   const cost::Roofline model;
@@ -189,7 +189,7 @@ TEST_CASE("a search ends for a reason, and says which") {
   CHECK(seen > 0);
 }
 
-TEST_CASE("direct rules are for steps that pay at once, and for no others") {
+TEST_CASE("direct rules are used only for steps that pay at once") {
   const auto searched = [](const std::string& name, bool direct) {
     GoldenCase golden = read_golden(source_folder() / "tests/search/golden" / (name + ".graph"));
     if (direct) std::swap(golden.rules, golden.options.direct_rules);
@@ -206,7 +206,7 @@ TEST_CASE("direct rules are for steps that pay at once, and for no others") {
   CHECK(both.cost_after < both.cost_before);
 }
 
-TEST_CASE("rewrites that have nothing to do with each other do not hide a way of several steps") {
+TEST_CASE("unrelated rewrites do not hide a path of several steps") {
   std::vector<rules::Rule> rules{
       rules::parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n")};
   for (const std::string name : {"tanh", "sigmoid", "exp", "relu"})
@@ -253,7 +253,7 @@ TEST_CASE("pieces hold everything once and are cut where few values cross") {
   CHECK(pieces.size() >= 150 / 16);
 }
 
-TEST_CASE("a large graph is searched piece by piece, steps back included") {
+TEST_CASE("a large graph is searched piece by piece, including worse steps") {
   std::string text = "graph\n  input x0: float32[1, 32, 14, 14]\n";
   for (int i = 0; i < 30; ++i)
     text += fmt::format(

@@ -36,7 +36,7 @@ Graph fire_modules(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("blocks that are alike are searched once, and all of them get what was found") {
+TEST_CASE("equal blocks are searched once, and all of them get the result") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   SearchOptions options;
   options.piece = 6;
@@ -72,7 +72,7 @@ TEST_CASE("the number of threads changes nothing") {
   }
 }
 
-TEST_CASE("what is found in parts is told at once") {
+TEST_CASE("results in parts are reported at once") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   for (const std::size_t modules : {1, 24})
     for (const unsigned jobs : {1u, 3u}) {
@@ -100,7 +100,7 @@ TEST_CASE("what is found in parts is told at once") {
     }
 }
 
-TEST_CASE("a region is a graph of its own, and says all that its search depends on") {
+TEST_CASE("a region is a separate graph, and its key has everything that its search depends on") {
   const Graph graph = fire_modules(6);
   Store store;
   Program program(store, graph);
@@ -122,7 +122,7 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
   CHECK(keys.size() == 2);  // nothing comes before the first one
 }
 
-TEST_CASE("a search by regions ends when nothing is left in any of them") {
+TEST_CASE("a search by regions ends when nothing is left in any region") {
   // The two kernels have different sizes, so nothing can be merged.
   std::vector<rules::Rule> rules;
   for (rules::Rule& rule : rules_of_file(source_folder() / "rules/networks.rules"))

@@ -88,7 +88,7 @@ bool mentions(const Graph& graph, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("the least sum is not chosen where it takes longer side by side") {
+TEST_CASE("the least sum is not chosen if it is slower concurrently") {
   const TwoSizes prices;
   const Graph graph = pairs(3);
   SearchOptions options;
@@ -127,7 +127,7 @@ TEST_CASE("steps are left out one by one") {
   }
 }
 
-TEST_CASE("steps are taken that pay only as the graph runs, but none that make the sum larger than it was") {
+TEST_CASE("steps that pay only by run time are taken, unless they increase the original sum") {
   class Dear : public cost::KernelPrices {
    public:
     cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
@@ -150,7 +150,7 @@ TEST_CASE("steps are taken that pay only as the graph runs, but none that make t
   CHECK(kept.steps.empty());
 }
 
-TEST_CASE("a graph with more operators has to be noticeably faster") {
+TEST_CASE("a graph with more operators must be noticeably faster") {
   class MoreIsLess : public cost::KernelPrices {
    public:
     cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
@@ -193,7 +193,7 @@ TEST_CASE("the choice is the same with any number of threads, and knows its limi
   CHECK(search::search(pairs(3), merging(), prices, options).steps.empty());
 }
 
-TEST_CASE("what lanes bring to a changed graph is not believed to the last quarter and hundredth") {
+TEST_CASE("the gain from concurrency in a changed graph is discounted by a quarter and a hundredth") {
   const TwoSizes prices;
   const auto is_chosen = [&](const RunTime& before, const RunTime& after) {
     SearchOptions options;
@@ -211,7 +211,7 @@ TEST_CASE("what lanes bring to a changed graph is not believed to the last quart
   CHECK(is_chosen({100 * unit, 100 * unit}, {99 * unit, 99 * unit}));
 }
 
-TEST_CASE("what is best in lanes is left alone where it takes longer in a row") {
+TEST_CASE("the best concurrent graph is not chosen if it is slower sequentially") {
   const TwoSizes prices;
   const std::size_t all = 3;
   const auto merged_in = [](const Graph& one) { return 3 * all - convolutions_in(one); };
@@ -236,7 +236,7 @@ TEST_CASE("what is best in lanes is left alone where it takes longer in a row") 
   CHECK(merged_in(search::search(pairs(all), merging(), prices, options).graph) == all);
 }
 
-TEST_CASE("where every step of what was found takes longer in a row, others are taken") {
+TEST_CASE("if every step found is slower sequentially, other steps are taken") {
   const ByName prices({{"tanh", 10'000'000}, {"gelu", 10'000'000}, {"relu", 5'000'000}, {"sigmoid", 7'000'000}});
   const Graph graph = parse_graph(
       "graph\n  input x: float32[64, 64]\n  input y: float32[64, 64]\n  a = tanh(x)\n  b = gelu(y)\n  output a, b\n");
@@ -272,7 +272,7 @@ TEST_CASE("many steps that do not pay are left out at once") {
   CHECK(chosen.run_after == only(1'000'000'000 - 10 * 20'000'000));
 }
 
-TEST_CASE("other words for the same kernels are not taken, whatever their order gains") {
+TEST_CASE("a reordering of the same kernels is not taken, whatever it gains") {
   const ByName prices({{"tanh", 10'000'000}, {"relu", 4'000'000}, {"sigmoid", 6'000'000}});
   const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  y = tanh(x)\n  output y\n");
   SearchOptions options;
@@ -283,7 +283,7 @@ TEST_CASE("other words for the same kernels are not taken, whatever their order 
   CHECK(search::search(graph, longer, prices, options).steps.empty());
 }
 
-TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
+TEST_CASE("the choice ends at once, and counts the graphs that it timed") {
   const TwoSizes prices;
   std::size_t asked = 0, watched = 0;
   // Two graphs are timed before the choice begins: the input and the current one.
@@ -318,7 +318,7 @@ TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
   CHECK(none.cost_after == all.cost_after);
 }
 
-TEST_CASE("what was found can be priced anew") {
+TEST_CASE("a result can be priced again") {
   class Dearer : public TwoSizes {
    public:
     cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
@@ -348,7 +348,7 @@ TEST_CASE("what was found can be priced anew") {
   CHECK(again.steps.back().cost_after == again.cost_after);
 }
 
-TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by side") {
+TEST_CASE("no random graph is slower afterwards, neither in sum nor concurrently") {
   const cost::Roofline prices;
   std::size_t in_several = 0;
   for (const bool is_simulated : {true, false}) {

@@ -41,7 +41,7 @@ bool is_found(Program& program, const Match& match) {
 
 }  // namespace
 
-TEST_CASE("a match of another graph is applied only where it would be found") {
+TEST_CASE("a match of another graph is applied only if it would be found") {
   const auto of_parts = GENERATE(false, true);
   const std::vector<rules::Rule> given = of_parts ? rules_of_parts() : sound_rules();
   const auto rules = compile(given);

@@ -160,7 +160,7 @@ SearchOptions usual() {
 
 }  // namespace
 
-TEST_CASE("what was found is written, also inside of nodes that are several operators") {
+TEST_CASE("results are written, also inside nodes that are several operators") {
   const auto rules = rules_of_parts();
   std::size_t changed = 0, refused = 0, models = 0, reordered = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -199,7 +199,7 @@ TEST_CASE("what was found is written, also inside of nodes that are several oper
   CHECK(changed > reordered + models / 20);
 }
 
-TEST_CASE("a part of a Concat that is taken apart and joined again is written as what it is") {
+TEST_CASE("a part of a Concat that is cut and joined again is written as itself") {
   ModelBuilder builder;
   builder.input("x", 3, 8);
   builder.node("Relu", {"x"}, {"a"});

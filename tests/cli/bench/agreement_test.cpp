@@ -94,7 +94,7 @@ Array times(const Array& array, float factor) {
 
 }  // namespace
 
-TEST_CASE("a program that amplifies rounding agrees as far as rounding takes it", "[agreement]") {
+TEST_CASE("a program that amplifies rounding agrees up to the error of rounding alone", "[agreement]") {
   for (const Rest rest : {Rest::difference, Rest::sign}) {
     const Case one = make({rest});
     const cli::Agreement found = agreement(one, on_device(one, cost::Precision::tf32), cost::Precision::tf32);
@@ -105,7 +105,7 @@ TEST_CASE("a program that amplifies rounding agrees as far as rounding takes it"
   }
 }
 
-TEST_CASE("a program that does not is held to the tolerance", "[agreement]") {
+TEST_CASE("a program that does not amplify rounding must meet the tolerance", "[agreement]") {
   const Case one = make({Rest::product});
   for (const cost::Precision precision :
        {cost::Precision::fp32, cost::Precision::tf32, cost::Precision::fp16, cost::Precision::bf16}) {
@@ -121,7 +121,7 @@ TEST_CASE("a program that does not is held to the tolerance", "[agreement]") {
   }
 }
 
-TEST_CASE("what has nothing to do with the reference never agrees, however far rounding takes it", "[agreement]") {
+TEST_CASE("unrelated outputs never agree, however large the error by rounding is", "[agreement]") {
   const double nothing = 1e-5;  // rounding alone changes differences by more than their size
   for (const Rest rest : {Rest::product, Rest::difference, Rest::sign})
     for (const cost::Precision precision :
@@ -140,7 +140,7 @@ TEST_CASE("what has nothing to do with the reference never agrees, however far r
       }
 }
 
-TEST_CASE("every output is held to its own yardstick", "[agreement]") {
+TEST_CASE("every output is compared with its own rounding error", "[agreement]") {
   const Case one = make({Rest::difference, Rest::product});
   std::vector<Array> outputs = on_device(one, cost::Precision::tf32);
   const cli::Agreement right = agreement(one, outputs, cost::Precision::tf32);
@@ -152,7 +152,7 @@ TEST_CASE("every output is held to its own yardstick", "[agreement]") {
   CHECK(wrong.rounding_error.value() < 1e-3);
 }
 
-TEST_CASE("a yardstick that is not finite excuses nothing", "[agreement]") {
+TEST_CASE("an infinite rounding error excuses nothing", "[agreement]") {
   const Case one = make({Rest::product}, 1e5);  // weights out of the range of float16
   const std::vector<Array> off{times(reference(one)[0], 1.05F)};
   const cli::Agreement found = agreement(one, off, cost::Precision::fp16);
@@ -160,7 +160,7 @@ TEST_CASE("a yardstick that is not finite excuses nothing", "[agreement]") {
   CHECK(std::isinf(found.rounding_error.value()));
 }
 
-TEST_CASE("the distance of two arrays is a share of all of the first one's norm", "[agreement]") {
+TEST_CASE("the distance of two arrays is relative to the norm of the first", "[agreement]") {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const auto distance = [](const std::vector<float>& x, const std::vector<float>& y) {
     return relative_error(Array::of<float>({3}, x), Array::of<float>({3}, y));

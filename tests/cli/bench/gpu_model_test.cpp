@@ -79,7 +79,7 @@ Seen prepare(bool measures) {
 
 }  // namespace
 
-TEST_CASE("a model runs in the ways that were measured, or in promising ones if nothing is to be measured") {
+TEST_CASE("a model runs in measured variants, or in promising ones without measuring") {
   for (const bool measures : {true, false}) {
     const Seen seen = prepare(measures);
     CHECK((seen.measured > 0) == measures);
@@ -91,7 +91,7 @@ TEST_CASE("a model runs in the ways that were measured, or in promising ones if 
   }
 }
 
-TEST_CASE("a model that is made ready leaves prices as they are") {
+TEST_CASE("preparing a model does not change prices") {
   const onnx::Model model = onnx::Model::load(source_folder() / "examples/small_convnet.onnx");
   onnx::GraphEdit edit(model);
   onnx::clean_up(edit);

@@ -85,7 +85,7 @@ std::size_t kept(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("what was recorded is not measured again") {
+TEST_CASE("recorded kernels are not measured again") {
   const Folder folder;
   const BenchSettings settings = settings_for(folder.path());
   const Run first = run(settings, folder.path());
@@ -107,7 +107,7 @@ TEST_CASE("what was recorded is not measured again") {
   CHECK(run(again, folder.path()).measured.size() == first.measured.size());
 }
 
-TEST_CASE("what an older file lacks is measured in the way that it names, if that is still to be had") {
+TEST_CASE("figures that an older file lacks are measured with its choice, if that still exists") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.precisions = {cost::Precision::tf32};
@@ -129,7 +129,7 @@ TEST_CASE("what an older file lacks is measured in the way that it names, if tha
   CHECK(completed.find("None, driver 0", calls[1])->choice == "guess");
 }
 
-TEST_CASE("recording ends when its time is up, says what is left, and goes on from there") {
+TEST_CASE("recording ends when its time is up, reports what is left, and continues later") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.time_budget = 0;
@@ -145,7 +145,7 @@ TEST_CASE("recording ends when its time is up, says what is left, and goes on fr
   }
 }
 
-TEST_CASE("what takes the most time is recorded first") {
+TEST_CASE("the kernels with the most time are recorded first") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.precisions = {cost::Precision::tf32};
@@ -156,7 +156,7 @@ TEST_CASE("what takes the most time is recorded first") {
   CHECK(!all.measured.back().starts_with("convolution"));
 }
 
-TEST_CASE("what cannot have a batch is not measured with it, nor left out in silence") {
+TEST_CASE("a model that cannot have a batch is left out with a message") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   proto::ModelProto model = test::empty_model();
@@ -183,7 +183,7 @@ TEST_CASE("what cannot have a batch is not measured with it, nor left out in sil
   CHECK_THROWS_AS(run(settings, folder.path()), InputError);
 }
 
-TEST_CASE("what the search makes of a model is recorded too") {
+TEST_CASE("graphs that the search finds are recorded too") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.precisions = {cost::Precision::tf32};
@@ -194,7 +194,7 @@ TEST_CASE("what the search makes of a model is recorded too") {
   CHECK(kept(*settings.prices) == plain + searched.measured.size());
 }
 
-TEST_CASE("what a search makes of a model on a machine without a GPU is recorded too") {
+TEST_CASE("graphs that a search without a GPU finds are recorded too") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.batches = {1};

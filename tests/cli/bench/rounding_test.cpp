@@ -40,7 +40,7 @@ double rounded_in_double(double value, const Format& format) {
 
 }  // namespace
 
-TEST_CASE("numbers are rounded to the nearest that a precision has", "[rounding]") {
+TEST_CASE("numbers are rounded to the nearest number of a precision", "[rounding]") {
   Random random(7);
   for (const Format& format : formats) {
     std::size_t ties = 0;
@@ -88,7 +88,7 @@ TEST_CASE("only float32 is rounded", "[rounding]") {
   CHECK(identical(rounded(integers, cost::Precision::bf16), integers));
 }
 
-TEST_CASE("what products read is rounded, and nothing else", "[rounding]") {
+TEST_CASE("only operands of products are rounded", "[rounding]") {
   Random random(3);
   const Array x = random_array(random, ElementType::float32, {4, 5}),
               w = random_array(random, ElementType::float32, {5, 6}),
@@ -162,7 +162,7 @@ Graph mobile_blocks(std::size_t blocks, double gain, ValueNames& names, std::vec
 
 }  // namespace
 
-TEST_CASE("what is out of the range of a small type is named") {
+TEST_CASE("results out of the range of a small type are named") {
   const auto trouble = [](double gain, cost::Precision precision) {
     ValueNames names;
     std::vector<Array> inputs;
@@ -175,7 +175,7 @@ TEST_CASE("what is out of the range of a small type is named") {
   CHECK(trouble(8, cost::Precision::bf16).empty());
 }
 
-TEST_CASE("rounding that is as far as an output is told apart from what is wrong") {
+TEST_CASE("an error that rounding alone explains is distinguished from a wrong output") {
   CHECK(is_rounding_as_far({false, 1, 1.0}));
   CHECK(is_rounding_as_far({false, 1, std::numeric_limits<double>::infinity()}));
   CHECK_FALSE(is_rounding_as_far({false, 1, 0.01}));

@@ -68,7 +68,7 @@ Json confirmed(const OptOptions& options, Kind kind = Kind::by_steps) {
 
 }  // namespace
 
-TEST_CASE("what is faster on the GPU is kept, and what is not is taken back") {
+TEST_CASE("a result is kept only if it is faster on the GPU") {
   const TemporaryFolder folder;
   const Json faster = confirmed(confirming(folder));
   CHECK(faster["confirmed"]["ratio"].get<double>() > 1.1);
@@ -80,7 +80,7 @@ TEST_CASE("what is faster on the GPU is kept, and what is not is taken back") {
   CHECK(same["verdict"] != "FAILED");
 }
 
-TEST_CASE("a batch that is left open is confirmed with the size that was said, or with 1") {
+TEST_CASE("an unknown batch is confirmed with the given size, or with 1") {
   for (const bool is_said : {false, true}) {
     const TemporaryFolder folder;
     OptOptions options = confirming(folder, test::with_shared_inputs(true));
@@ -95,7 +95,7 @@ TEST_CASE("a batch that is left open is confirmed with the size that was said, o
   }
 }
 
-TEST_CASE("a model that cannot be run is not confirmed: it is written without what was found") {
+TEST_CASE("a model that cannot run is written without rewrites") {
   const TemporaryFolder folder;
   proto::ModelProto model = test::with_shared_inputs();
   auto& opset = *model.add_opset_import();
@@ -110,7 +110,7 @@ TEST_CASE("a model that cannot be run is not confirmed: it is written without wh
   CHECK(report["output"].is_string());
 }
 
-TEST_CASE("an interrupt while it is confirmed throws nothing away") {
+TEST_CASE("an interrupt during confirmation loses nothing") {
   for (const Kind kind : {Kind::interrupted_by_loading, Kind::interrupted_by_running}) {
     const TemporaryFolder folder;
     const OptOptions options = confirming(folder);
@@ -160,7 +160,7 @@ class NarrowGpu : public NoGpu {
 
 }  // namespace
 
-TEST_CASE("what a GPU cannot do is never taken for faster, however slow everything else is") {
+TEST_CASE("a kernel that a GPU cannot run never counts as faster") {
   const TemporaryFolder folder;
   std::vector<std::string> measured;
   const Json report = test::run(test::options_for(folder), std::make_unique<NarrowGpu>(measured));

@@ -91,7 +91,7 @@ TEST_CASE("overwriting a named dimension replaces the name everywhere") {
   CHECK(dims_of(graph.output(0)) == "2,3,4");
 }
 
-TEST_CASE("overwriting a batch drops what it makes stale; other numbers stay") {
+TEST_CASE("overwriting a batch drops stale shapes; other numbers stay") {
   onnx::Model model = model_with_input({"1", "3", "N"});
   overwrite_input_shapes(model, std::vector<InputShape>{{"x", {8, 3, 5}}});
   const auto& graph = model.proto().graph();

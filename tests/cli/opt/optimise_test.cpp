@@ -25,7 +25,7 @@ void check_all_was_measured(const Json& report) {
 
 }  // namespace
 
-TEST_CASE("the first use of a GPU comes to what the second one does") {
+TEST_CASE("the first use of a GPU gives the same result as the second") {
   for (const double nanoseconds : {3'000.0, 12'000.0}) {
     const TemporaryFolder folder;
     const OptOptions options = options_for(folder);
@@ -42,7 +42,7 @@ TEST_CASE("the first use of a GPU comes to what the second one does") {
   }
 }
 
-TEST_CASE("what turns out to be slower once it is measured is not written, however little time there is") {
+TEST_CASE("a result that is slower once it is measured is not written") {
   std::size_t changed = 0;
   for (const double time : {0.05, 0.1, 0.15, 60.0})
     for (const double factor : {2.0, 3.0, 4.0}) {
@@ -69,7 +69,7 @@ TEST_CASE("what turns out to be slower once it is measured is not written, howev
   CHECK(changed > 0);
 }
 
-TEST_CASE("the last choice is made with kernels one after the other as well") {
+TEST_CASE("the last choice also works with sequential kernels") {
   for (const std::uint32_t lanes : {1, 2}) {
     const TemporaryFolder folder;
     OptOptions options = options_for(folder);

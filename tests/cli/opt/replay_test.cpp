@@ -66,7 +66,7 @@ rules::RewriteCertificate written(const OptOptions& options) {
 
 }  // namespace
 
-TEST_CASE("a search whose certificate is rejected is taken back, and clean-ups stay") {
+TEST_CASE("a search whose certificate is rejected is undone, and clean-ups stay") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
   OptOptions options = options_for(folder);
@@ -87,7 +87,7 @@ TEST_CASE("a search whose certificate is rejected is taken back, and clean-ups s
   }
 }
 
-TEST_CASE("clean-ups whose certificate is rejected are taken back") {
+TEST_CASE("clean-ups whose certificate is rejected are undone") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
   OptOptions options = options_for(folder);
@@ -101,7 +101,7 @@ TEST_CASE("clean-ups whose certificate is rejected are taken back") {
   CHECK(written(options).before.empty());
 }
 
-TEST_CASE("nothing is written if not even the model as it came is shown to be itself") {
+TEST_CASE("nothing is written if even the certificate of the untouched model is rejected") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
   const OptOptions options = options_for(folder);

@@ -90,7 +90,7 @@ TEST_CASE("a round that is cut short does not replace a better one") {
     }
 }
 
-TEST_CASE("where time is too short for another round, that is how it ends") {
+TEST_CASE("a search without time for another round ends by time") {
   Played played({{found(1, 500'000), 600'000}});
   played.time_of_round = std::chrono::milliseconds(20);
   const search::SearchResult best = search_in_rounds(Seconds(0.03), played.rounds());
@@ -102,7 +102,7 @@ TEST_CASE("where time is too short for another round, that is how it ends") {
   CHECK(search_in_rounds(Seconds(0.03), done.rounds()).end == End::exhausted);
 }
 
-TEST_CASE("what comes to nothing once it is measured leaves its time to another round") {
+TEST_CASE("a result that fails once it is measured leaves time to another round") {
   Played played({{found(1, 500'000), 1'200'000}, {found(2, 900'000, End::time), 900'000, 0}});
   played.time_of_round = std::chrono::milliseconds(60);
   const search::SearchResult best = search_in_rounds(Seconds(0.11), played.rounds());
@@ -110,7 +110,7 @@ TEST_CASE("what comes to nothing once it is measured leaves its time to another 
   CHECK(best.end == End::time);
 }
 
-TEST_CASE("of all rounds the best by the prices of the end is returned") {
+TEST_CASE("the best result of all rounds by the final prices is returned") {
   std::mt19937 random(1);
   std::size_t earlier = 0;
   for (int run = 0; run < 300; ++run) {
@@ -133,12 +133,12 @@ TEST_CASE("of all rounds the best by the prices of the end is returned") {
   CHECK(earlier > 30);
 }
 
-TEST_CASE("a search that came to its end is not overruled for next to nothing") {
+TEST_CASE("a complete search is not overruled for a tiny gain") {
   Played played({{found(1, 500'000), 600'000}, {found(2, 600'100), 600'100, 0}});
   CHECK(search_in_rounds(std::nullopt, played.rounds()).counts.expanded == 2);
 }
 
-TEST_CASE("what takes longer than the graph that was given in one way is not chosen for the other") {
+TEST_CASE("a result that is slower either concurrently or sequentially is not chosen") {
   search::SearchResult fast = found(1, 500'000), slow = found(2, 900'000);
   fast.run_before = slow.run_before = {100'000, 200'000};
   fast.run_after = {10'000, 200'001};

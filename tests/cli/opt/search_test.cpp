@@ -67,7 +67,7 @@ Run run(const OptOptions& options) {
 
 }  // namespace
 
-TEST_CASE("it is searched in rounds until all that is found was measured") {
+TEST_CASE("the search runs in rounds until the result is measured") {
   OptOptions options;
   options.jobs = 1;
   options.budget = 100;
@@ -76,7 +76,7 @@ TEST_CASE("it is searched in rounds until all that is found was measured") {
   CHECK(one.missing == 0);
 }
 
-TEST_CASE("the time that is given is for all rounds together") {
+TEST_CASE("the time limit covers all rounds together") {
   constexpr double time = 1;
   OptOptions options;
   options.jobs = 1;

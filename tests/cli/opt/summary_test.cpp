@@ -37,7 +37,7 @@ TEST_CASE("the closing table counts operators and bytes") {
         "written: out.onnx");
 }
 
-TEST_CASE("of many kinds of operators only those are shown that changed") {
+TEST_CASE("of many kinds of operators, only those that changed are shown") {
   Summary summary = sample();
   for (char c = 'a'; c <= 'z'; ++c)
     summary.before.operators[std::string(1, c)] = summary.after.operators[std::string(1, c)] = 2;
@@ -46,7 +46,7 @@ TEST_CASE("of many kinds of operators only those are shown that changed") {
   CHECK_THAT(table, !Catch::Contains("Conv"));
 }
 
-TEST_CASE("the closing table says what the search did") {
+TEST_CASE("the closing table shows what the search did") {
   Summary summary = sample();
   summary.search.emplace();
   summary.search->end = "the budget is spent";
@@ -74,7 +74,7 @@ TEST_CASE("the closing table says what the search did") {
   CHECK(summary.verdict() == "no better graph found");
 }
 
-TEST_CASE("the closing table says what the models are expected to cost") {
+TEST_CASE("the closing table shows the predicted costs of the models") {
   Summary summary = sample();
   CHECK_THAT(table_of(summary), !Catch::Contains("predicted") && !Catch::Contains("time:"));
   summary.before.figures = pricing::Figures{.layout = cost::Layout::channels_first,
@@ -98,7 +98,7 @@ TEST_CASE("the closing table says what the models are expected to cost") {
     CHECK_THAT(table_of(summary), Catch::Matches("[^]*" + std::string(row) + "[^]*"));
 }
 
-TEST_CASE("a gain that rests on kernels that nobody has measured is told as such") {
+TEST_CASE("a gain that relies on unmeasured kernels gives a warning") {
   Summary summary = sample();
   summary.search.emplace();
   summary.search->applied = {{"shared-input", 1, 1e-5}};
@@ -122,13 +122,13 @@ TEST_CASE("a gain that rests on kernels that nobody has measured is told as such
     summary.search->applied.clear();
     CHECK_FALSE(tells(100, 100, 60, 20));
   }
-  SECTION("nor if time is not what was looked for") {
+  SECTION("nor if the objective is not time") {
     summary.search->objective = cost::Objective::launches;
     CHECK_FALSE(tells(100, 100, 60, 20));
   }
 }
 
-TEST_CASE("the closing word says what is known") {
+TEST_CASE("the closing word summarises the result") {
   Summary summary = sample();
   CHECK(summary.verdict() == "PASSED");
   summary.check->passed = false;
@@ -139,7 +139,7 @@ TEST_CASE("the closing word says what is known") {
   CHECK(summary.verdict() == "no clean-up applied");
 }
 
-TEST_CASE("the report is JSON of a version") {
+TEST_CASE("the report is versioned JSON") {
   Summary summary = sample();
   summary.before.operators["\xff\xfe"] = 1;  // not UTF-8
   summary.seconds = {{"load", 0.5}};

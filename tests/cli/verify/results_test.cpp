@@ -9,7 +9,7 @@ namespace {
 
 using Outcome = RuleResult::Outcome;
 
-TEST_CASE("XML text holds nothing that XML cannot") {
+TEST_CASE("XML text has only valid XML characters") {
   CHECK(xml_text("a < b & c > \"d\" 'e'") == "a &lt; b &amp; c &gt; &quot;d&quot; &apos;e&apos;");
   CHECK(xml_text(std::string_view("\0\x01\x1b[1m\r\x7f", 8)) == "[1m\x7f");
   CHECK(xml_text("line\nline\t") == "line&#10;line&#9;");
@@ -33,7 +33,7 @@ TEST_CASE("questions are counted outside of comments, strings and names") {
   CHECK(questions_in("\"(check-sat)") == 0);
 }
 
-TEST_CASE("what passes is proved, by properties that exist, without contradiction") {
+TEST_CASE("a rule passes if it is proved, by known properties, without contradiction") {
   RuleResult result;
   CHECK(result.outcome() == Outcome::undecided);
   CHECK_FALSE(result.passed());
@@ -57,7 +57,7 @@ TEST_CASE("what passes is proved, by properties that exist, without contradictio
   }
 }
 
-TEST_CASE("properties that nothing speaks for are not valid") {
+TEST_CASE("properties without evidence are not valid") {
   RuleResult result;
   result.decided = true;
   result.property.emplace();

@@ -186,7 +186,7 @@ TEST_CASE("norms that stay") {
     for (const std::string_view name : {"m", "v"}) node_of(model, 1).add_output(std::string(name));
     runs = Runs::no;
   }
-  SECTION("no square root of what is negative") {
+  SECTION("the square root of a negative number") {
     const std::vector<float> negative(4, -1);
     graph.mutable_initializer(5)->set_raw_data(negative.data(), 16);
   }

@@ -175,7 +175,7 @@ TEST_CASE("a node waits for what its subgraphs read") {
   CHECK(model.proto().graph().node(1).attribute(0).g().node(0).op_type() == "Mul");
 }
 
-TEST_CASE("of Constant nodes of one name the last counts") {
+TEST_CASE("the last of several Constant nodes of one name counts") {
   proto::ModelProto proto = small_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   graph.clear_initializer();
@@ -188,7 +188,7 @@ TEST_CASE("of Constant nodes of one name the last counts") {
   CHECK(node_names(model.proto().graph()) == std::vector<std::string>{"nine", "first", "second"});
 }
 
-TEST_CASE("initializers of one name are refused: readers differ in which one they take") {
+TEST_CASE("initializers of one name are refused, because readers disagree on which one counts") {
   const auto refuses = [](proto::ModelProto proto) {
     Model model(std::move(proto), {});
     CHECK_THROWS_AS(model.validate(), InputError);
@@ -215,7 +215,7 @@ TEST_CASE("a chain of a hundred thousand nodes in reverse is sorted without deep
   CHECK(model.proto().graph().node(length - 1).input(0) == "v" + std::to_string(length - 1));
 }
 
-TEST_CASE("stable_order finds rings") {
+TEST_CASE("stable_order finds cycles") {
   CHECK(stable_order({{}, {0}, {1}}).order == std::vector<std::size_t>{0, 1, 2});
   CHECK(stable_order({{2}, {}, {1}}).order == std::vector<std::size_t>{1, 2, 0});
   CHECK(stable_order({{}, {2, 0}, {3}, {1}}).cycle == std::vector<std::size_t>{1, 2, 3});

@@ -103,7 +103,7 @@ TEST_CASE("external weights move into one aligned file beside the output") {
   CHECK(read_file(folder / "out.onnx.data") == data);
 }
 
-TEST_CASE("the weights' own file can be the one that is replaced") {
+TEST_CASE("the file of the weights can be replaced") {
   const TemporaryFolder folder;
   proto::ModelProto proto = small_model();
   proto.mutable_graph()->clear_initializer();
@@ -116,7 +116,7 @@ TEST_CASE("the weights' own file can be the one that is replaced") {
   CHECK(floats(Model::load(folder / "model.onnx"), 0) == std::vector<float>{3, 4});
 }
 
-TEST_CASE("new weights go where the others are") {
+TEST_CASE("new weights are stored where the others are") {
   const TemporaryFolder folder;
   write_file(folder / "weights.bin", bytes_of(weights(3000, 1)));
   proto::ModelProto proto = small_model();
@@ -169,7 +169,7 @@ TEST_CASE("weights can be embedded or moved out") {
   CHECK(!Model::load(folder / "three.onnx").proto().graph().initializer(2).has_raw_data());
 }
 
-TEST_CASE("a model beyond the limit of a message moves its initializers out by itself") {
+TEST_CASE("a model beyond the message limit gets external initializers automatically") {
   const TemporaryFolder folder;
   proto::ModelProto proto = small_model();
   auto& graph = *proto.mutable_graph();
@@ -198,7 +198,7 @@ TEST_CASE("a model beyond the limit of a message moves its initializers out by i
   CHECK(folder.names() == Strings{"fits.onnx", "large.onnx", "large.onnx.data"});
 }
 
-TEST_CASE("what cannot be written is an error of the environment, and leaves nothing behind") {
+TEST_CASE("a failed write is an error of the environment, and leaves nothing behind") {
   const TemporaryFolder folder;
   const Model model = external_model(folder);
   const Strings before = folder.names();
@@ -248,7 +248,7 @@ TEST_CASE("an unwritable folder is an error of the environment") {
   CHECK_THROWS_AS(Model(small_model(), {}).save(folder / "closed/out.onnx"), EnvironmentError);
 }
 
-TEST_CASE("a new file has the mode that the user's mask gives") {
+TEST_CASE("a new file has the mode of the user's mask") {
   const TemporaryFolder folder;
   const mode_t old = ::umask(027);
   Model(small_model(), {}).save(folder / "out.onnx");
@@ -258,7 +258,7 @@ TEST_CASE("a new file has the mode that the user's mask gives") {
   CHECK((status.st_mode & 0777) == 0640);
 }
 
-TEST_CASE("what replaces a file is for those whom the file was for") {
+TEST_CASE("a replaced file keeps its permissions") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "out.onnx";
   for (const mode_t mode : {0600, 0664, 0444}) {
@@ -271,7 +271,7 @@ TEST_CASE("what replaces a file is for those whom the file was for") {
   }
 }
 
-TEST_CASE("a model of 3 GB goes through with little memory") {
+TEST_CASE("a model of 3 GB is processed in little memory") {
   constexpr std::uint64_t count = 12;
   constexpr std::uint64_t bytes = std::uint64_t{256} << 20;
   const TemporaryFolder folder;

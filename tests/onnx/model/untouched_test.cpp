@@ -79,7 +79,7 @@ std::string without(const Model& model, const std::set<std::string>& nodes, cons
 
 }  // namespace
 
-TEST_CASE("a model with nothing to clean comes out byte for byte") {
+TEST_CASE("a model with nothing to clean is written byte for byte") {
   for (const auto& proto : {small_model(), decorated(small_model()), subgraph_model(), decorated(subgraph_model())}) {
     Model model(proto, {});
     const std::string before = model.serialise();
@@ -91,7 +91,7 @@ TEST_CASE("a model with nothing to clean comes out byte for byte") {
   }
 }
 
-TEST_CASE("everything but what was cleaned comes out byte for byte") {
+TEST_CASE("everything that was not cleaned is written byte for byte") {
   const auto proto = model_to_clean();
   Model original(proto, {});
   original.validate();
@@ -121,7 +121,7 @@ TEST_CASE("cleaning is deterministic") {
   CHECK(clean(proto, {}, Runs::no).model.serialise() == clean(proto, {}, Runs::no).model.serialise());
 }
 
-TEST_CASE("order, names and declarations of what survives stay") {
+TEST_CASE("order, names and declarations of the remaining nodes stay") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   add_node(graph, "Exp", {"x"}, {"b"});
