@@ -70,8 +70,7 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
       "bit), usual (ordinary finite results stay finite) or fast (all rules) (default usual)",
       "NAME", searching);
   one("--objective", raw.objective,
-      "What to minimise: predicted time, peak activation memory or kernel launches; time, memory or launches "
-      "(default time)",
+      "What to minimise: time (predicted), memory (peak of activations) or launches (of kernels) (default time)",
       "NAME", searching);
   app.add_flag("--all-rules", options.all_rules,
                "Use all rules everywhere, not only those that paid off for this kind of network");
