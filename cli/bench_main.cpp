@@ -1,4 +1,4 @@
-// taso-bench: runs models, on a GPU if there is one, and compares what they take.
+// taso-bench: runs models, on a GPU if there is one, and compares their run times.
 #include <optional>
 
 #include "cli/bench/bench.h"

@@ -1,4 +1,4 @@
-// taso-gen: finds rules, by enumerating small tensor programs and proving which of them compute the same.
+// taso-gen: finds rules. Enumerates small tensor programs and proves which of them compute the same.
 #include <optional>
 
 #include "cli/console/interrupt.h"

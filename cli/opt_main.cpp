@@ -1,4 +1,4 @@
-// taso-opt: reads an ONNX model, cleans it up, checks the result against the original, and writes it.
+// taso-opt: reads an ONNX model, cleans it up, searches for a faster graph, checks the result, and writes it.
 #include <optional>
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// taso-verify: proves or refutes the rules of a file, validates the properties that proofs rest on, or follows the certificate
-// of a rewritten model.
+// taso-verify: proves or refutes the rules of a file, validates the properties that proofs rest on, or replays the
+// certificate of a rewritten model.
 #include <optional>
 
 #include "cli/console/interrupt.h"

@@ -1,5 +1,5 @@
-# OpenBLAS with its own header, in the variant that runs on plain threads. CMake's FindBLAS takes whichever BLAS
-# the system's alternatives name, which may be the slow reference one. Defines OpenBlas::OpenBlas.
+# Finds OpenBLAS with its own header, in the variant with plain threads. CMake's FindBLAS takes the BLAS that the
+# system's alternatives name, which may be the slow reference one. Defines OpenBlas::OpenBlas.
 
 find_path(OpenBlas_INCLUDE_DIR NAMES openblas_config.h
   PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE}/openblas-pthread openblas-pthread openblas)

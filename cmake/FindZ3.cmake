@@ -1,4 +1,4 @@
-# Z3 by header and library: Debian packages it without a CMake file. Defines z3::libz3, the name Z3's own package uses.
+# Finds Z3 by header and library, because Debian's package has no CMake file. Defines z3::libz3, like Z3's own package.
 
 find_path(Z3_INCLUDE_DIR NAMES z3++.h PATH_SUFFIXES z3)
 find_library(Z3_LIBRARY NAMES z3)

@@ -1,5 +1,5 @@
 # Runs one file of Python tests: cmake -DFILE=… -DMARK=… -DBUILD=… [-DPYTHON=…] -P RunPytest.cmake
-# Without the packages the tests need it says so, and ctest counts the test as skipped.
+# If the packages for the tests are missing, it prints SKIPPED, and ctest counts the test as skipped.
 
 set(source ${CMAKE_CURRENT_LIST_DIR}/..)
 foreach(candidate IN ITEMS ${PYTHON} ${BUILD}/venv/bin/python ${source}/build/venv/bin/python)

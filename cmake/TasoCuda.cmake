@@ -1,4 +1,4 @@
-# The CUDA side: a module that programs load at run time, so that they start where CUDA is missing.
+# The CUDA module. Programs load it at run time, so that they start without CUDA.
 
 set(taso_cuda_built FALSE)
 if(NOT TASO_CUDA)
@@ -9,13 +9,13 @@ if(TASO_SANITIZE OR TASO_COVERAGE OR TASO_FUZZ)
   return()
 endif()
 
-# Toolkits are often installed without being on the PATH.
+# Toolkits are often not on the PATH.
 find_program(TASO_NVCC nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda /opt/cuda PATH_SUFFIXES bin)
 mark_as_advanced(TASO_NVCC)
 if(TASO_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   set(CMAKE_CUDA_COMPILER ${TASO_NVCC})
 endif()
-# Named, for `native` fails on a machine without a GPU.
+# Set explicitly, because `native` fails on a machine without a GPU.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES ${TASO_CUDA_ARCHITECTURES})
 endif()
@@ -25,14 +25,14 @@ if(CMAKE_CUDA_COMPILER)
   find_package(CUDAToolkit)
 endif()
 if(NOT CMAKE_CUDA_COMPILER OR NOT CUDAToolkit_FOUND)
-  message(STATUS "taso: no CUDA toolkit, so no CUDA module")
+  message(STATUS "taso: no CUDA toolkit; the CUDA module is not built")
   return()
 endif()
 enable_language(CUDA)
 
 file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS runtime/gpu/cuda/*.cu runtime/gpu/cuda/*.cpp)
 add_library(taso_cuda MODULE ${cuda_sources})
-# CMake 3.25 does not know that nvcc speaks C++20: no standard is asked of it, the flag is spelled out instead.
+# CMake 3.25 does not know that nvcc supports C++20, so the flag is given explicitly instead of a standard.
 foreach(property IN ITEMS CXX_STANDARD CXX_STANDARD_REQUIRED CXX_EXTENSIONS)
   set_property(TARGET taso_cuda PROPERTY ${property})
 endforeach()
@@ -48,7 +48,7 @@ target_compile_options(taso_cuda PRIVATE
   $<$<AND:$<BOOL:${TASO_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
   $<$<AND:$<BOOL:${TASO_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:-Xcompiler=-Werror>)
-# What the module needs of our own code is linked into it and hidden there: programs have theirs, perhaps another version.
+# The module links the code of taso that it needs and hides it, because the program may contain another version.
 target_link_libraries(taso_cuda PRIVATE taso_gpu CUDA::cudart_static ${CMAKE_DL_LIBS})
 target_link_options(taso_cuda PRIVATE -Wl,--exclude-libs,ALL)
 if(TARGET CUDA::cublasLt AND TARGET CUDA::cublas)
@@ -59,7 +59,7 @@ if(TARGET CUDA::nvrtc)
   target_compile_definitions(taso_cuda PRIVATE TASO_HAS_NVRTC)
   target_link_libraries(taso_cuda PRIVATE CUDA::nvrtc)
 else()
-  message(STATUS "taso: no NVRTC, so the CUDA module has no kernels of its own")
+  message(STATUS "taso: no NVRTC; the CUDA module has no generated kernels")
 endif()
 find_path(TASO_CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 find_library(TASO_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_TARGET_DIR}/lib)
@@ -69,6 +69,6 @@ if(TASO_CUDNN_INCLUDE_DIR AND TASO_CUDNN_LIBRARY)
   target_include_directories(taso_cuda SYSTEM PRIVATE ${TASO_CUDNN_INCLUDE_DIR})
   target_link_libraries(taso_cuda PRIVATE ${TASO_CUDNN_LIBRARY})
 else()
-  message(STATUS "taso: no cuDNN, so the CUDA module does without it")
+  message(STATUS "taso: no cuDNN; the CUDA module is built without it")
 endif()
 set(taso_cuda_built TRUE)

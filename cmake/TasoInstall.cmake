@@ -1,4 +1,4 @@
-# Installation: libraries, headers, programs, the CUDA module, data, and what find_package(taso) needs.
+# Installs libraries, headers, programs, the CUDA module, data, and the package files for find_package(taso).
 include(CMakePackageConfigHelpers)
 
 get_property(libraries GLOBAL PROPERTY TASO_LIBRARIES)
@@ -13,7 +13,7 @@ foreach(folder IN LISTS folders)
           PATTERN "cuda" EXCLUDE)
 endforeach()
 if(programs)
-  # Relative, so that a moved installation still runs where the libraries are shared.
+  # Relative, so that a moved installation with shared libraries still runs.
   file(RELATIVE_PATH library_path ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(${programs} PROPERTIES INSTALL_RPATH "$ORIGIN/${library_path}")
   install(TARGETS ${programs})
@@ -22,7 +22,7 @@ if(taso_cuda_built)
   install(TARGETS taso_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/taso)
 endif()
 
-# Data. The build folder gets links in the same places, so that programs look for data in one way only.
+# Data. The build folder has links at the same places, so that programs find data in the same way in both.
 set(data_folders rules examples cost/prices)
 foreach(source IN LISTS data_folders)
   if(NOT IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${source})
@@ -36,7 +36,7 @@ foreach(source IN LISTS data_folders)
 endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# Where the files above end, for programs run from elsewhere.
+# The installed places, for programs that run from elsewhere.
 if(TARGET taso_gpu)
   set_source_files_properties(runtime/gpu/device.cpp PROPERTIES COMPILE_DEFINITIONS
     "TASO_LIBRARY_FOLDER=\"${CMAKE_INSTALL_FULL_LIBDIR}\";TASO_LIBRARY_SUBFOLDER=\"${CMAKE_INSTALL_LIBDIR}\"")

@@ -1,10 +1,9 @@
-# A room is a layer is a library: taso_add_library(ops …) makes the target taso_ops (taso::ops) of all sources below
-# ops/.
+# One library per folder: taso_add_library(ops …) makes the target taso_ops (taso::ops) from all sources below ops/.
 
 # taso_add_library(NAME [STATIC] [FOLDER folder] [DEPENDS name…] [LIBRARIES target…]
 #                  [EXCLUDE path…] [EXCLUDE_NAMES regex…])
-# FOLDER is NAME unless it is given. DEPENDS names libraries of ours; those that are not built are left out. A folder
-# without sources gives no target.
+# FOLDER defaults to NAME. DEPENDS names libraries of taso; those that are not built are skipped. A folder without
+# sources gets no target.
 function(taso_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "STATIC" "FOLDER" "DEPENDS;LIBRARIES;EXCLUDE;EXCLUDE_NAMES")
   set(folder ${name})
@@ -67,8 +66,8 @@ function(taso_add_messages name proto)
 endfunction()
 
 # taso_add_programs(FOLDER LIBRARY [EXCLUDE name…])
-# Every FOLDER/<name>_main.cpp is the program taso-<name>, linked with our LIBRARY, and with our library <name> if there
-# is one.
+# Each FOLDER/<name>_main.cpp becomes the program taso-<name>. It is linked with our LIBRARY, and with our library <name>
+# if that exists.
 function(taso_add_programs folder library)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "EXCLUDE")
   file(GLOB mains CONFIGURE_DEPENDS ${folder}/*_main.cpp)

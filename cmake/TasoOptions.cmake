@@ -1,10 +1,10 @@
-# The switches of the build, and the compiler flags that every target of ours gets.
+# The options of the build, and the compiler flags of all targets.
 
-option(TASO_WERROR "Treat warnings as errors. Our presets turn it on; a packager's compiler may know newer warnings" OFF)
+option(TASO_WERROR "Treat warnings as errors (on in the presets; other compilers may have newer warnings)" OFF)
 option(TASO_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
-option(TASO_Z3 "Build what verifies, where Z3 is found" ON)
-option(TASO_JEMALLOC "Link the programs with jemalloc, where it is found" ON)
-option(TASO_CUDA "Build the CUDA module, where a toolkit is found" ON)
+option(TASO_Z3 "Build the verifier, if Z3 is found" ON)
+option(TASO_JEMALLOC "Link the programs with jemalloc, if it is found" ON)
+option(TASO_CUDA "Build the CUDA module, if a toolkit is found" ON)
 # A compiler cache cannot tell whether a precompiled header is the same as last time.
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(taso_precompiles OFF)
@@ -12,10 +12,10 @@ else()
   set(taso_precompiles ON)
 endif()
 option(TASO_PRECOMPILE "Compile the headers that most sources include only once" ${taso_precompiles})
-option(TASO_COVERAGE "Count which lines run" OFF)
+option(TASO_COVERAGE "Measure line coverage" OFF)
 option(TASO_FUZZ "Build the libFuzzer targets (clang only)" OFF)
 set(TASO_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
-set(TASO_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPU architectures that the CUDA module is compiled for")
+set(TASO_CUDA_ARCHITECTURES "80;90" CACHE STRING "GPU architectures of the CUDA module")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -27,7 +27,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND PROJECT_IS_TOP_LEV
 endif()
 if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-  # The build folder has the shape of an installation, so that programs find their module and data the same way in both.
+  # The build folder is laid out like an installation, so that programs find their module and data the same way.
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endif()
 
@@ -49,18 +49,18 @@ if(TASO_FUZZ)
   endif()
 endif()
 
-# g++ 12 sees overlapping copies in every `"text" + string` (its bug 105651, mended in 13).
+# g++ 12 reports overlapping copies in every `"text" + string` (its bug 105651, fixed in 13).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   set(taso_false_warnings -Wno-restrict)
 endif()
-# g++'s -Wconversion leaves out changes of sign; clang's is to mean the same.
+# g++'s -Wconversion does not cover changes of sign; make clang's the same.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(taso_false_warnings -Wno-sign-conversion)
 endif()
 
 # -ffp-contract=off: arm64 compilers fuse a*b+c by default, and results must not depend on the machine.
-# -fmacro-prefix-map: messages name sources from the root on, wherever they were compiled. With ccache, scripts/compile has
-# paths rewritten relative to the build folder, so that checkouts in different places share objects.
+# -fmacro-prefix-map: messages name sources relative to the root, wherever they were compiled. With ccache,
+# scripts/compile rewrites paths relative to the build folder, so that checkouts in different places share objects.
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   file(RELATIVE_PATH taso_source_prefix ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
 else()

@@ -8,7 +8,7 @@
 namespace taso::search {
 namespace {
 
-/// Steps that a rewrite counts for that has been followed elsewhere.
+/// A rewrite that was already followed in another graph counts as this many more steps.
 constexpr std::size_t delay = 4;
 
 }  // namespace
@@ -51,13 +51,12 @@ void Exploration::run(std::size_t expansions, const std::function<bool()>& shoul
     expand(*state);
     ++expanded_;
   }
-  // What waits and is better than everything that was stood at.
+  // Make the queued graphs that are better than every graph made so far.
   while (!queue_.empty() && queue_.lowest() < states_[best_].cost) make(queue_.pop_cheapest());
 }
 
-/// The next graph. What a rewrite makes possible is found out when it is followed for the first time: in another graph, to
-/// which it has nothing to do, it would lead to the same. Such graphs come later; but not never, as a rewrite may need several
-/// that have nothing to do with each other.
+/// The next graph to make. The first use of a rewrite shows what it makes possible; in another, unrelated graph it
+/// would lead to the same. Such graphs are delayed, but not dropped, because a rewrite may need several unrelated ones.
 std::optional<Waiting> Exploration::pop() {
   Waiting waiting = expanded_ % 2 == 0 ? queue_.pop_nearest() : queue_.pop_cheapest();
   if (waiting.is_late || waiting.cost < states_[best_].cost || !tried_.contains(waiting.change)) return waiting;
@@ -73,7 +72,7 @@ bool Exploration::is_cheap(const GraphCost& cost) const {
          static_cast<double>(cost.charged()) < options_.alpha * static_cast<double>(lowest_.charged());
 }
 
-/// Moves to the graph; nothing if it turns out to be one that has been seen, or too dear.
+/// Moves to the graph; nothing if it turns out to be too expensive or already seen.
 std::optional<std::uint32_t> Exploration::make(const Waiting& waiting) {
   if (!is_cheap(waiting.cost) && (waiting.cost >= states_[best_].cost || !prices_.allows(waiting.cost)))
     return std::nullopt;
@@ -84,7 +83,7 @@ std::optional<std::uint32_t> Exploration::make(const Waiting& waiting) {
   state.match = waiting.match;
   if (!rewrite(program_, *waiting.match, state.log, &state.made)) return std::nullopt;
   state.cost = states_[waiting.parent].cost + prices_.difference(program_, state.log);
-  // What was foreseen may have changed by rewrites far away that meet in an equal computation.
+  // Rewrites far away that lead to an equal computation may have changed the result.
   const bool foreseen = program_.hash() == waiting.hash;
   if ((!foreseen && !seen_.insert(program_.hash()).second) ||
       (!is_cheap(state.cost) && (state.cost >= states_[best_].cost || !prices_.allows(state.cost)))) {

@@ -1,5 +1,5 @@
-// The search of one graph as a whole: pops graphs, applies every rule at every match, keeps what costs less than alpha times
-// the best. It can be stopped, and go on later.
+// The search of one graph as a whole: pops graphs, applies every rule at every match, and keeps graphs that cost less
+// than alpha times the best. It can be stopped and continued.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ struct ExplorationOptions {
   std::size_t longest_queue = 1'000'000;
   cost::PlanOptions pricing;
   WeightGrowth growth;
-  std::function<bool()> should_end;  ///< asked every now and then, also while rules are matched
+  std::function<bool()> should_end;  ///< called now and then, also while rules are matched
 };
 
-/// What the search of a part of a graph has to know of the rest.
+/// What the search of a part of a graph needs to know about the rest.
 struct Surroundings {
   std::unordered_set<const Node*> frozen;  ///< priced, but not rewritten
   /// Leaves that are images, and outputs that are used outside; see Border.
@@ -33,8 +33,8 @@ class Exploration {
   Exploration(const Graph& graph, const std::vector<const RewriteRule*>& rules, const cost::KernelPrices& prices,
               const ExplorationOptions& options, const Surroundings& surroundings = {});
 
-  /// Expands up to so many graphs more. `should_end` is asked before each but the first, besides that of the options: once that
-  /// has ended it, there may be more to find than it knows of.
+  /// Expands up to `expansions` more graphs. `should_end` is called before each but the first. If the options' own
+  /// should_end() stopped the matching, more matches may exist than are known.
   void run(std::size_t expansions, const std::function<bool()>& should_end);
 
   bool is_exhausted() const { return begun_ && queue_.empty(); }
@@ -44,13 +44,13 @@ class Exploration {
   const GraphCost& cost_before() const { return states_[0].cost; }
   const GraphCost& cost() const { return states_[best_].cost; }
 
-  /// Goes through the rewrites that lead to the best graph, in order: the program as it is before each, and what it makes of
-  /// it. Leaves the program where it ends.
+  /// Visits the rewrites that lead to the best graph in order, with the program before each and its changes. Leaves the
+  /// program at the best graph.
   struct Step {
     const Match& match;
     const Program::Log& log;
-    const std::vector<std::vector<ValueId>>& made;  ///< by the nodes of the target
-    GraphCost difference;                           ///< that it makes in this graph
+    const std::vector<std::vector<ValueId>>& made;  ///< by node of the target
+    GraphCost difference;                           ///< the change of cost in this graph
   };
   void retrace(const std::function<void(const Step&)>& take);
   Program& program() { return program_; }
@@ -58,7 +58,7 @@ class Exploration {
  private:
   static constexpr std::uint32_t no_state = std::numeric_limits<std::uint32_t>::max();
 
-  /// A graph that has been stood at: how it came from another.
+  /// A graph that was made: its parent and the rewrite that produced it.
   struct State {
     std::uint32_t parent = no_state;
     std::size_t depth = 0, steps = 0;
@@ -82,9 +82,9 @@ class Exploration {
   Queue queue_;
   std::unordered_set<ProgramHash, HashProgramHash> seen_;
   std::unordered_set<ProgramHash, HashProgramHash>
-      tried_;  // rewrites, by what they change, that were followed anywhere
+      tried_;  // rewrites that were followed in any graph, by their change of hash
   std::uint32_t here_ = 0, best_ = 0;
-  GraphCost lowest_;  // of everything seen, also of what waits
+  GraphCost lowest_;  // of all graphs seen, including queued ones
   std::size_t expanded_ = 0, kept_ = 0;
   bool begun_ = false;
 };

@@ -8,12 +8,12 @@
 namespace taso::search {
 
 std::vector<std::vector<ComputationId>> pieces_of(const Program& program, std::size_t size) {
-  check(size > 0, "a piece has something in it");
+  check(size > 0, "a piece is not empty");
   std::vector<ComputationId> order;
   for (const ComputationId id : program.computations())
     if (program.store()[id].is_work()) order.push_back(id);
 
-  // How many values cross before each place: begun before it, used at it or behind it.
+  // The number of values that cross each position: computed before it, used at or after it.
   std::unordered_map<ValueId, std::size_t> last_use;
   for (std::size_t i = 0; i < order.size(); ++i)
     for (const ValueId operand : program.store()[order[i]].operands)

@@ -1,4 +1,4 @@
-// Cuts a graph into pieces that are searched by themselves: where few values cross.
+// Cuts a graph into pieces, which are searched separately, where few values cross.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace taso::search {
 
-/// The computations that cost something, operands first, in pieces of about `size`: from two thirds of it to four thirds.
+/// The computations that cost something, operands first, in pieces of two thirds to four thirds of `size`.
 std::vector<std::vector<ComputationId>> pieces_of(const Program& program, std::size_t size);
 
 }  // namespace taso::search

@@ -7,19 +7,19 @@
 namespace taso::search {
 namespace {
 
-/// A further step has to save at least 1/1000: schedules differ by as much without a reason.
+/// A further step must save at least 1/1000: schedules differ by as much without a reason.
 constexpr cost::Cost part_for_step = 1000;
-/// More operators have to save at least 1/100: one graph that is loaded twice on a GPU differs by as much.
+/// More operators must save at least 1/100: one graph loaded twice on a GPU differs by as much.
 constexpr cost::Cost part_for_operators = 100;
 
-/// The number that models are compared by, as RunPreference::weighed() compares graphs.
+/// The number by which models are compared, as RunPreference::weighed() compares graphs.
 double weighed(cost::Objective objective, const ModelCost& cost) {
   if (objective != cost::Objective::time || cost.time.concurrent <= 0) return cost.objective;
   return static_cast<double>(cost.time.concurrent) + static_cast<double>(cost.time.sequential) / 5;
 }
 
-/// Whether the model that was written is better than the one before, by however little. The search adds up prices; what
-/// is written may differ, and the memory that is needed at a time is not a sum.
+/// Whether the written model is better than the one before, even slightly. The search adds up prices; the written model
+/// may differ, and peak memory is not a sum.
 bool is_better(cost::Objective objective, const ModelCost& before, const ModelCost& after) {
   if (after.late_weights > before.late_weights) return false;
   if (objective == cost::Objective::memory && before.objective == after.objective)
@@ -28,7 +28,7 @@ bool is_better(cost::Objective objective, const ModelCost& before, const ModelCo
     if (after.time.concurrent > 0 && believed_concurrent(after.time) > before.time.concurrent) return false;
     if (after.time.concurrent < before.time.concurrent) return after.time.sequential <= before.time.sequential;
   }
-  // A model that has not fewer nodes has to save something: other words for the same are not a gain.
+  // A model without fewer nodes must save something: a different form at the same cost is not a gain.
   return after.nodes < before.nodes ? after.objective <= before.objective : after.objective < before.objective;
 }
 
@@ -77,9 +77,9 @@ Decision decide(cost::Objective objective, const ModelCost& before, const ModelC
   const double cost = weighed(objective, before);
   decision.gain = cost > 0 ? 1 - weighed(objective, after) / cost : 0;
   if (!is_better(objective, before, after))
-    decision.why = "the model would not be better in the end";
+    decision.why = "the written model would not be better";
   else if (decision.gain < least_gain)
-    decision.why = fmt::format("no {} graph found, for the best saves {:.2g} %, and --min-gain is {:.3g} %",
+    decision.why = fmt::format("no {} graph found: the best saves {:.2g} %, and --min-gain is {:.3g} %",
                                objective == cost::Objective::time ? "faster" : "better",
                                100 * std::max(decision.gain, 0.0), 100 * least_gain);
   else

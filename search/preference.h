@@ -1,10 +1,10 @@
-// Which of two graphs is better, and why. Every choice is made here, from a single step to the model that is written.
+// Decides which of two graphs is better. Every choice is made here, from a single step to the written model.
 //
-// Three questions are asked, each of what is known at the time:
+// Three questions are asked, each with the knowledge of its time:
 //   1. Does a step pay? By the sum of the kernels' prices: GraphCost, is_worth().
-//   2. Does a graph pay as it runs, with independent kernels at the same time? By its run time: RunTime, RunPreference.
-//   3. Is the model kept that was written from it? By what both models are predicted to take: ModelCost, decide().
-// An answer to a later question overrules earlier ones.
+//   2. Does a graph pay when it runs with concurrent kernels? By its run time: RunTime, RunPreference.
+//   3. Is the written model kept? By the predicted cost of both models: ModelCost, decide().
+// A later answer overrules earlier ones.
 #pragma once
 
 #include <compare>
@@ -19,16 +19,16 @@ namespace taso::search {
 
 // --- 1. Steps ---
 
-/// The cost of a graph in the search: prices of kernels and of larger weights. Of two graphs with the same cost, the one
-/// with fewer operators is better.
+/// The cost of a graph in the search: prices of kernels and of larger weights. Of two graphs with the same cost, the
+/// one with fewer operators is better.
 struct GraphCost {
   cost::Cost price = 0;
   std::int64_t operators = 0;
-  std::int64_t kernels = 0;  ///< that cost something
-  std::int64_t growth = 0;   ///< bytes of weights more than in the graph that was given, where they are counted
-  cost::Cost charge = 0;     ///< what these cost
+  std::int64_t kernels = 0;  ///< kernels that cost something
+  std::int64_t growth = 0;   ///< bytes of weights more than in the input graph, if they are counted
+  cost::Cost charge = 0;     ///< the price of this growth
 
-  /// What graphs are compared by.
+  /// The number by which graphs are compared.
   cost::Cost charged() const { return price + charge; }
   bool operator==(const GraphCost&) const = default;
   std::strong_ordering operator<=>(const GraphCost& other) const {
@@ -58,34 +58,34 @@ bool is_worth(const GraphCost& before, const GraphCost& after, cost::Cost noise)
 
 /// The predicted run time of a graph.
 struct RunTime {
-  cost::Cost concurrent = 0;  ///< independent kernels run at the same time
-  cost::Cost sequential = 0;  ///< one kernel at a time; kernels that repeat may take less than their prices
+  cost::Cost concurrent = 0;  ///< independent kernels run concurrently
+  cost::Cost sequential = 0;  ///< one kernel at a time; repeated kernels may take less than their prices
 
   bool operator==(const RunTime&) const = default;
 };
 
-/// Compares the run times of graphs that were made from a given one.
+/// Compares the run times of graphs derived from a given one.
 class RunPreference {
  public:
   RunPreference(const RunTime& given, cost::Cost noise) : given_(given), noise_(noise) {}
 
-  /// The number that run times are compared by. The concurrent time is what a run takes, but it is predicted less surely
+  /// The number by which run times are compared. A run takes the concurrent time, but its prediction is less certain
   /// than the sequential one: a gain of hundredths in the first does not justify a loss of tenths in the second.
   static cost::Cost weighed(const RunTime& time) { return time.concurrent + time.sequential / 5; }
 
-  /// By how much a graph takes longer than the given one, concurrently and sequentially. A graph that is slower in
-  /// either way is of no use, however fast it is in the other.
+  /// How much longer a graph takes than the given one, concurrently and sequentially. A graph that is slower in either
+  /// way is useless, however fast it is in the other.
   cost::Cost excess(const RunTime& time) const;
   /// Whether `one` is better than `other` by more than `least_gain`. Graphs that are not slower than the given one come
   /// before all that are.
   bool is_better(const RunTime& one, const RunTime& other, cost::Cost least_gain) const;
   /// The order of graphs, best first.
   bool comes_before(const RunTime& one, const RunTime& other) const;
-  /// Whether a graph with so many operators more (or fewer) than the given one pays.
+  /// Whether a graph with this many more (or fewer) operators than the given one pays.
   bool pays(const RunTime& time, std::int64_t more_operators) const;
   /// Whether a graph with fewer steps is as good as one that takes `full`.
   bool is_as_good(const RunTime& time, const RunTime& full) const;
-  /// What a further step has to save.
+  /// What a further step must save.
   cost::Cost least_gain(const RunTime& now) const;
 
  private:
@@ -93,19 +93,19 @@ class RunPreference {
   cost::Cost noise_;
 };
 
-/// The concurrent time that a changed graph is believed to take: a quarter of the predicted gain of concurrency is taken
-/// off, and 1 % is added. Optimised graphs ran 0 to 9 % slower than predicted, the more so the more concurrency brings,
-/// because fewer and larger kernels leave less room for others (cost/README.md); and one graph that is loaded twice
-/// differs by up to 1 %. Never more than the sequential time.
+/// The concurrent time that a changed graph is assumed to take: the prediction, with a quarter of the gain from
+/// concurrency taken off and 1 % added. Optimised graphs ran 0 to 9 % slower than predicted, the more so the more
+/// concurrency gains, because fewer and larger kernels leave less room for others (cost/README.md); and one graph
+/// loaded twice differs by up to 1 %. Never more than the sequential time.
 cost::Cost believed_concurrent(const RunTime& time);
 
 // --- 3. Models ---
 
-/// What a whole model is predicted to take.
+/// The predicted cost of a whole model.
 struct ModelCost {
-  RunTime time;                  ///< the concurrent time is 0 where sizes are not known
-  double objective = 0;          ///< what is minimised: seconds, bytes or kernels
-  std::size_t late_weights = 0;  ///< operators that compute weights at run time, which the prices take to be done ahead
+  RunTime time;                  ///< the concurrent time is 0 if sizes are not known
+  double objective = 0;          ///< the quantity to minimise: seconds, bytes or kernels
+  std::size_t late_weights = 0;  ///< operators that compute weights at run time; prices assume they run ahead
   std::size_t nodes = 0;
 };
 
@@ -113,14 +113,13 @@ struct ModelCost {
 struct Decision {
   bool keeps = false;
   double gain = 0;  ///< the share of the cost that it saves
-  std::string why;  ///< it is not kept; empty if it is
+  std::string why;  ///< why it is not kept; empty if it is
 };
-/// `least_gain` is the share that it has to save.
+/// `least_gain` is the share that it must save.
 Decision decide(cost::Objective objective, const ModelCost& before, const ModelCost& after, double least_gain);
 
-/// The share that has to be saved unless the user says otherwise. Measured prices of one kernel repeat to 0.4 % in the
-/// median, and one plan that is loaded twice to 1 % (cost/README.md); predicted prices are less sure. Bytes and kernels
-/// are counted, without noise.
+/// The default share that must be saved. Measured prices of one kernel repeat to 0.4 % in the median, and one plan
+/// loaded twice to 1 % (cost/README.md); predicted prices are less certain. Bytes and kernels are counted exactly.
 double usual_least_gain(cost::Objective objective, bool is_measured);
 
 }  // namespace taso::search

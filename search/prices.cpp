@@ -44,7 +44,7 @@ cost::PlanValue ProgramView::result(cost::PlanNode node, std::size_t index) cons
 
 cost::PlanNode ProgramView::producer(cost::PlanValue value) const {
   const Program::Definition& definition = program_.definition(id(value));
-  check(definition.exists, "what is priced is computed");
+  check(definition.exists, "a priced value is computed");
   return plan_node(definition.computation);
 }
 
@@ -106,7 +106,7 @@ void Prices::count_as_stored() {
   given_weights_ = given_weights_as_stored_;
 }
 
-/// Whether a weight is only made of parts of others: it holds no byte that they do not hold.
+/// Whether a weight consists of parts of other weights, and so adds no bytes.
 bool Prices::is_made_of_parts(ValueId id) const {
   const KnownOperator* const known = program_.store()[program_.definition(id).computation].op;
   if (known == nullptr) return false;
@@ -122,7 +122,7 @@ bool Prices::is_stored(ValueId id) const {
                                                [&](ComputationId user) { return !program_.store()[user].is_foldable; });
 }
 
-/// Whether something that is not computed ahead uses it, or what it is a part of.
+/// Whether an operation that is not computed ahead uses the weight, or a weight that it is a part of.
 bool Prices::is_kept(ValueId id) const {
   const Store& store = program_.store();
   std::vector<ValueId> stack{id};
@@ -140,15 +140,15 @@ bool Prices::is_kept(ValueId id) const {
   return false;
 }
 
-/// Parts that are joined count once, as what they came from, also where that is still used by itself: steps of a
-/// recurrent network share their weights, and the first one that joins them does not make the others larger.
+/// Joined parts count once, as their origin, even if that is still used separately: steps of a recurrent network share
+/// their weights, and the first step that joins them does not make the others larger.
 std::int64_t Prices::stored_bytes(ValueId id) const {
   if (!program_.store().is_foldable(id) || !program_.definition(id).exists) return 0;
   if (counts_as_stored_ ? !is_stored(id) : is_made_of_parts(id) || !is_kept(id)) return 0;
   return static_cast<std::int64_t>(cost::bytes_of(here_view_, plan_value(id)));
 }
 
-/// Adds what weights of these are parts of, as the program stands.
+/// Adds the weights that these are made of, in the current program.
 void Prices::add_what_parts_are_of(std::vector<ValueId>& weights) const {
   if (counts_as_stored_) return;
   std::unordered_set<ValueId> seen(weights.begin(), weights.end());
@@ -202,8 +202,7 @@ static std::vector<ValueId> weights_among(const Program::Log& log, const Store& 
 
 bool Prices::concerns_weights(const Program::Log& log) const { return !weights_among(log, program_.store()).empty(); }
 
-/// The values that the log gives computations or takes them from, as far as they are there as the program stands, and
-/// whether they are images.
+/// The values of the current program that the log adds or removes, and whether they are images.
 std::vector<std::pair<ValueId, bool>> Prices::images_among(const Program::Log& log, const ProgramView& view) const {
   std::vector<std::pair<ValueId, bool>> images;
   if (view.layout() == cost::Layout::channels_first) return images;
@@ -232,7 +231,7 @@ GraphCost Prices::difference(Program& program, const Program::Log& log) {
   difference.growth = -stored_bytes(weights);
   affected_.next_graph();
   add_affected(log, here_);
-  std::vector<ValueId> moved;  // from one layout to the other
+  std::vector<ValueId> moved;  // values whose layout changes
   for (const auto& [id, image] : images_among(log, here_view_))
     if (std::binary_search(images_after.begin(), images_after.end(), std::pair(id, !image))) moved.push_back(id);
   for (const ValueId id : moved) here_.affected_by_layout(plan_value(id), affected_);

@@ -1,5 +1,5 @@
-// What the graph that the search stands at costs, and what a rewrite changes of that: with the kernels and prices of cost/,
-// of which only those near the rewrite are worked out again.
+// Prices the current graph of the search and the change by a rewrite, with the kernels and prices of cost/. Only
+// kernels near the rewrite are priced again.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace taso::search {
 
-/// Of a part of a graph: the values of its border that are images, and the outputs that are used outside.
+/// For a part of a graph: the border values that are images, and the outputs that are used outside.
 struct Border {
   std::unordered_set<ValueId> images, outputs;
 };
 
-/// A program as pricing sees it. Computations are its nodes, under the same numbers.
+/// A program as pricing sees it. Computations are its nodes, with the same numbers.
 class ProgramView : public cost::GraphView {
  public:
   explicit ProgramView(const Program& program, const cost::PlanOptions& options = {})
@@ -56,15 +56,15 @@ class ProgramView : public cost::GraphView {
   Border border_;
 };
 
-/// What larger weights cost. A weight that is computed ahead from smaller ones (a product with a narrow middle, an
+/// The cost of larger weights. A weight that is computed ahead from smaller ones (a product with a narrow middle, an
 /// enlarged kernel) is read from memory in every run, at any batch size, and stored in the file.
 struct WeightGrowth {
-  cost::Cost price_of_byte = 0;      ///< for each byte that weights grow by
-  std::optional<std::int64_t> most;  ///< bytes that they may grow by; any number, if it is not given
+  cost::Cost price_of_byte = 0;      ///< for each additional byte
+  std::optional<std::int64_t> most;  ///< the most bytes that weights may grow by; missing means no limit
   bool is_counted() const { return price_of_byte != 0 || most; }
 };
-/// In picoseconds: what memory of 500 GB/s takes, a tenth of an H200's. The prices of kernels hold the H200's own time,
-/// or less where weights stay in its cache; the model may run elsewhere.
+/// In picoseconds: the time of a memory of 500 GB/s, a tenth of an H200's. The prices of kernels include the H200's own
+/// time, or less if weights stay in its cache; the model may run elsewhere.
 inline constexpr cost::Cost price_of_weight_byte = 2;
 
 class Prices {
@@ -83,50 +83,50 @@ class Prices {
   Prices(const Prices&) = delete;
   Prices& operator=(const Prices&) = delete;
 
-  /// Of a program that is a part of a graph.
+  /// For a program that is a part of a graph.
   void set_border(const Border& border);
-  /// Of a program whose rows of operators are cut into several kernels; by value.
+  /// For a program whose chains of operators are cut into several kernels; by value.
   void set_cuts(const std::vector<bool>& cuts);
   bool is_image(ValueId id) const;
-  /// To be called when the program has been changed for good: from one difference to the next it is taken to be as it was.
+  /// Call it when the program has changed for good. Between two differences it is assumed unchanged.
   void moved();
   const cost::KernelPrices& kernels() const { return kernels_; }
   cost::Cost noise() const { return kernels_.noise(); }
-  /// From now on weights count as the file has them: what several joined weights hold counts several times. Until then
-  /// it counts once, since the first step that joins weights of several products does not make the others larger.
+  /// From now on weights count as the file stores them: data in several joined weights counts several times. Before, it
+  /// counts once, because the first step that joins the weights of several products does not make the others larger.
   void count_as_stored();
   /// Whether changes add or remove weights, or users of weights.
   bool concerns_weights(const Program::Log& log) const;
-  /// Whether weights have grown by no more than they may.
+  /// Whether the growth of the weights is within the limit.
   bool allows(const GraphCost& cost) const { return excess(cost) <= 0; }
-  /// The bytes that they have grown by beyond that.
+  /// The bytes by which it exceeds the limit.
   std::int64_t excess(const GraphCost& cost) const { return growth_.most ? cost.growth - *growth_.most : 0; }
-  /// Whether something that is not computed ahead uses a value.
+  /// Whether an operation that is not computed ahead uses a value.
   bool is_stored(ValueId id) const;
-  /// Bytes of the weights that are stored, once everything is computed that can be.
+  /// Bytes of the stored weights, after everything is computed ahead that can be.
   std::int64_t weights() const;
-  /// Of the kernel that is known by this computation; 0 if there is none.
+  /// The price of the kernel represented by this computation; 0 if there is none.
   cost::Cost price(ComputationId id);
-  /// Of the whole program: the sum over its computations, and what its plan costs.
+  /// The cost of the whole program: the sum over its computations, which is the cost of its plan.
   GraphCost total();
-  /// What the program, to which the log has just been applied, costs more than before. It is the one given at first, and is
-  /// as it was afterwards.
+  /// The additional cost of the program after the log, which was just applied. The program must be the one given to the
+  /// constructor; it is left unchanged.
   GraphCost difference(Program& program, const Program::Log& log);
 
  private:
-  /// Adds the computations of the program as it stands whose price these changes may have changed.
+  /// Adds the computations of the current program whose prices these changes may affect.
   void add_affected(const Program::Log& log, const cost::Fusion& fusion);
   std::vector<std::pair<ValueId, bool>> images_among(const Program::Log& log, const ProgramView& view) const;
   void set_given_weights();
   bool is_made_of_parts(ValueId id) const;
   bool is_kept(ValueId id) const;
   void add_what_parts_are_of(std::vector<ValueId>& weights) const;
-  /// The bytes that a weight adds to the model; 0 if it only goes into other weights, or is made of parts of others.
+  /// The bytes that a weight adds to the model; 0 if it only goes into other weights or consists of parts of others.
   std::int64_t stored_bytes(ValueId id) const;
   std::int64_t stored_bytes(std::span<const ValueId> weights) const;
 
   const Program& program_;
-  // Of the program where it stands, and after a rewrite that is tried.
+  // For the current program, and for the program after a rewrite that is tried.
   ProgramView here_view_, there_view_;
   cost::Fusion here_, there_;
   const cost::KernelPrices& kernels_;
@@ -135,11 +135,11 @@ class Prices {
     std::uint32_t time = 0;
     cost::Cost price = 0;
   };
-  std::vector<Known> known_;  // by computation, where the program stands
+  std::vector<Known> known_;  // by computation, in the current program
   std::uint32_t time_ = 1;
   WeightGrowth growth_;
   bool counts_as_stored_ = false;
-  std::int64_t given_weights_ = 0, given_weights_as_stored_ = 0;  // at first
+  std::int64_t given_weights_ = 0, given_weights_as_stored_ = 0;  // in the input graph
 };
 
 }  // namespace taso::search

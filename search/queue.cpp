@@ -7,7 +7,7 @@
 namespace taso::search {
 
 void Queue::push(Waiting waiting) {
-  check(waiting.match != nullptr, "what waits is a match");
+  check(waiting.match != nullptr, "a queued graph has a match");
   const auto id = static_cast<std::uint32_t>(entries_.size());
   entries_.push_back(std::make_unique<Waiting>(std::move(waiting)));
   ++size_;
@@ -26,7 +26,7 @@ void Queue::skip_taken(std::vector<std::uint32_t>& heap, bool by_cost) {
 }
 
 Waiting Queue::pop(bool by_cost) {
-  check(size_ > 0, "something waits");
+  check(size_ > 0, "the queue is not empty");
   auto& heap = by_cost ? cheapest_ : nearest_;
   skip_taken(heap, by_cost);
   const std::uint32_t id = heap.front();
@@ -34,7 +34,7 @@ Waiting Queue::pop(bool by_cost) {
   heap.pop_back();
   --size_;
   Waiting top = *entries_[id];
-  entries_[id]->match.reset();  // the other order still compares it
+  entries_[id]->match.reset();  // the other heap still compares it
   return top;
 }
 
@@ -47,7 +47,7 @@ void Queue::shorten() {
   std::vector<std::uint32_t> kept;
   for (const std::uint32_t id : cheapest_)
     if (!is_taken(id)) kept.push_back(id);
-  // In heaps of "less is dearer" the cheapest come last.
+  // In heaps ordered by "costs more", the cheapest come last.
   std::sort(kept.begin(), kept.end(), order(true));
   kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(std::min(longest_, kept.size())));
   std::sort(kept.begin(), kept.end());

@@ -1,8 +1,7 @@
-// The graphs that wait to be expanded, in two orders: by cost, and by how many steps they are away from the last
-// improvement.
+// The queue of unexpanded graphs, in two orders: by cost, and by the number of steps since the last improvement.
 //
-// By cost alone a search drowns where many rewrites change nothing: all their combinations come before the one step that
-// costs a little and leads on. So graphs are taken from either order in turn.
+// By cost alone, a search gets lost if many rewrites change nothing: all their combinations come before the one step
+// that costs a little and leads on. So graphs are taken from both orders in turn.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +15,25 @@
 
 namespace taso::search {
 
-/// A graph that nobody has made yet: a match in one that has been stood at.
+/// An unexpanded state: a parent graph plus the match that would produce it.
 struct Waiting {
   GraphCost cost;
   std::size_t steps = 0;     ///< since the last graph that was better than all before it
-  bool is_late = false;      ///< its steps were made more because the rewrite leads nowhere new
-  std::uint32_t parent = 0;  ///< the state that it is a rewrite of
-  ProgramHash change;        ///< what the rewrite adds to the hash: the same for the same rewrite in another graph
+  bool is_late = false;      ///< delayed, because the rewrite was already followed in another graph
+  std::uint32_t parent = 0;  ///< the state to rewrite
+  ProgramHash change;        ///< the rewrite's change of the hash: equal for the same rewrite in another graph
   ProgramHash hash;
   std::shared_ptr<const Match> match;
 };
 
 class Queue {
  public:
-  /// Beyond twice as many the dearest are forgotten.
+  /// Beyond twice `longest`, the most expensive entries are dropped.
   explicit Queue(std::size_t longest) : longest_(longest) {}
 
   bool empty() const { return size_ == 0; }
   void push(Waiting waiting);
-  /// The cheapest; of those that cost the same, one with the fewest steps.
+  /// The cheapest; among equal costs, one with the fewest steps.
   Waiting pop_cheapest() { return pop(true); }
   /// The cheapest of those with the fewest steps.
   Waiting pop_nearest() { return pop(false); }
@@ -55,7 +54,7 @@ class Queue {
   }
 
   std::size_t longest_;
-  std::deque<std::unique_ptr<Waiting>> entries_;   // in the order of finding; taken ones have no match any more
+  std::deque<std::unique_ptr<Waiting>> entries_;   // in the order they were found; entries already taken have no match
   std::vector<std::uint32_t> cheapest_, nearest_;  // heaps of entries
   std::size_t size_ = 0;
 };

@@ -12,7 +12,7 @@
 namespace taso::search {
 namespace {
 
-/// What belongs to a region, and what is around it.
+/// The computations of a region and its surroundings.
 class Members {
  public:
   Members(const Program& program, const std::vector<ComputationId>& computations)
@@ -28,7 +28,7 @@ class Members {
   }
   bool is_inside(ComputationId id) const { return inside_.contains(id); }
   bool is_around(ComputationId id) const { return around_.contains(id); }
-  /// All of them, operands first.
+  /// All computations, operands first.
   std::vector<ComputationId> in_order(const Ranks& ranks) const {
     std::vector<ComputationId> order(inside_.begin(), inside_.end());
     order.insert(order.end(), around_.begin(), around_.end());
@@ -76,7 +76,7 @@ class RegionBuilder {
 
   const Known& known(ValueId id) {
     if (const auto found = known_.find(id); found != known_.end()) return found->second;
-    // It comes from outside.
+    // The value comes from outside.
     const std::string name = fmt::format("v{}", known_.size());
     const Type& type = store_.type(id);
     const bool weight = store_.weight_only(id);
@@ -168,10 +168,10 @@ Region region_of(const Program& program, const Prices& prices, const Ranks& rank
 
 void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
               Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied) {
-  // Nodes of graphs with one key are made in one order.
+  // Graphs with the same key have their nodes in the same order.
   std::unordered_map<ValueId, ValueId> places;
   const auto from = solved_graph.nodes(), to = region.graph.nodes();
-  check(from.size() == to.size(), "regions with one key have graphs of one form");
+  check(from.size() == to.size(), "regions with the same key have graphs of the same form");
   for (std::size_t i = 0; i < from.size(); ++i)
     for (std::size_t output = 0; output < from[i]->outputs().size(); ++output) {
       const auto there = region.values.find(to[i]->output(output));

@@ -1,5 +1,5 @@
-// A part of a program as a graph of its own, which is searched apart from the rest: what comes in from outside is an input,
-// what is used outside an output.
+// A part of a program as a separate graph, which is searched by itself: values from outside are inputs, values used
+// outside are outputs.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,36 @@ namespace taso::search {
 
 struct Region {
   Graph graph;
-  Surroundings surroundings;  ///< what is around it, so that kernels that reach across the border are seen
-  /// The values of the program that the graph's values stand for.
+  Surroundings surroundings;  ///< the surroundings, so that kernels that cross the border are seen
+  /// The program's values for the values of the graph.
   std::unordered_map<Value, ValueId, HashValue> values;
-  /// Everything that the search of it depends on: regions with one key are solved alike.
+  /// Everything that its search depends on: regions with the same key have the same solution.
   std::string key;
 };
 
-/// The place of each computation in Program::computations().
+/// The position of each computation in Program::computations().
 using Ranks = std::vector<std::uint32_t>;
 Ranks ranks_of(const Program& program);
 
-/// The region that these computations make up, with what they need that depends on constants only.
+/// The region of these computations, with the computations they need that depend on constants only.
 Region region_of(const Program& program, const Prices& prices, const Ranks& ranks,
                  const std::vector<ComputationId>& computations);
 
-/// A rewrite of the program, as it was made.
+/// An applied rewrite of the program.
 struct Applied {
   std::shared_ptr<const Match> match;
   Program::Log log;
-  std::vector<std::vector<ValueId>> made;  ///< by the nodes of the target
+  std::vector<std::vector<ValueId>> made;  ///< by node of the target
   GraphCost before, after;
 };
 
-/// How the steps that were found for a region are priced in the program. `each`: one by one; they are applied up to where
-/// the program costs least. `together`: all at once, which is faster; all are applied or none, and every step but the
-/// last is recorded with what it saved in the region.
+/// How the steps found for a region are priced in the program. `each`: one by one; steps are applied up to where the
+/// program costs least. `together`: all at once, which is faster; all steps are applied or none, and every step but the
+/// last is recorded with its saving in the region.
 enum class StepPrices : std::uint8_t { each, together };
 
-/// Applies to the program what was found for the region, or for one with the same key, and appends that to `applied`.
-/// Steps that are impossible there, or no improvement, are left out. `cost` is the program's.
+/// Applies the steps found for the region, or for one with the same key, to the program, and appends them to `applied`.
+/// Leaves out steps that are impossible there or no improvement. `cost` is that of the program.
 void transfer(Exploration& solved, const Graph& solved_graph, const Region& region, StepPrices step_prices,
               Program& program, Prices& prices, GraphCost& cost, std::vector<Applied>& applied);
 

@@ -63,7 +63,7 @@ RunTime RunChoice::without_charge(const RunTime& time) const {
   return {time.concurrent - charge, time.sequential - charge};
 }
 
-/// Finds out the times; of what costs more in sum than the graph that was given, nobody wants to know.
+/// Computes the run times, but not for graphs that cost more in sum than the input graph.
 void RunChoice::judge(std::vector<Move>& moves) {
   struct Asked {
     ProgramHash hash;
@@ -97,7 +97,7 @@ void RunChoice::judge(std::vector<Move>& moves) {
     if (const auto found = known_.find(hashes[i]); found != known_.end()) moves[i].time = found->second;
 }
 
-/// Takes the moves that pay, the best first, as long as they do on top of one another; false if there is none.
+/// Takes the moves that pay, the best first, as long as they still pay together; false if none does.
 bool RunChoice::take_best_of(std::vector<Move> moves, cost::Cost least_gain) {
   judge(moves);
   const RunPreference preferred = preference();
@@ -130,7 +130,8 @@ void RunChoice::take_nothing() {
   take(nothing);
 }
 
-/// All steps of a rule, all but those, all from some step on, and then single ones, those that save the least in sum first.
+/// All steps of one rule, all others, all from some step on, and then single steps, those that save the least in sum
+/// first.
 std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) const {
   constexpr std::size_t most_beginnings = 8;
   std::vector<Move> moves;
@@ -160,8 +161,8 @@ std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) c
 }
 
 /// Those that cost the least in sum first. A step that changes the price by no more than noise, and saves neither an
-/// operator nor a kernel, only puts the same kernels into another order: what that saves is luck, and does not outlast
-/// the way back into a model.
+/// operator nor a kernel, only reorders the same kernels: such a saving is luck, and is lost when the graph becomes a
+/// model again.
 std::vector<RunChoice::Move> RunChoice::moves_that_add(std::size_t most) {
   candidates_.repair();
   std::vector<const Candidate*> order;

@@ -1,6 +1,5 @@
-// The last choice of a search, by what graphs take as they run. A search adds kernels up; where kernels that do not need one
-// another run side by side, the graph with the least sum need not be the one that takes least, and may take longer than what
-// was given.
+// The last choice of a search, by simulated run time. The search adds up kernel prices; if independent kernels run
+// concurrently, the graph with the least sum need not be the fastest, and may be slower than the input graph.
 #pragma once
 
 #include <functional>
@@ -18,21 +17,21 @@
 namespace taso::search {
 
 struct RunChoiceOptions {
-  std::function<RunTime(const Graph&)> time_of;  ///< asked from several threads at once
-  std::size_t most_graphs = 100;  ///< to ask for; two more in any case, of where it began and where it stands
-  unsigned jobs = 1;              ///< graphs that are asked for side by side; the result is the same
+  std::function<RunTime(const Graph&)> time_of;  ///< called from several threads
+  std::size_t most_graphs = 100;                 ///< the most graphs to time, besides the first and the current one
+  unsigned jobs = 1;                             ///< graphs timed concurrently; the result does not depend on it
   std::function<bool()> should_end;
 };
 
 class RunChoice {
  public:
-  /// `applied` leads from the graph, which costs `before`, to where the program stands.
+  /// `applied` leads from the graph, which costs `before`, to the current program.
   RunChoice(const Graph& graph, Program& program, Prices& prices, Candidates& candidates, const GraphCost& before,
             std::vector<Applied>& applied, OpaqueNodes& opaque, const RunChoiceOptions& options);
 
-  /// Leaves steps out that do not pay as the graph runs, and takes more that do. What the program stands at afterwards takes
-  /// no longer than the graph that was given, neither in lanes nor in a row nor in sum; and if it has more operators,
-  /// noticeably less.
+  /// Leaves out steps that do not pay when the graph runs, and takes more that do. The resulting program takes no
+  /// longer than the input graph, neither concurrently nor sequentially nor in sum; if it has more operators, it is
+  /// noticeably faster.
   void run();
 
   GraphCost cost() const { return steps_.cost(); }
@@ -42,14 +41,14 @@ class RunChoice {
 
  private:
   using Way = AppliedSteps::Way;
-  /// What may be changed of a way.
+  /// A possible change to the sequence of steps.
   struct Move {
     std::set<const Match*> without;
-    std::shared_ptr<const Match> with;  // none, if nothing is added
-    RunTime time;                       // where it leads from here, with what larger weights cost
+    std::shared_ptr<const Match> with;  // null if nothing is added
+    RunTime time;                       // the run time it leads to, including the price of larger weights
   };
   Way way_with(const Move& move) const;
-  /// Larger weights count as time, whichever way it runs.
+  /// Larger weights count as time, concurrent and sequential.
   static RunTime with_charge(const RunTime& time, const GraphCost& cost);
   RunTime without_charge(const RunTime& time) const;
   void judge(std::vector<Move>& moves);

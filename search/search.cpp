@@ -19,12 +19,12 @@
 namespace taso::search {
 namespace {
 
-/// The rules that a search has. Those that speak of an operator which neither the graph has nor a rule makes can never match,
-/// and are not there.
+/// The rules of a search, without those that can never match, because they contain an operator that neither the graph
+/// has nor a rule makes.
 struct UsableRules {
   std::vector<std::unique_ptr<RewriteRule>> compiled;
-  std::vector<const RewriteRule*> all;   // also for steps of the whole graph alone
-  std::vector<const RewriteRule*> deep;  // to search regions with
+  std::vector<const RewriteRule*> all;   // includes those used only for steps in the whole graph
+  std::vector<const RewriteRule*> deep;  // used to search regions
 };
 
 UsableRules usable_rules(const Program& program, const std::vector<rules::Rule>& rules,
@@ -63,10 +63,10 @@ UsableRules usable_rules(const Program& program, const std::vector<rules::Rule>&
   return result;
 }
 
-/// How many graphs the last choice looks at: some, and for each graph that was expanded so many operators' worth of them. That
-/// takes a tenth of the time, and a third for networks of many kernels.
+/// How many graphs the last choice times: some, plus this many operators' worth of graphs for each expanded graph. This
+/// takes a tenth of the time, and a third for networks with many kernels.
 constexpr std::size_t least_tried = 100, operators_tried = 12;
-/// Of a limit on time, what is for everything before that choice.
+/// The share of a time limit for everything before that choice.
 constexpr double share_before_choice = 0.9;
 
 class Search {
@@ -91,7 +91,7 @@ class Search {
     is_large_ = options_.piece > 0 && cost_.operators > options_.most_operators;
     if (chooses_by_run()) share_of_time_ = share_before_choice;
     descends_ = !is_large_ && (!is_one_ || rules_.all.size() > rules_.deep.size());
-    if (descends_) candidates_.leave_alone({});  // else the only region has them all
+    if (descends_) candidates_.leave_alone({});  // otherwise the only region has them all
   }
 
   SearchResult run() {
@@ -101,7 +101,8 @@ class Search {
       const GraphCost before = cost_;
       const std::size_t explored = explored_;
       descend();
-      // Pieces with the one after them, and then the pairs between those: what crosses a border lies inside of the next.
+      // Pieces with their successors, then the pairs in between: what crosses a border in one round is inside a pair in
+      // the other.
       for (std::size_t first = 0; first < 2 && !end; ++first) {
         const bool all_tried = search_pairs(first);
         if (stop_.stop_requested())
@@ -124,7 +125,7 @@ class Search {
   }
 
  private:
-  /// Where the kernels of the graph that was given are cut, those of what becomes of it are: values keep their names.
+  /// Kernels are cut where those of the input graph are cut, because values keep their names.
   std::vector<bool> cuts() const {
     const cost::WholeGraph whole(graph_, options_.sizes, layout_);
     std::vector<bool> cuts;
@@ -139,16 +140,16 @@ class Search {
 
   bool chooses_by_run() const { return options_.time_of_run && !is_large_; }
 
-  /// The search of a region, for all regions with the same key.
+  /// The search of a region, shared by all regions with the same key.
   struct Task {
     Graph graph;
     Surroundings surroundings;
-    std::unique_ptr<Exploration> exploration;  // once it has begun
-    std::size_t places = 0;                    // how many regions look like this, of those at hand
-    cost::Cost saved = 0;                      // in each of them, by what has been found since they are at hand
+    std::unique_ptr<Exploration> exploration;  // null until it starts
+    std::size_t places = 0;                    // how many current regions have this key
+    cost::Cost saved = 0;                      // in each of them, since they became current
 
     bool is_exhausted() const { return exploration && exploration->is_exhausted(); }
-    /// What is worth to be done in the whole.
+    /// What is worth applying to the whole graph.
     cost::Cost gain(const cost::KernelPrices& kernels) const {
       const GraphCost &before = exploration->cost_before(), &now = exploration->cost();
       return is_worth(before, now, kernels.noise()) ? before.price - now.price : 0;
@@ -160,18 +161,18 @@ class Search {
     return options_.time_budget && std::chrono::steady_clock::now() - start_ > *options_.time_budget * share_of_time_;
   }
 
-  /// Says how far it has come, and so lets whoever watches stop it. From any thread.
+  /// Reports progress, so that the watcher can stop the search. Called from any thread.
   bool should_end() {
     tell();
     return stop_.stop_requested() || is_late();
   }
 
-  /// Takes the best step in the whole graph, as long as there is one that makes it better: what shares an input may be far
-  /// apart. Steps back are for the regions; in a whole graph there are too many places to take them.
+  /// Takes the best step in the whole graph as long as one improves it: nodes that share an input may be far apart.
+  /// Steps that make the graph worse are left to the regions; in the whole graph there are too many places for them.
   void descend() {
     if (!descends_) return;
     for (bool goes_on = true; goes_on && expanded_ < options_.budget; goes_on = !should_end()) {
-      candidates_.repair();  // of what it has found by the time that it has to end, the best is still taken
+      candidates_.repair();  // if this is ended early, the best candidate so far is still taken
       ++expanded_;
       const Candidate* best = nullptr;
       for (const auto& [root, list] : candidates_.all())
@@ -186,7 +187,7 @@ class Search {
       if (!rewrite(program_, *change.match, change.log, &change.made)) return;
       change.before = cost_;
       change.after = cost_ + prices_.difference(program_, change.log);
-      // What was foreseen may have changed by rewrites far away that meet in an equal computation.
+      // Rewrites far away that lead to an equal computation may have changed the result.
       if (!is_worth(change.before, change.after, kernels_.noise())) {
         program_.undo(change.log);
         return;
@@ -199,9 +200,8 @@ class Search {
     }
   }
 
-  /// The regions are searched side by side, with equal shares of half of what is left of the budget, and what was found is
-  /// done in the program one after the other.
-  /// True if everything was one region, of which nothing is left to try.
+  /// Searches the regions concurrently, with equal shares of half of the remaining budget, and then applies the results
+  /// to the program sequentially. True if everything is one region and nothing is left to try.
   bool search_pairs(std::size_t first) {
     std::vector<Region> regions;
     std::vector<Task*> tasks, active;
@@ -242,7 +242,7 @@ class Search {
     if (active.empty() || expanded_ >= options_.budget) return;
     const std::size_t left = options_.budget - expanded_;
     const std::size_t given = is_one_ ? left : std::max((left + 1) / 2, std::min(left, active.size()));
-    // The first ones get what does not divide.
+    // The first ones get the remainder.
     const std::size_t most = is_large_ ? 2 * options_.piece : given;
     const auto share = [&](std::size_t i) {
       return std::min(most, given / active.size() + (i < given % active.size() ? 1 : 0));
@@ -288,7 +288,7 @@ class Search {
     return std::make_unique<Exploration>(task.graph, rules_.deep, kernels_, exploring, task.surroundings);
   }
 
-  /// Says how far it has come; from any thread, which may have come further since it last said so.
+  /// Reports progress, from any thread; the arguments are the progress of that thread since its last report.
   void tell(std::size_t expanded = 0, cost::Cost saved = 0) {
     const std::lock_guard lock(watching_);
     expanding_ += expanded;
@@ -313,7 +313,7 @@ class Search {
     return pairs;
   }
 
-  /// Looks around what was found for what takes less as it runs.
+  /// Looks among variants of the result for one that runs faster.
   void choose_by_run(SearchResult& result) {
     share_of_time_ = 1;
     if (!descends_) candidates_.leave_alone({});
@@ -331,7 +331,7 @@ class Search {
     result.counts.tried = choice.tried();
   }
 
-  /// Takes back the steps that the result does not need, and those that cannot stay.
+  /// Undoes the steps that the result does not need, and those that cannot stay.
   void keep_what_pays(SearchResult& result) {
     AppliedSteps steps(program_, prices_, before_, applied_);
     Extractor extractor(program_, graph_, &opaque_);
@@ -386,19 +386,19 @@ class Search {
     }
     result.graph = extractor.graph();
     prices_.moved();
-    check(prices_.total() == cost_, "the cost that was kept up to date is the cost");
+    check(prices_.total() == cost_, "the cost kept up to date is the total cost");
     result.replacements = extractor.replacements(options_.is_named);
   }
 
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  // before all that takes time
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();  // set before any work
   const Graph& graph_;
   const cost::KernelPrices& kernels_;
   const SearchOptions& options_;
   std::stop_token stop_;
   const std::function<void(const SearchProgress&)>& watch_;
   std::mutex watching_;
-  std::size_t expanding_ = 0;  // of regions that are being searched, not yet in expanded_
-  cost::Cost foreseen_ = 0;    // what was found in regions, and not yet done in the program
+  std::size_t expanding_ = 0;  // in regions being searched, not yet in expanded_
+  cost::Cost foreseen_ = 0;    // found in regions, not yet applied to the program
   Store store_;
   Program program_;
   UsableRules rules_;
@@ -410,10 +410,10 @@ class Search {
   std::vector<Applied> applied_;
   OpaqueNodes opaque_;
   std::map<std::string, Task> tasks_;        // by key
-  std::size_t expanded_ = 0, explored_ = 0;  // in all; of regions
+  std::size_t expanded_ = 0, explored_ = 0;  // in total; in regions
   bool is_one_ = false;                      // too small to be cut into pieces
   bool is_large_ = false;                    // searched in pieces only, each once
-  double share_of_time_ = 1;                 // until when it goes on
+  double share_of_time_ = 1;                 // of the time limit, for the current stage
   bool descends_ = false;                    // takes steps in the whole graph
 };
 
@@ -424,15 +424,15 @@ std::string_view text_of(SearchResult::End end) {
     case SearchResult::End::budget: return "the budget is spent";
     case SearchResult::End::time: return "the time is up";
     case SearchResult::End::exhausted: return "nothing is left to try";
-    case SearchResult::End::stopped: return "it was stopped";
-    case SearchResult::End::size: return "the graph is large, and each part of it was searched once";
+    case SearchResult::End::stopped: return "stopped";
+    case SearchResult::End::size: return "the graph is large, so each part was searched once";
   }
   return "";
 }
 
 void price_anew(SearchResult& found, const Graph& graph, const cost::KernelPrices& prices,
                 const SearchOptions& options) {
-  check(found.way.size() == found.steps.size(), "the graphs on the way were kept");
+  check(found.way.size() == found.steps.size(), "the intermediate graphs were kept");
   const cost::Plan before = cost::best_plan(graph, prices, options.sizes);
   found.layout = before.layout;
   found.cost_before = found.cost_after = before.cost;

@@ -10,14 +10,15 @@
 namespace taso::cli {
 namespace {
 
-/// Devices do not round as our yardstick does. They sum in another order, so that near a threshold (quantisation is one) other
-/// elements get across. They may leave digits out instead of rounding to the nearest: each number is then off by twice as much,
-/// all of them in one direction, and a difference of products by 2.6 times as much. In TF32 a quantised MobileNet was as far
-/// off on a GPU as rounding alone takes it, YOLOX-nano half as far.
+/// Allowed error as a multiple of the error by rounding alone. Devices do not round like the reference. They sum in
+/// another order, so that other elements cross a threshold, such as one of quantisation. They may truncate instead of
+/// rounding to nearest: each number is then off by twice as much, always in one direction, and a difference of products
+/// by 2.6 times as much. In TF32 a quantised MobileNet was as far off on a GPU as by rounding alone, YOLOX-nano half as
+/// far.
 constexpr double most_roundings = 3;
 
-/// Zeros are 1 away from anything, and another output of the same norm some 1.4: no yardstick, however long, excuses what
-/// comes near to that.
+/// All-zero output has error 1 and unrelated output of the same norm about 1.4: errors near that are never excused,
+/// however large the error by rounding is.
 constexpr double unrelated = 0.5;
 
 std::vector<Array> rounded_reference(const Graph& graph, const std::vector<Array>& inputs, cost::Precision precision,
@@ -64,7 +65,7 @@ bool is_rounding_as_far(const Agreement& agreement) {
 Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
                        cost::Precision precision, const runtime::InterpreterOptions& options) {
   const std::vector<Array> expected = runtime::interpret(graph, inputs, options);
-  check(outputs.size() == expected.size(), "as many outputs as the program has");
+  check(outputs.size() == expected.size(), "the number of outputs is that of the program");
   std::vector<Array> by_rounding;
   Agreement worst;
   for (std::size_t i = 0; i < outputs.size(); ++i) {

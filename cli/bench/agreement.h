@@ -1,4 +1,4 @@
-// Whether outputs that a device computed are right, though it rounds: they are compared with the reference on the CPU.
+// Compares outputs of a device with the CPU reference, allowing for rounding.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace taso::cli {
 
-/// The distance of two arrays of one shape, as a share of the first one's norm; infinite where one is finite and the other not.
+/// The distance of two arrays of the same shape, relative to the norm of the first; infinite where only one is finite.
 double relative_error(const Array& expected, const Array& actual);
-/// How far an output may be from the reference in any case, measured so.
+/// The relative error that is accepted without further checks.
 double tolerance_of(cost::Precision precision);
 
-/// Of all outputs together.
+/// The result for all outputs together.
 struct Agreement {
   bool agrees = true;
-  double error = 0;  ///< of the output that is farthest off; if some do not agree, of these
-  /// How far off that output would be by rounding alone; only where it is beyond the tolerance and the precision rounds.
+  double error = 0;  ///< the largest error; if some outputs do not agree, the largest of those
+  /// The error of that output by rounding alone; only if it exceeds the tolerance and the precision rounds.
   std::optional<double> rounding_error;
 };
 
-/// Whether outputs do not agree, but rounding alone takes them as far: then it is the precision that does not fit the model.
+/// Whether outputs do not agree, but rounding alone explains it: the precision does not suit the model.
 bool is_rounding_as_far(const Agreement& agreement);
 
-/// Compares outputs with what the program computes from the inputs. An output that is beyond the tolerance of its precision
-/// agrees if rounding alone takes the reference about as far: for that, the reference runs once more. Throws InputError
-/// where it cannot run.
+/// Compares outputs with the reference result for the inputs. An output beyond the tolerance of its precision still
+/// agrees if rounding alone takes the reference about as far; the reference runs once more to find out. Throws
+/// InputError if it cannot run.
 Agreement agreement_of(const Graph& graph, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
                        cost::Precision precision, const runtime::InterpreterOptions& options);
 

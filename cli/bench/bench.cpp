@@ -32,7 +32,7 @@ namespace {
 using std::filesystem::path;
 using Level = Console::Level;
 
-/// Whether both take inputs of the same types and shapes, under whatever names.
+/// Whether both models take inputs of the same types and shapes; names may differ.
 bool have_alike_inputs(const LoadedModel& first, const LoadedModel& second) {
   const auto types = [](const LoadedModel& model) {
     std::vector<std::pair<ElementType, Extents>> list;
@@ -54,7 +54,7 @@ runtime::InterpreterOptions reference_options(const BenchSettings& settings) {
   return options;
 }
 
-/// Does it, with the model's name in what it finds wrong with it.
+/// Runs `work`; adds the model's file name to an InputError that it throws.
 template <class Do>
 auto naming(const LoadedModel& loaded, Do&& work) {
   try {
@@ -120,11 +120,11 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     report.models[i].microseconds.push_back(time.count());
   };
-  for (std::size_t i = 0; i < models.size() && !interrupted(); ++i) run(i);  // to get warm
+  for (std::size_t i = 0; i < models.size() && !interrupted(); ++i) run(i);  // warm-up
   const std::size_t runs = settings.runs.value_or(runs_on_cpu);
   for (std::size_t done = 0; done < runs && !interrupted(); done += 2) {
     for (std::size_t i = 0; i < models.size(); ++i) take(i);
-    if (models.size() == 1 && done + 1 == runs) break;  // one alone need not come back
+    if (models.size() == 1 && done + 1 == runs) break;  // a single model needs no second turn
     for (std::size_t i = models.size(); i-- > 0;) take(i);
   }
 }
@@ -142,7 +142,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
     throw EnvironmentError(fmt::format("no GPU can be used: {}", trouble));
   if (settings.prices && !settings.imported && !(gpu && settings.measure)) pricing::require_prices(*settings.prices);
   pricing::PricingOptions priced{gpu != nullptr, settings.prices, settings.precision, true, settings.measure};
-  priced.with_own = true;  // to be exported, and added to
+  priced.with_own = true;  // needed for export and for additions
   pricing::Pricing pricing(priced, std::move(gpu), measuring_on(console));
   if (settings.imported) {
     const Source source = read_source(*settings.imported);
@@ -169,11 +169,11 @@ Ending bench(const BenchSettings& settings, Console& console) {
       run_on_gpu(pricing, models, settings, report);
     } else {
       if (!trouble.empty()) console.say(Level::result, fmt::format("no GPU can be used: {}", trouble));
-      if (settings.is_precision_given) console.say(Level::result, "--precision does nothing without a GPU");
-      if (settings.profile) console.say(Level::result, "--profile: there are no kernels to show without a GPU");
+      if (settings.is_precision_given) console.say(Level::result, "--precision has no effect without a GPU");
+      if (settings.profile) console.say(Level::result, "--profile has no effect without a GPU");
       run_on_cpu(models, settings, report);
     }
-    // What ran until an interrupt is told as well, but not what never did.
+    // After an interrupt, report the models that ran.
     report.is_complete = !interrupted();
     std::erase_if(report.models, [](const BenchFigures& one) { return one.microseconds.empty(); });
     if (report.models.empty()) console.error("interrupted before any model had run");
@@ -188,7 +188,7 @@ Ending bench(const BenchSettings& settings, Console& console) {
   }
   if (settings.exported) write_output(*settings.exported, pricing.store().all().text());
   if (!agree) {
-    console.error("an output on the GPU is not what the reference computes");
+    console.error("an output of the GPU does not agree with the reference");
     return Ending::check_failed;
   }
   return interrupted() ? Ending::interrupted : Ending::done;

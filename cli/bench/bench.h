@@ -1,4 +1,4 @@
-// What taso-bench does: from the settings to the figures.
+// Runs taso-bench, from the settings to the figures.
 #pragma once
 
 #include "cli/bench/settings.h"
@@ -7,7 +7,7 @@
 
 namespace taso::cli {
 
-/// Throws what trouble_of() knows.
+/// Throws the exceptions that trouble_of() knows.
 Ending bench(const BenchSettings& settings, Console& console);
 
 }  // namespace taso::cli

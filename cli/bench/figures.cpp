@@ -21,12 +21,12 @@ std::string time_text(double microseconds) {
   return microseconds < 10'000 ? fmt::format("{:.1f} µs", microseconds) : fmt::format("{:.2f} ms", microseconds / 1e3);
 }
 
-/// Less than ten a second is told to three digits: half an example is not one.
+/// Rates below ten a second have three digits, because half an example is not one.
 std::string rate_text(double a_second) {
   return a_second < 9.995 ? fmt::format("{:#.3g}", a_second) : fmt::format("{:.0f}", a_second);
 }
 
-/// The name of its file, or the path as it was given where another file has the same name.
+/// The file name, or the path as given if two files have the same name.
 std::string shown_name(const BenchFigures& one, const BenchReport& report) {
   const bool is_ambiguous = std::any_of(report.models.begin(), report.models.end(), [&](const BenchFigures& other) {
     return other.model.filename() == one.model.filename() && other.model != one.model;
@@ -34,13 +34,12 @@ std::string shown_name(const BenchFigures& one, const BenchReport& report) {
   return on_one_line((is_ambiguous ? one.model : one.model.filename()).string());
 }
 
-/// What running kernels side by side brought.
+/// The gain from running kernels concurrently.
 std::string lanes_text(const BenchFigures& one, const std::string& name) {
   const std::string alone =
       fmt::format("{} (predicted {})", time_text(one.lanes.alone), time_text(one.predicted_alone));
-  if (one.lanes.lanes == 1)
-    return fmt::format("{}: one kernel after the other, {}; {}\n", name, alone, one.lanes.others);
-  return fmt::format("{}: lanes: {}, {} (predicted {}) against {} one after the other; {}\n", name, one.lanes.lanes,
+  if (one.lanes.lanes == 1) return fmt::format("{}: sequential, {}; {}\n", name, alone, one.lanes.others);
+  return fmt::format("{}: streams: {}, {} (predicted {}) against {} sequential; {}\n", name, one.lanes.lanes,
                      time_text(one.lanes.time), time_text(one.predicted.value_or(0)), alone, one.lanes.others);
 }
 
@@ -63,7 +62,7 @@ double quantile(std::vector<double> numbers, double share) {
 Ratio ratio_of(const std::vector<double>& first, const std::vector<double>& second) {
   Ratio ratio;
   ratio.value = quantile(first, 0.5) / std::max(quantile(second, 0.5), 1e-9);
-  // Drawn again and again from what was seen, the ratio scatters as it would if all were measured again.
+  // Bootstrap: resampling the measurements shows how much the ratio would vary if all were repeated.
   Random random(1);
   std::vector<double> ratios;
   std::vector<double> a(first.size()), b(second.size());
@@ -79,7 +78,7 @@ Ratio ratio_of(const std::vector<double>& first, const std::vector<double>& seco
 
 std::string table_of(const BenchReport& report) {
   Table table;
-  table.rows.push_back({"", "median", "5 %", "95 %", "a second", "predicted", "kernels", "memory", "agrees"});
+  table.rows.push_back({"", "median", "5 %", "95 %", "per second", "predicted", "kernels", "memory", "agrees"});
   table.numbers_from = 1;
   table.numbers_to = 7;
   for (const BenchFigures& one : report.models) {
@@ -101,22 +100,22 @@ std::string table_of(const BenchReport& report) {
     text += fmt::format("{} against {}: {:.3f}x ({:.3f} to {:.3f}), {}\n", shown_name(report.models[i], report),
                         shown_name(report.models[0], report), ratio.value, ratio.low, ratio.high, verdict);
     if (!report.models[i].has_inputs_of_first)
-      text += fmt::format("{} takes other inputs than {}: they do not do the same work\n",
+      text += fmt::format("{} takes other inputs than {}: they do different work\n",
                           shown_name(report.models[i], report), shown_name(report.models[0], report));
   }
   for (const BenchFigures& one : report.models)
     if (one.lanes.alone > 0) text += lanes_text(one, shown_name(one, report));
   for (const BenchFigures& one : report.models)
     if (!one.range.empty())
-      text += fmt::format("{}: out of the range of {}, whoever computes it: {}; another precision has the range\n",
-                          shown_name(one, report), report.precision ? cost::name_of(*report.precision) : "the type",
-                          one.range);
+      text +=
+          fmt::format("{}: out of the range of {} on any device: {}; use another precision\n", shown_name(one, report),
+                      report.precision ? cost::name_of(*report.precision) : "the type", one.range);
   for (const BenchFigures& one : report.models)
     if (!one.on_host.empty())
-      text += fmt::format("{}: without a kernel, so on the host: {}\n", shown_name(one, report),
+      text += fmt::format("{}: run on the host, without a kernel: {}\n", shown_name(one, report),
                           fmt::join(one.on_host, ", "));
   if (report.versions.empty()) {
-    text += "these are times of the reference on the CPU, not of a GPU\n";
+    text += "these are times of the CPU reference, not of a GPU\n";
   } else {
     text += fmt::format("{}, {}", report.device, report.versions);
     if (report.precision) text += fmt::format("; {}", cost::name_of(*report.precision));
@@ -128,7 +127,7 @@ std::string table_of(const BenchReport& report) {
   if (!report.is_complete) {
     std::size_t least = report.models.empty() ? 0 : report.models.front().microseconds.size();
     for (const BenchFigures& one : report.models) least = std::min(least, one.microseconds.size());
-    text += fmt::format("interrupted: of each model {} {} or more\n", least, least == 1 ? "run" : "runs");
+    text += fmt::format("interrupted: {} {} of each model, or more\n", least, least == 1 ? "run" : "runs");
   }
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -147,7 +146,7 @@ std::string profile_of(const BenchFigures& figures) {
     measured += kernel.measured;
   }
   table.rows.push_back(
-      {fmt::format("{:.2f}", predicted), fmt::format("{:.2f}", measured), "sum, in µs, one after the other", ""});
+      {fmt::format("{:.2f}", predicted), fmt::format("{:.2f}", measured), "sum in µs, sequential", ""});
   std::string text = table.text();
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;

@@ -117,7 +117,7 @@ std::vector<std::vector<double>> time_in_turn(const std::vector<GpuModel*>& mode
     const std::vector<double> more = models[i]->time(at_a_time);
     times[i].insert(times[i].end(), more.begin(), more.end());
   };
-  for (GpuModel* model : models) model->time(at_a_time);  // to get warm
+  for (GpuModel* model : models) model->time(at_a_time);  // warm-up
   for (std::size_t round = 0; round < gpu_rounds && !interrupted(); ++round) {
     for (std::size_t i = 0; i < models.size(); ++i) take(i);
     for (std::size_t i = models.size(); i-- > 0;) take(i);

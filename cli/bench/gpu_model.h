@@ -1,4 +1,4 @@
-// A graph on a GPU: its best plan by prices that are measured there, run as it was priced.
+// A graph on a GPU: the best plan by prices measured there, run exactly as it was priced.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@ namespace taso::cli {
 
 class GpuModel {
  public:
-  /// Chooses the plan, for which kernels are measured, by the prices as they are: who runs a network alone suits them to it
-  /// first. `sizes` are of dimensions that the inputs leave open. All must outlive it; the pricing has a GPU.
+  /// Measures the kernels and chooses the plan. To price a network that runs alone, call Pricing::suit() first. `sizes`
+  /// gives dimensions that the inputs leave open. All arguments must outlive it; the pricing must have a GPU.
   GpuModel(const Graph& graph, pricing::Pricing& pricing, const cost::DimensionSizes& sizes = {});
-  /// Puts it on the GPU; to be done before all that follows. Throws InputError where something cannot be run.
-  /// Kernels run side by side in at most so many lanes, where that is faster.
+  /// Loads it onto the GPU; call it before the functions below. Throws InputError if something cannot run. Kernels run
+  /// concurrently in at most `most_lanes` streams, where that is faster.
   void prepare(std::uint32_t most_lanes = gpu::usual_lanes);
 
-  /// What is known of it without running it.
+  /// Fills in what is known without running it.
   void describe(BenchFigures& figures) const;
   std::vector<Array> run(const std::vector<Array>& inputs);
   /// Microseconds of each run.
@@ -31,7 +31,7 @@ class GpuModel {
   std::vector<BenchFigures::Kernel> profile();
 
  private:
-  /// For steps without a choice the most promising way.
+  /// Picks the most promising variant for steps without a choice.
   void choose_unmeasured(gpu::DeviceSteps& steps) const;
 
   const Graph& graph_;
@@ -42,15 +42,15 @@ class GpuModel {
   std::vector<std::string> on_host_;
   std::vector<std::size_t> plan_steps_;
   std::int64_t arena_bytes_ = 0;
-  std::map<std::uint32_t, cost::Cost> predicted_;  ///< of schedules, by lanes
-  cost::Cost predicted_alone_ = 0;                 ///< one step after the other
+  std::map<std::uint32_t, cost::Cost> predicted_;  ///< of the schedules, by number of streams
+  cost::Cost predicted_alone_ = 0;                 ///< sequential
 };
 
-/// To and fro between the models, so that a machine that gets warmer or slower in the meantime does so for all. As many runs
-/// of each as were asked for, or some more. Ends early when interrupted.
+/// Times the models alternately (A B B A), so that a machine that slows down slows down for all. Each model runs at
+/// least `runs` times. Ends early when interrupted.
 std::vector<std::vector<double>> time_in_turn(const std::vector<GpuModel*>& models, std::size_t runs);
 
-/// Moderate numbers.
+/// Numbers of moderate size.
 Array random_input(Random& random, ElementType element, const Extents& extents);
 
 }  // namespace taso::cli

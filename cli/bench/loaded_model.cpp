@@ -15,7 +15,7 @@
 namespace taso::cli {
 namespace {
 
-/// The shapes that were asked for, and the batch where it was. Throws UsageError where the batch says nothing of any input.
+/// The requested shapes and batch. Throws UsageError if the batch does not apply to any input.
 std::vector<InputShape> shapes_for(const onnx::Model& model, const BenchSettings& settings) {
   std::vector<InputShape> shapes = settings.shapes;
   if (!settings.batch) return shapes;
@@ -37,12 +37,12 @@ std::vector<InputShape> shapes_for(const onnx::Model& model, const BenchSettings
     const auto& dims = declared.shape().dim();
     Extents extents;
     for (int i = 0; i < dims.size(); ++i) extents.push_back(i == 0 ? *settings.batch : dims[i].dim_value());
-    // Others that are unknown have to be given by name.
+    // Other unknown dimensions must be given by name.
     if (!extents.empty() && std::find(extents.begin(), extents.end(), 0) == extents.end())
       shapes.push_back({input.name(), extents});
   }
   if (is_contradicted && !has_an_effect)
-    throw UsageError(fmt::format("--batch {}: --test-input-shape says otherwise of every input", *settings.batch));
+    throw UsageError(fmt::format("--batch {}: --test-input-shape gives every input another batch", *settings.batch));
   if (!is_given && !has_an_effect)
     throw UsageError(fmt::format("--batch {}: no input has a dimension that could be a batch", *settings.batch));
   return shapes;
@@ -52,7 +52,7 @@ std::vector<InputShape> shapes_for(const onnx::Model& model, const BenchSettings
 
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings) {
   LoadedModel loaded{file, onnx::Model::load(file), nullptr, {}, {}, {}};
-  loaded.model.validate();  // names the file by itself
+  loaded.model.validate();  // the message names the file
   try {
     const std::vector<InputShape> shapes = shapes_for(loaded.model, settings);
     if (!shapes.empty()) overwrite_input_shapes(loaded.model, shapes);
@@ -74,7 +74,7 @@ LoadedModel load(const std::filesystem::path& file, const BenchSettings& setting
   for (const Value& input : loaded.graph.inputs) {
     const auto extents = input.type().shape ? static_extents(*input.type().shape) : std::nullopt;
     if (!extents)
-      throw InputError(fmt::format("{}: the input '{}' has no known shape: give it by --test-input-shape",
+      throw InputError(fmt::format("{}: the input '{}' has no known shape: give it with --test-input-shape",
                                    file.string(), on_one_line(input.node->as_input()->name)));
     if (size_of(input.type().element) == 0)
       throw InputError(fmt::format("{}: cannot generate random data for the input '{}', whose type is not known",

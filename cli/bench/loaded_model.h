@@ -1,4 +1,4 @@
-// A model as it is run: cleaned up, with all sizes known.
+// A model ready to run: cleaned up, with all sizes known.
 #pragma once
 
 #include <filesystem>
@@ -20,10 +20,10 @@ struct LoadedModel {
   std::unique_ptr<onnx::GraphEdit> edit;
   Graph graph;
   std::vector<Array> inputs;
-  ValueNames names;  ///< of values, in the model
+  ValueNames names;  ///< names of the values in the model
 };
 
-/// Throws InputError, and UsageError where shapes that were asked for do not fit; both name the file.
+/// Throws InputError, and UsageError for requested shapes that do not fit; both name the file.
 LoadedModel load(const std::filesystem::path& file, const BenchSettings& settings);
 
 }  // namespace taso::cli

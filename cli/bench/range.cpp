@@ -11,7 +11,7 @@
 namespace taso::cli {
 namespace {
 
-/// A result, and the share of its elements that are lost.
+/// A result and the share of its elements that are lost.
 struct Lost {
   Value value;
   double share = 0;
@@ -52,7 +52,7 @@ std::string range_trouble(const Graph& graph, const std::vector<Array>& inputs, 
     if (numbers == 0) continue;
     const auto share = [&](std::size_t lost) { return static_cast<double>(lost) / static_cast<double>(numbers); };
     if (lost_above > 0 && overflowing++ == 0) beyond = Lost{all.outputs[i], share(lost_above)};
-    // A few elements near zero are in every result.
+    // Every result has a few elements near zero.
     if (share(lost_below) > 0.5 && vanishing++ == 0) below = Lost{all.outputs[i], share(lost_below)};
   }
   std::string text;

@@ -1,4 +1,4 @@
-// Which results of a program are out of the range of a small type: why rounding alone takes its outputs far away.
+// Finds results out of the range of a small type: they explain why rounding alone takes outputs far off.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace taso::cli {
 
-/// What values are called in a model.
+/// The names of values in a model.
 using ValueNames = std::unordered_map<Value, std::string, HashValue>;
 
-/// Says how many results have elements beyond the largest number of the precision, and how many of them vanish below its
-/// smallest, with the first of each. Empty if none does, and for precisions with the range of float32. Throws InputError
-/// where the program cannot run.
+/// Counts the results with elements above the largest number of the precision, and those that mostly vanish below its
+/// smallest, and names the first of each. Empty if there are none, and for precisions with the range of float32. Throws
+/// InputError if the program cannot run.
 std::string range_trouble(const Graph& graph, const std::vector<Array>& inputs, cost::Precision precision,
                           const ValueNames& names, const runtime::InterpreterOptions& options);
 

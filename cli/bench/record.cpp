@@ -22,9 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Level = Console::Level;
 
-/// How many times what a search finds is measured and searched again is its own affair; here it must leave time for others.
+/// Seconds. A search may measure and repeat as often as it needs, but must leave time for the other models.
 constexpr double longest_search = 60;
-/// What is found by prices alone has been measured after two or three rounds.
+/// Results of a search by prices alone are measured after two or three rounds.
 constexpr std::size_t most_rounds = 4;
 
 class Recording {
@@ -44,14 +44,14 @@ class Recording {
     }
     if (left_ > 0)
       console_.say(Level::result,
-                   fmt::format("{} kernels are left: the same command goes on with them", with_commas(left_)));
+                   fmt::format("{} kernels are left: run the same command again to measure them", with_commas(left_)));
     return interrupted() ? Ending::interrupted : Ending::done;
   }
 
  private:
   bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
 
-  /// Without those that cannot have this batch.
+  /// Leaves out models that cannot have this batch.
   std::vector<LoadedModel> load_all(const std::optional<std::int64_t>& batch) {
     BenchSettings settings = settings_;
     settings.batch = batch;
@@ -76,10 +76,10 @@ class Recording {
     for (const LoadedModel& model : models) pricing.find_missing(model.graph, {}, missing);
     pricing.measure(missing);
     for (const LoadedModel& model : models)
-      pricing.measure_kernels(model.graph, {});  // in the other layout, if need be
+      pricing.measure_kernels(model.graph, {});  // measures the other layout too, if needed
     if (settings_.search)
       for (const LoadedModel& model : models) search(model, pricing);
-    // What a search would make of a model is not known before it was searched: what is left is what is left of the models.
+    // Only the models' own kernels are counted: what a search would find is not known in advance.
     pricing::MissingCalls left;
     cost::Cost all = 0, predicted = 0;
     for (const LoadedModel& model : models) all += pricing.find_missing(model.graph, {}, left);
@@ -97,8 +97,8 @@ class Recording {
     gpu_ = pricing.release_gpu();
   }
 
-  /// Measures what a search comes to: one that measures on its way, and one by the prices that are known then, as on a machine
-  /// without a GPU, which may be led elsewhere by what is only predicted.
+  /// Measures the results of searches: first of one that measures as it goes, then of some that use known prices only,
+  /// as on a machine without a GPU. Predicted prices may lead those elsewhere.
   void search(const LoadedModel& model, pricing::Pricing& pricing) {
     pricing.suit(model.graph, {});
     std::optional<std::size_t> measured = search_once(model, pricing, true);
@@ -109,7 +109,7 @@ class Recording {
     if (!measured || is_late()) ++searches_left_;
   }
 
-  /// How many kernels of what it found had to be measured then; nothing if there is no time for it.
+  /// The number of kernels of the result that had to be measured; nothing if there is no time left.
   std::optional<std::size_t> search_once(const LoadedModel& loaded, pricing::Pricing& pricing,
                                          bool measures_on_its_way) {
     if (interrupted() || is_late()) return std::nullopt;

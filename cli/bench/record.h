@@ -1,5 +1,5 @@
-// Recording: the kernels of models, and of what the search makes of them, are measured and kept, those that matter most first. It
-// can be ended at any time, and goes on where it ended.
+// Records prices: measures and keeps the kernels of models and of the graphs that the search finds, the most important
+// first. It can be interrupted at any time; the next run continues.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace taso::cli {
 
-/// Every batch of the settings in every precision, in this order. Says at the end what is left. Throws what trouble_of() knows.
+/// Goes through every batch of the settings in every precision, in this order. Reports at the end what is left. Throws
+/// the exceptions that trouble_of() knows.
 Ending record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console);
 
 }  // namespace taso::cli

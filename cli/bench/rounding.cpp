@@ -10,7 +10,7 @@ namespace {
 
 float rounded_to_tf32(float value) {
   if (std::isnan(value)) return value;
-  constexpr std::uint32_t dropped = 23 - 10;  // bits of the fraction
+  constexpr std::uint32_t dropped = 23 - 10;  // fraction bits
   auto word = std::bit_cast<std::uint32_t>(value);
   word += (1u << (dropped - 1)) - 1 + ((word >> dropped) & 1u);
   return std::bit_cast<float>(word >> dropped << dropped);
@@ -32,7 +32,7 @@ class Rounding : public OpaqueBody {
   cost::Precision precision_;
 };
 
-/// Makes the same nodes once more, in the same pool, with roundings between them.
+/// Copies the nodes into the same pool, with roundings in between.
 class Rewriter {
  public:
   Rewriter(const Graph& graph, cost::Precision precision)

@@ -1,4 +1,4 @@
-// What a precision rounds on a device, done on the CPU: it shows how far rounding alone takes a model's outputs.
+// Rounds on the CPU as a device does in a given precision, to show how far rounding alone takes a model's outputs.
 #pragma once
 
 #include "cost/pricing/precision.h"
@@ -6,14 +6,13 @@
 
 namespace taso::cli {
 
-/// The nearest number that the precision has, of two that are equally near the even one. What is beyond its largest becomes
-/// infinite; NaN stays one.
+/// Rounds to the nearest number of the precision, ties to even. Larger numbers become infinite; NaN stays NaN.
 float rounded(float value, cost::Precision precision);
-/// Every element of float32; arrays of other types are as they were.
+/// Rounds every element of a float32 array; other arrays stay unchanged.
 Array rounded(const Array& array, cost::Precision precision);
 
-/// The program with every operand of a product rounded, weights or not. Of what the small types store between other
-/// operators nothing is rounded: how much of it is stored depends on how kernels are put together.
+/// The program with every operand of a product rounded, weights included. Values stored between other operators are not
+/// rounded: how much is stored depends on how operators are fused into kernels.
 Graph with_rounded_products(const Graph& graph, cost::Precision precision);
 
 }  // namespace taso::cli

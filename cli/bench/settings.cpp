@@ -13,7 +13,7 @@
 namespace taso::cli {
 namespace {
 
-/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+/// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
   std::vector<std::string> models, shapes;
   std::string device, precision, batch, runs, lanes, seed, jobs, prices, exported, imported, json, log_file, color,
@@ -32,9 +32,8 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   one("--precision", raw.precision, "How float32 is computed on a GPU: tf32, fp32, fp16 or bf16 (default tf32)", "NAME",
       running);
   one("--batch", raw.batch,
-      "First dimension of every input that has no --test-input-shape, where it is open or can be changed", "N",
-      running);
-  app.add_option("--test-input-shape", raw.shapes, "Shape of an input, where the model leaves it open; may be repeated")
+      "First dimension of every input without --test-input-shape, if it is unknown or can be changed", "N", running);
+  app.add_option("--test-input-shape", raw.shapes, "Shape of an input that the model leaves open; may be repeated")
       ->type_name("NAME:1,3,224,224")
       ->expected(1)
       ->allow_extra_args(false)
@@ -46,8 +45,7 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
           runs_on_gpu, runs_on_cpu, 2 * gpu_rounds),
       "N", running);
   one("--lanes", raw.lanes,
-      fmt::format("Kernels that run concurrently on a GPU, at most; 1: one at a time (default {})", settings.lanes),
-      "N", running);
+      fmt::format("Streams for concurrent kernels on a GPU; 1: sequential (default {})", settings.lanes), "N", running);
   one("--seed", raw.seed, "Seed for the random inputs (default 0)", "N", running);
   one("--jobs", raw.jobs, "CPU threads; 0: one for each processor (default 0)", "N", running);
   app.add_flag("--no-check", raw.no_check, "Do not compare the GPU's outputs with those of the CPU");
@@ -56,32 +54,32 @@ void declare(CLI::App& app, Raw& raw, BenchSettings& settings) {
   one("--prices", raw.prices, "File of measured prices (default $XDG_CACHE_HOME/taso/measured.prices)", "FILE",
       pricing);
   app.add_flag("--record", settings.record,
-               "Only measure kernels, of the models and of what the search makes of them, and keep their prices; "
+               "Only measure the kernels of the models and of the graphs that the search finds, and keep their prices; "
                "--precision and --batch may be lists, such as tf32,fp16 and 1,16")
       ->group(pricing);
-  one("--time-budget", raw.time_budget, "With --record: seconds after which to stop; another run goes on", "SECONDS",
+  one("--time-budget", raw.time_budget, "With --record: seconds after which to stop; another run continues", "SECONDS",
       pricing);
-  app.add_flag("--no-search", raw.no_search, "With --record: only the kernels of the models as they are")
+  app.add_flag("--no-search", raw.no_search, "With --record: measure only the kernels of the given models")
       ->group(pricing);
-  app.add_flag("--anew", settings.anew, "With --record: measure again what only the shipped prices know")
+  app.add_flag("--anew", settings.anew, "With --record: measure kernels again that only the shipped prices cover")
       ->group(pricing);
   app.add_flag("--no-measuring", raw.no_measuring,
                "Do not measure kernels first: unmeasured ones run in the variant that is predicted to be best")
       ->group(pricing);
   one("--export", raw.exported, "Write all known prices; - is the standard output", "FILE", pricing);
-  one("--import", raw.imported, "Add prices that were exported", "FILE", pricing);
+  one("--import", raw.imported, "Add exported prices", "FILE", pricing);
 
   const std::string saying = "Output";
   app.add_flag("--profile", settings.profile, "Show every kernel, with predicted and measured time")->group(saying);
   one("--json", raw.json, "Write all figures, as JSON; - is the standard output", "FILE", saying);
-  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
-  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
   one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
   app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
 }
 
-/// Of a list with commas; a part that is empty is one too.
+/// The parts of a comma-separated list, including empty ones.
 std::vector<std::string> parts_of(const std::string& list) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; !list.empty() && begin <= list.size();) {
@@ -96,7 +94,7 @@ BenchSettings::Device device_named(const std::string& name) {
   if (name.empty() || name == "auto") return BenchSettings::Device::automatic;
   if (name == "cuda") return BenchSettings::Device::cuda;
   if (name == "cpu") return BenchSettings::Device::cpu;
-  throw UsageError(fmt::format("--device: cuda, cpu or auto is needed, not '{}'", on_one_line(name)));
+  throw UsageError(fmt::format("--device takes cuda, cpu or auto, not '{}'", on_one_line(name)));
 }
 
 void resolve(const Raw& raw, BenchSettings& settings) {
@@ -115,7 +113,7 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   settings.search = !raw.no_search;
   if (!raw.time_budget.empty()) settings.time_budget = number_from_zero("--time-budget", raw.time_budget);
   if (!settings.record && (settings.time_budget || raw.no_search || settings.anew))
-    throw UsageError("--time-budget, --no-search and --anew go with --record");
+    throw UsageError("--time-budget, --no-search and --anew need --record");
   for (const std::string& text : raw.shapes) settings.shapes.push_back(parse_input_shape(text));
   if (!raw.runs.empty()) settings.runs = static_cast<std::size_t>(whole_number("--runs", raw.runs, 1'000'000, 1));
   if (!raw.lanes.empty())
@@ -124,7 +122,7 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   if (!raw.jobs.empty()) settings.jobs = static_cast<unsigned>(whole_number("--jobs", raw.jobs, 4096));
   settings.check = !raw.no_check;
   settings.measure = !raw.no_measuring;
-  if (settings.record && !settings.measure) throw UsageError("--record and --no-measuring exclude one another");
+  if (settings.record && !settings.measure) throw UsageError("--record and --no-measuring cannot be combined");
   const auto file = [](const std::string& text) {
     return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
   };
@@ -136,7 +134,7 @@ void resolve(const Raw& raw, BenchSettings& settings) {
   if (settings.models.empty() && !settings.exported && !settings.imported) throw UsageError("no model is given");
   if (settings.record && settings.models.empty()) throw UsageError("--record: no model is given");
   if (settings.record && settings.device == BenchSettings::Device::cpu)
-    throw UsageError("--record: prices are measured on a GPU, not on the CPU");
+    throw UsageError("--record needs a GPU: prices cannot be measured on the CPU");
   if (std::count(raw.models.begin(), raw.models.end(), "-") + (raw.imported == "-" ? 1 : 0) > 1)
     throw UsageError("the standard input can be read only once");
   std::vector<Place> read;
@@ -159,7 +157,7 @@ std::vector<Place> written_places(const BenchSettings& settings) {
 BenchCommand parse_bench_command(int argc, const char* const* argv) {
   BenchCommand command;
   Raw raw;
-  CLI::App app("Runs ONNX models, tells how long they take, and compares them.", "taso-bench");
+  CLI::App app("Runs ONNX models, measures how long they take, and compares them.", "taso-bench");
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.footer(
       "Examples:\n"

@@ -14,9 +14,9 @@
 
 namespace taso::cli {
 
-/// How often a model runs if nobody says.
+/// Default number of runs of each model.
 constexpr std::size_t runs_on_gpu = 200, runs_on_cpu = 6;
-/// How often the models of a GPU take turns, to and fro.
+/// How many times the models on a GPU take turns, forth and back.
 constexpr std::size_t gpu_rounds = 10;
 
 struct BenchSettings {
@@ -26,18 +26,18 @@ struct BenchSettings {
   cost::Precision precision = cost::Precision::tf32;
   bool is_precision_given = false;
   std::optional<std::int64_t> batch;
-  std::vector<InputShape> shapes;   ///< of inputs, for what the models leave open
+  std::vector<InputShape> shapes;   ///< of inputs that the models leave open
   std::optional<std::size_t> runs;  ///< of each model
-  std::uint32_t lanes = 16;         ///< in which kernels may run side by side on a GPU
+  std::uint32_t lanes = 16;         ///< at most so many streams for concurrent kernels on a GPU
   std::uint64_t seed = 0;
   unsigned jobs = 0;
-  bool check = true;     ///< whether outputs agree with the reference on the CPU
-  bool measure = true;   ///< the kernels that nobody has measured yet
-  bool profile = false;  ///< kernel by kernel
-  bool record = false;   ///< measure the kernels and keep their prices; run nothing
-  bool search = true;    ///< when recording: also the kernels of what the search makes of the models
-  bool anew = false;     ///< when recording: prices that come with taso do not count as known
-  /// When recording: all of them, one after the other; where there are several, `precision` and `batch` are the first.
+  bool check = true;     ///< compare outputs with the CPU reference
+  bool measure = true;   ///< measure kernels that were never measured
+  bool profile = false;  ///< show every kernel
+  bool record = false;   ///< measure kernels and keep their prices; do not run the models
+  bool search = true;    ///< when recording: also measure the graphs that the search finds
+  bool anew = false;     ///< when recording: ignore the shipped prices
+  /// When recording: all of them, in order. `precision` and `batch` are the first of them.
   std::vector<cost::Precision> precisions;
   std::vector<std::optional<std::int64_t>> batches;
   std::optional<double> time_budget;  ///< seconds, when recording

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t name_width = 30, line_width = 96;
 
-/// Breaks descriptions into lines, each below the other; where a flag is long, they begin below it.
+/// Wraps descriptions in a column of their own; after a long flag they start on the next line.
 class HelpFormatter final : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool is_positional) const override {
@@ -45,14 +45,14 @@ class HelpFormatter final : public CLI::Formatter {
   }
 };
 
-/// Of an option that nobody declared: the one that was meant.
+/// The error message for an unexpected argument; it suggests the option that was probably meant.
 std::string trouble_with(const std::string& argument, const CLI::App& app) {
   const std::string name = argument.substr(0, argument.find('='));
-  if (name.size() < 2 || name[0] != '-') return fmt::format("'{}' is one file too many", argument);
+  if (name.size() < 2 || name[0] != '-') return fmt::format("unexpected argument '{}'", argument);
   std::vector<std::string> known;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& one : option->get_lnames()) known.push_back("--" + one);
-  return fmt::format("there is no option '{}'{}", name, did_you_mean(name, known));
+  return fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const
   }
   for (const CLI::Option* option : app.get_options())
     for (const std::string& value : option->results())
-      if (value.empty()) throw UsageError(fmt::format("{} is given nothing", option->get_name()));
+      if (value.empty()) throw UsageError(fmt::format("{} needs a value", option->get_name()));
   return std::nullopt;
 }
 

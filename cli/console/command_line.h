@@ -1,4 +1,4 @@
-// What is done with every command line, before its options are looked at.
+// Parses the command line of every program.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@ class App;
 
 namespace taso::cli {
 
-/// Takes it apart into what the app declares. The text to print if help was asked for, else nothing. Throws UsageError, also
-/// for an option that is given nothing.
+/// Parses the command line with the options of the app. Returns the help text if help was asked for, else nothing.
+/// Throws UsageError, also for an option with an empty value.
 std::optional<std::string> take_apart(CLI::App& app, int argc, const char* const* argv);
 
 }  // namespace taso::cli

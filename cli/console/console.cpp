@@ -30,7 +30,7 @@ bool wants_color(Console::Color color) {
   return is_terminal();
 }
 
-/// A line that is wrapped could not be replaced.
+/// A wrapped line could not be redrawn.
 std::size_t terminal_width() {
   struct winsize size {};
   if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 2) return 79;
@@ -80,7 +80,7 @@ void Console::error(std::string_view text) { complain(Level::error, "error:", "1
 
 void Console::warning(std::string_view text) { complain(Level::warning, "warning:", "1;33", text); }
 
-/// Names out of a damaged file may hold anything.
+/// Names from a damaged file may hold any bytes.
 void Console::complain(Level level, std::string_view word, std::string_view color, std::string_view text) {
   const std::string readable = on_lines(text);
   show(level, fmt::format("{}: {} {}", options_.program, word, readable),
@@ -109,7 +109,7 @@ void Console::close() {
 
 void Console::show(Level level, std::string_view plain, std::string_view shown) {
   log(plain);
-  // An error is always said.
+  // Errors are always shown.
   if (level != Level::error && static_cast<int>(level) > options_.verbosity) return;
   draw({});
   const std::string line = fmt::format("{}\n", shown);

@@ -1,4 +1,4 @@
-// What a program says to people: on stderr as much as was asked for, in the log file everything.
+// Messages for people: on stderr up to the verbosity that was asked for, in the log file all of them.
 #pragma once
 
 #include <cstdio>
@@ -15,33 +15,33 @@ class Console {
   enum class Level { error = -2, warning = -1, result = 0, detail = 1, trace = 2 };
   struct Options {
     std::string program;
-    int verbosity = 0;  ///< -v counts up, -q down
+    int verbosity = 0;  ///< -v adds one, -q subtracts one
     Color color = Color::automatic;
     std::optional<std::filesystem::path> log_file;
   };
 
-  /// Opens the log file, and throws EnvironmentError when it cannot be written. A file that has something in it is left
-  /// alone until begin_log(): it may turn out to be no log.
+  /// Opens the log file; throws EnvironmentError if it cannot be written. A file that is not empty stays unchanged
+  /// until begin_log(), because it may turn out not to be a log.
   explicit Console(Options options);
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
   ~Console();
 
-  /// From now on the log is written, with what was said before.
+  /// Starts writing the log, beginning with the messages so far.
   void begin_log();
-  /// Lines of text; nothing that is of a level above the verbosity.
+  /// Lines of text. A message above the verbosity goes to the log only.
   void say(Level level, std::string_view text);
   /// "program: error: text"
   void error(std::string_view text);
   void warning(std::string_view text);
-  /// PASSED in green, FAILED in red; the log has it without colour.
+  /// PASSED in green, FAILED in red; the log has no colour.
   void verdict(bool good, std::string_view word);
-  /// Whether there is a terminal to draw on and somebody wants to see it.
+  /// Whether stderr is a terminal and the verbosity allows a progress line.
   bool is_live() const { return live_; }
-  /// Replaces the live line, on a terminal only; it goes when anything else is said. Empty takes it away.
+  /// Replaces the live line, on a terminal only. An empty text removes it, and so does any other message.
   void draw(std::string_view line);
 
-  /// Throws EnvironmentError when something could not be written to the log file.
+  /// Throws EnvironmentError if part of the log could not be written.
   void close();
 
  private:
@@ -54,9 +54,9 @@ class Console {
   Options options_;
   bool colored_ = false;
   bool live_ = false;
-  std::string drawn_;  // the live line that stands there
+  std::string drawn_;  // the live line on the screen now
   std::FILE* log_ = nullptr;
-  bool holding_ = false;  // the log's text is kept until begin_log()
+  bool holding_ = false;  // text for the log waits for begin_log()
   std::string held_;
   bool log_failed_ = false;
 };

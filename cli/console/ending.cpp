@@ -26,7 +26,7 @@ Trouble trouble_of(std::exception_ptr exception) {
     return trouble(Ending::environment, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     return trouble(Ending::environment, error.what());
-  } catch (const std::system_error& error) {  // a thread that the machine does not give
+  } catch (const std::system_error& error) {  // for example, the system refuses a thread
     return trouble(Ending::environment, error.what());
   } catch (const std::bad_alloc&) {
     return trouble(Ending::environment, "out of memory");

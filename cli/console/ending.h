@@ -1,4 +1,4 @@
-// How a program ends: the exit codes that scripts rely on, and which trouble leads to which.
+// How a program ends: the exit codes that scripts rely on, and which error leads to which.
 #pragma once
 
 #include <exception>
@@ -13,31 +13,31 @@ namespace taso::cli {
 
 enum class Ending {
   done = 0,          ///< also when nothing improved
-  bug = 1,           ///< ours
-  usage = 2,         ///< the command line makes no sense
+  bug = 1,           ///< a bug of taso
+  usage = 2,         ///< invalid command line
   input = 3,         ///< unreadable or invalid
   check_failed = 4,  ///< no output written
-  unverified = 5,    ///< a rule, property or certificate
+  unverified = 5,    ///< a rule, property or certificate did not verify
   environment = 6,   ///< output not writable, disk full, memory limit
   interrupted = 130,
 };
 
-/// The command line makes no sense, by itself or for this model.
+/// The command line is invalid, by itself or for this model.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An InputError whose text points into a file: the line at fault and a caret stand below the message.
+/// An InputError with a position: the text also shows the offending line and a caret.
 struct PlacedError : InputError {
   using InputError::InputError;
 };
 
 struct Trouble {
   Ending ending = Ending::bug;
-  std::string text;  ///< one line, but for a PlacedError
+  std::string text;  ///< one line, except for a PlacedError
 };
 
-/// What an exception that nobody caught means.
+/// The exit code and message for an exception that was not caught.
 Trouble trouble_of(std::exception_ptr exception);
 
 }  // namespace taso::cli

@@ -20,7 +20,7 @@ std::atomic<std::int64_t> asked_at{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<std::int64_t>::is_always_lock_free,
               "set in a signal handler");
 
-/// timeout(1) sends its signal to the program and then to its group: the same one twice within a moment is one wish.
+/// timeout(1) signals the program and then its process group. The same signal twice within this time counts once.
 constexpr std::int64_t moment = 300;
 
 std::int64_t milliseconds_now() {
@@ -29,13 +29,13 @@ std::int64_t milliseconds_now() {
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// Only what may be called in a signal handler is called here.
+// Calls only async-signal-safe functions.
 void handle(int signal) {
   const int error = errno;
   const bool asks = signal == SIGINT || signal == SIGTERM;
   if (asks && !asked.exchange(true)) {
     asked_at = milliseconds_now();
-    constexpr std::string_view text = "\ninterrupted: finishing; once more to end at once\n";
+    constexpr std::string_view text = "\ninterrupted: finishing; interrupt again to quit at once\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     errno = error;
     return;
@@ -44,7 +44,7 @@ void handle(int signal) {
     errno = error;
     return;
   }
-  // A model and its weights get their names first.
+  // A model and its weights are renamed together first.
   if (asks && Commit::defers_exit(static_cast<int>(Ending::interrupted))) {
     errno = error;
     return;
@@ -73,7 +73,7 @@ void watch_for_interrupt() {
   watch(SIGHUP);
   watch(SIGPIPE);
   watch(SIGXCPU);
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write(), which says so
+  ::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG, which is reported
 }
 
 bool interrupted() { return asked; }

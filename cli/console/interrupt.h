@@ -1,12 +1,12 @@
-// Ctrl-C and SIGTERM end the work, not the program: the first asks it to finish, the second ends it at once and leaves
-// nothing behind.
+// Ctrl-C and SIGTERM stop the work, not the program: the first asks it to finish, the second ends it at once and leaves
+// no temporary files.
 #pragma once
 
 namespace taso::cli {
 
-/// From now on SIGINT and SIGTERM only set a flag, and a second one ends the program with exit 130; SIGHUP and its like end it
-/// too. Temporary files are removed in each case, and a limit on the size of files is an error like any other. What was
-/// ignored before stays ignored.
+/// From now on SIGINT and SIGTERM only set a flag; a second one ends the program with exit code 130. SIGHUP, SIGPIPE
+/// and SIGXCPU end it too. Temporary files are removed in each case. Exceeding the file size limit becomes an ordinary
+/// write error. Signals that were ignored stay ignored.
 void watch_for_interrupt();
 bool interrupted();
 

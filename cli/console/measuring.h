@@ -1,4 +1,4 @@
-// What the console says while kernels are measured.
+// Console messages while kernels are measured.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace taso::cli {
 
-/// Shows the progress, and ends the measuring when the program is interrupted. The console must outlive it.
+/// Shows progress, and stops measuring when the program is interrupted. The console must outlive it.
 std::unique_ptr<pricing::Watcher> measuring_on(Console& console);
 
 }  // namespace taso::cli

@@ -7,7 +7,7 @@
 namespace taso::cli {
 namespace {
 
-/// A line such as "VmRSS:     1234 kB". Not from getrusage(), which counts what the process was before it became this
+/// The value of a line such as "VmRSS:     1234 kB". getrusage() would include the process before it became this
 /// program.
 std::uint64_t status(const std::string& name) {
   std::ifstream stream("/proc/self/status");

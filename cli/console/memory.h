@@ -1,11 +1,11 @@
-// How much memory this process holds.
+// Memory use of this process.
 #pragma once
 
 #include <cstdint>
 
 namespace taso::cli {
 
-/// Bytes that are in memory now, and the most there ever were; 0 where the system does not say.
+/// Resident bytes now, and the peak; 0 if the system does not say.
 std::uint64_t memory_in_use();
 std::uint64_t peak_memory();
 

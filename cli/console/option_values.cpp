@@ -24,7 +24,7 @@ double number_from_zero(const std::string& flag, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || stop != end || !std::isfinite(value) || value < 0)
-    throw UsageError(fmt::format("{} takes a number from 0 on, not '{}'", flag, text));
+    throw UsageError(fmt::format("{} takes a number that is 0 or greater, not '{}'", flag, text));
   return value;
 }
 
@@ -51,13 +51,13 @@ std::size_t byte_count(const std::string& flag, const std::string& text) {
 }
 
 std::optional<std::filesystem::path> named_file(const std::string& flag, const std::string& text) {
-  if (text == "-") throw UsageError(fmt::format("{} needs a name; '-' cannot stand for a stream here", flag));
+  if (text == "-") throw UsageError(fmt::format("{} needs a file name; '-' is not accepted here", flag));
   return text.empty() ? std::nullopt : std::optional<std::filesystem::path>(text);
 }
 
 cost::Precision precision_of_flag(const std::string& text) {
   if (const auto precision = cost::precision_named(text)) return *precision;
-  throw UsageError(fmt::format("--precision: tf32, fp32, fp16 or bf16 is needed, not '{}'", on_one_line(text)));
+  throw UsageError(fmt::format("--precision takes tf32, fp32, fp16 or bf16, not '{}'", on_one_line(text)));
 }
 
 Console::Color color_named(const std::string& text) {

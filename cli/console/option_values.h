@@ -1,4 +1,4 @@
-// What the flags of every program take: numbers and colours, with the same words about what is wrong.
+// Parses the values of flags, with the same error messages in every program.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ std::uint64_t whole_number(const std::string& flag, const std::string& text, std
 double number_from_zero(const std::string& flag, const std::string& text);
 /// Bytes: "4G", "512M", "1.5GiB", "65536"; units are powers of 1024.
 std::size_t byte_count(const std::string& flag, const std::string& text);
-/// Of what has to be a file: "-" is not taken for a stream there, nor for a file of that name. Nothing if the text is empty.
+/// For flags that need a file: "-" is refused. Returns nothing if the text is empty.
 std::optional<std::filesystem::path> named_file(const std::string& flag, const std::string& text);
 cost::Precision precision_of_flag(const std::string& text);
 Console::Color color_named(const std::string& text);

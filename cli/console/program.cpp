@@ -17,7 +17,7 @@
 namespace taso::cli {
 namespace {
 
-/// The program ends badly already: a log that cannot be written changes nothing.
+/// The program fails already, so an error while writing the log is ignored.
 void end_log(Console& console) {
   try {
     console.begin_log();
@@ -32,7 +32,7 @@ Ending end_badly(const std::string& name, std::optional<Console>& console) {
   if (trouble.ending == Ending::usage) trouble.text += fmt::format(" ({} --help lists the options)", name);
   if (!console) console.emplace(Console::Options{name, 0, Console::Color::automatic, {}});
   console->error(trouble.text);
-  // A log that is no log is a mistake of usage; in all other cases it is told what went wrong.
+  // After a usage error the log is not touched: the file may not be a log.
   if (trouble.ending != Ending::usage) end_log(*console);
   return trouble.ending;
 }
@@ -63,10 +63,10 @@ bool is_limited(__rlimit_resource resource) {
 
 bool memory_is_limited() { return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA); }
 
-/// OpenBLAS starts threads while it is loaded, each with a large stack, and sends its own process a SIGINT where the
-/// limit on memory forbids that: it looks like a Ctrl-C. They would do nothing here, see runtime/host/kernels/gemm.cpp.
-/// Only the environment that a program starts with tells it so; so it is started once more, as the same process.
-/// Nothing is ready yet: no library may be asked for more than a system call.
+/// OpenBLAS starts threads with large stacks while it is loaded. If a memory limit forbids that, it sends its own
+/// process a SIGINT, which looks like a Ctrl-C. taso does not need these threads (runtime/host/kernels/gemm.cpp). Only
+/// the environment at program start turns them off, so the program restarts itself, as the same process. No library is
+/// initialised yet: only system calls are safe here.
 void start_without_threads_of_blas(int, char** arguments, char** environment) {
   constexpr std::string_view setting = "OPENBLAS_NUM_THREADS=";
   constexpr std::size_t most = 4096;
@@ -81,15 +81,15 @@ void start_without_threads_of_blas(int, char** arguments, char** environment) {
   setting.copy(one.data(), setting.size());
   one[setting.size()] = '1';
   extended[0] = one.data();
-  ::execve("/proc/self/exe", arguments, extended.data());  // where that fails, as it is
+  ::execve("/proc/self/exe", arguments, extended.data());  // if this fails, continue as it is
 }
 
-// The one list of functions that runs before those of shared libraries.
+// .preinit_array runs before the constructors of shared libraries.
 using Beginning = void (*)(int, char**, char**);
 [[gnu::section(".preinit_array"), gnu::used]] Beginning beginning = start_without_threads_of_blas;
 
-/// Calls it on a stack that graphs of 100,000 nodes in a row do not exhaust, whatever the shell's limit is: only what
-/// is used of it takes memory. Where there is no room for such a stack, on the one that there is.
+/// Calls `work` on a stack that is large enough for chains of 100,000 nodes, whatever the shell's limit; untouched
+/// stack pages take no memory. Falls back to the normal stack if there is no room.
 void call_on_large_stack(const std::function<void()>& work) {
   constexpr std::size_t large = std::size_t{1} << 30;
   const auto enter = [](void* argument) -> void* {
@@ -100,7 +100,7 @@ void call_on_large_stack(const std::function<void()>& work) {
   pthread_t thread{};
   bool begun = false;
   if (!memory_is_limited() && ::pthread_attr_init(&attributes) == 0) {
-    // Helping threads look at the same graphs.
+    // Worker threads recurse over the same graphs.
     if (::pthread_attr_setstacksize(&attributes, large / 16) == 0) ::pthread_setattr_default_np(&attributes);
     begun = ::pthread_attr_setstacksize(&attributes, large) == 0 &&
             ::pthread_create(&thread, &attributes, enter, const_cast<std::function<void()>*>(&work)) == 0;
@@ -125,7 +125,7 @@ int run_program(const std::string& name, const std::function<Ending(std::optiona
     }
   });
   std::fflush(nullptr);
-  // Without the farewells of libraries: where memory ran out, OpenBLAS waits for threads that ask for more, forever.
+  // Skip static destructors: after an out-of-memory error OpenBLAS's shutdown can deadlock.
   if (ending == Ending::environment || memory_is_limited()) std::_Exit(static_cast<int>(ending));
   return static_cast<int>(ending);
 }

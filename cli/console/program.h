@@ -1,4 +1,4 @@
-// What is around every program: how it starts to speak, what becomes of trouble, and the exit code.
+// The main() shared by all programs: console set-up, error reporting and exit codes.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace taso::cli {
 
-/// Data that was asked for, on stdout.
+/// Prints data that was asked for on stdout.
 Ending print(const std::string& text);
 
-/// Opens the console and runs the program's work with it, from where an interrupt is seen on.
+/// Opens the console and runs `work` with it. Call it once interrupts are handled.
 Ending run_with_console(const Console::Options& options, std::optional<Console>& console,
                         const std::function<Ending(Console&)>& work);
 
-/// The exit code. `run` makes the console as soon as it knows how.
+/// Runs a program and returns its exit code. `run` creates the console as soon as it knows the options.
 int run_program(const std::string& name, const std::function<Ending(std::optional<Console>& console)>& run);
 
 }  // namespace taso::cli

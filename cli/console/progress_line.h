@@ -1,4 +1,4 @@
-// How far a long piece of work has got: a line that is redrawn on a terminal, and every ten seconds a plain one elsewhere.
+// Progress of long work: a line redrawn on a terminal, elsewhere a plain line every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,10 @@ class ProgressLine {
  public:
   explicit ProgressLine(Console& console) : console_(console) {}
 
-  /// Says the line if the last one is old enough; asks for it only then. On a terminal the first is drawn at once.
+  /// Shows the line if the last one is old enough; calls `line` only then. On a terminal the first line appears at
+  /// once.
   void show(const std::function<std::string()>& line);
-  double seconds() const;  ///< since it was made
+  double seconds() const;  ///< since construction
 
  private:
   using Clock = std::chrono::steady_clock;

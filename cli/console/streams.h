@@ -1,4 +1,4 @@
-// Where data goes that was asked for: to a file, or to the standard output.
+// Writes requested data to a file or to the standard output.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,11 @@
 
 namespace taso::cli {
 
-/// "-": the standard input of what is read, the standard output of what is written.
+/// "-" means the standard input for reading and the standard output for writing.
 bool is_standard_stream(const std::filesystem::path& file);
-/// Writes to the file, which appears whole or not at all, or to the standard output. Throws EnvironmentError.
+/// Writes the whole file or nothing; or writes to the standard output. Throws EnvironmentError.
 void write_output(const std::filesystem::path& file, std::string_view text);
-/// Trouble that would only show after the work: better now. Leaves nothing behind. Throws EnvironmentError.
+/// Finds out before the work whether the file can be written. Leaves nothing behind. Throws EnvironmentError.
 void check_writable(const std::filesystem::path& file);
 
 }  // namespace taso::cli

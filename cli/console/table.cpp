@@ -8,7 +8,7 @@
 namespace taso::cli {
 namespace {
 
-/// Of UTF-8, the bytes that begin a character.
+/// Counts UTF-8 characters: the bytes that begin one.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; }));

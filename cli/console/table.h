@@ -1,4 +1,4 @@
-// Rows of text in columns, as every program shows them.
+// Text tables, as every program prints them.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace taso::cli {
 
 struct Table {
   std::vector<std::vector<std::string>> rows;
-  std::size_t numbers_from = 99, numbers_to = 0;  ///< these columns are aligned to the right
+  std::size_t numbers_from = 99, numbers_to = 0;  ///< columns aligned to the right
 
-  /// A line for each row, two spaces between columns, none at the end of a line.
+  /// One line per row, two spaces between columns, no trailing spaces.
   std::string text() const;
 };
 
-/// "512 MB", "1.5 GB": three digits at most
+/// "512 MB", "1.5 GB": at most three digits
 std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace taso::cli

@@ -1,4 +1,4 @@
-// What this program is made of, for bug reports.
+// Versions of the program and its libraries, for bug reports.
 #pragma once
 
 #include <string>
@@ -8,8 +8,7 @@ namespace taso::cli {
 
 /// Such as "0.1.0".
 std::string_view program_version();
-/// Several lines: the program, the hash of the rules that come with it, that of the properties, and the libraries; looks for
-/// CUDA.
+/// Several lines: the program, hashes of the shipped rules and properties, and the libraries. Looks for CUDA.
 std::string describe_versions(std::string_view program);
 
 }  // namespace taso::cli

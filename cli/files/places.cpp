@@ -20,7 +20,7 @@ using std::filesystem::path;
 
 namespace {
 
-/// Those that the model names; they need not be there.
+/// The weight files that the model names; they need not exist.
 std::vector<path> weight_files_of(onnx::Model& model) {
   std::unordered_set<std::string> locations;
   onnx::for_each_tensor(model.mutable_proto(), [&](proto::TensorProto& tensor, bool) {
@@ -44,7 +44,7 @@ void check_is_apart(const path& weights, const std::vector<Place>& written) {
 bool is_same_file(const path& a, const path& b) {
   std::error_code error;
   if (std::filesystem::equivalent(a, b, error)) return true;
-  // Files that are not there yet have no inode, but they have a name.
+  // Files that do not exist yet have no inode, only a name.
   const path a_name = std::filesystem::weakly_canonical(a, error);
   return !error && a_name == std::filesystem::weakly_canonical(b, error) && !error;
 }
@@ -97,7 +97,7 @@ void check_weights_are_kept(const OptOptions& options, onnx::Model& model) {
     check_is_apart(file, written);
     if (options.dry_run || is_standard_stream(options.output)) continue;
     if (is_same_file(options.output, file))
-      throw UsageError(fmt::format("the output {} is where the model's weights lie", options.output.string()));
+      throw UsageError(fmt::format("the output {} holds the weights of the input", options.output.string()));
     if (options.certificate && is_same_file(certificate_file_of(options.output), file))
       throw UsageError(fmt::format("the certificate {} would replace the weights of the input",
                                    certificate_file_of(options.output).string()));
@@ -109,7 +109,7 @@ void check_weights_are_kept(const OptOptions& options, onnx::Model& model) {
 }
 
 void check_weights_are_kept(const std::vector<path>& models, const std::vector<Place>& written) {
-  // Weights are there already: where nothing is, no model needs to be read for this.
+  // Weights exist already, so only an existing file can be one; otherwise no model needs to be read.
   const bool may_replace = std::any_of(written.begin(), written.end(), [](const Place& place) {
     std::error_code error;
     return !is_standard_stream(place.file) && std::filesystem::exists(place.file, error);

@@ -1,4 +1,4 @@
-// Which files a run may write: never one over another, and never over its input unless that was asked for.
+// Checks the files that a run may write: no two the same, and none of its inputs unless --force is given.
 #pragma once
 
 #include <filesystem>
@@ -11,30 +11,30 @@
 
 namespace taso::cli {
 
-/// Where weights go that are not in the model's own file.
+/// The file for weights outside the model file.
 std::filesystem::path data_file_of(const std::filesystem::path& output);
 
-/// Where the certificate goes.
+/// The file for the certificate.
 std::filesystem::path certificate_file_of(const std::filesystem::path& output);
 
-/// By name or by inode; neither has to exist.
+/// Compares by name or by inode; neither file has to exist.
 bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// A file that a run reads or writes, with what it is to the user.
+/// A file that a run reads or writes, and its description for messages.
 struct Place {
   std::string what;
   std::filesystem::path file;
 };
 
-/// Nothing that is written may replace something that is read, or something else that is written. Throws UsageError.
+/// Throws UsageError if a written file would replace a file that is read or another written file.
 void check_apart(const std::vector<Place>& read, const std::vector<Place>& written);
 
-/// Looks at names and inodes only; nothing has to be read or opened yet. Throws UsageError.
+/// Looks at names and inodes only; reads and opens nothing. Throws UsageError.
 void check_places(const OptOptions& options);
-/// The weights beside the model are input as well. Throws UsageError.
+/// The model's weight files are inputs as well. Throws UsageError.
 void check_weights_are_kept(const OptOptions& options, onnx::Model& model);
-/// The same for what several models have beside them. Looks into the models, before anything is written, be it a line of the
-/// log; one that cannot be read is passed over, for whoever loads it says why. Throws UsageError.
+/// The same for the weight files of several models. Reads the models before anything is written, even a log line. Skips
+/// a model that cannot be read, because loading it later reports why. Throws UsageError.
 void check_weights_are_kept(const std::vector<std::filesystem::path>& models, const std::vector<Place>& written);
 
 }  // namespace taso::cli

@@ -12,7 +12,7 @@ namespace taso::cli {
 std::filesystem::path properties_path(const std::optional<std::filesystem::path>& named) {
   if (named) return *named;
   const auto found = find_data_file("rules/properties.rules");
-  if (!found) throw EnvironmentError("the properties that come with taso are not found; --properties names others");
+  if (!found) throw EnvironmentError("cannot find the shipped properties; name a file with --properties");
   return *found;
 }
 

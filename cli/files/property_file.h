@@ -1,4 +1,4 @@
-// The properties that proofs rest on: those that come with taso, or a file of one's own.
+// The properties that proofs rest on: the shipped ones, or the user's own file.
 #pragma once
 
 #include <filesystem>
@@ -10,13 +10,13 @@
 
 namespace taso::cli {
 
-/// The file that is named, or the one that comes with taso. Throws EnvironmentError if that is not found.
+/// The named file, or the shipped one. Throws EnvironmentError if that is not found.
 std::filesystem::path properties_path(const std::optional<std::filesystem::path>& named);
 
-/// Of what they say, under which names and in which order: proofs depend on all of it.
+/// Hashes the contents, names and order of the properties: proofs depend on all of them.
 std::string hash_of_properties(const std::vector<rules::Rule>& properties);
 
-/// Hash and number of those that come with taso, for `--version`; says so if they cannot be read.
+/// Hash and number of the shipped properties, for `--version`; says so if they cannot be read.
 std::string describe_properties();
 
 }  // namespace taso::cli

@@ -47,7 +47,7 @@ ProvedRecord parse_record(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     if (json.at("schema_version").get<int>() != schema_version)
-      throw InputError("the record of proved rules is of another version");
+      throw InputError("the record of proved rules has another version");
     ProvedRecord record;
     record.verifier = json.at("verifier").get<unsigned>();
     record.properties = json.at("properties").get<std::string>();
@@ -71,7 +71,7 @@ std::optional<ProvedRecord> shipped_record() {
         read_properties(place->parent_path() / "properties.rules").rules.rules();
     if (hash_of_properties(properties) != record.properties) return std::nullopt;
     return record;
-  } catch (const InputError&) {  // then nothing is known, and rules are proved
+  } catch (const InputError&) {  // without a record, rules are proved
     return std::nullopt;
   }
 }

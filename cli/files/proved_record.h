@@ -1,5 +1,5 @@
-// Which rule files were proved, and from what: what lets a program use them without proving them again. taso-verify writes
-// the record, and only when it has proved everything in the files.
+// The record of proved rule files, which lets a program use them without proving them again. taso-verify writes it, and
+// only if it proved every rule in the files.
 #pragma once
 
 #include <filesystem>
@@ -11,22 +11,21 @@
 namespace taso::cli {
 
 struct ProvedFile {
-  std::string name;        ///< for people; a file counts by its bytes, whatever it is called
-  std::size_t rules = 0;   ///< how many there are in it
+  std::string name;        ///< for people only; a file is identified by its bytes
+  std::size_t rules = 0;   ///< the number of rules in it
   std::string file_hash;   ///< of its bytes
-  std::string rules_hash;  ///< of what the rules in it say, see hash_of_rules
-  /// What each rule does to floating-point numbers, in the order of the file, see digit_of; empty if it was not
-  /// recorded.
+  std::string rules_hash;  ///< of the contents of its rules, see hash_of_rules
+  /// The floating-point class of each rule, in the order of the file, see digit_of; empty if not recorded.
   std::string float_classes = {};
   bool operator==(const ProvedFile&) const = default;
 };
 
 struct ProvedRecord {
-  unsigned verifier = 0;   ///< the revision that proved them
-  std::string properties;  ///< the hash of those that the proofs rest on
+  unsigned verifier = 0;   ///< the revision of the verifier
+  std::string properties;  ///< the hash of the properties that the proofs use
   std::vector<ProvedFile> files;
 
-  /// The file that has these bytes; null if it is not among the proved ones.
+  /// The file with these bytes; null if it is not in the record.
   const ProvedFile* find(std::string_view bytes) const;
   bool operator==(const ProvedRecord&) const = default;
 };
@@ -36,8 +35,7 @@ std::string text_of(const ProvedRecord& record);
 /// Throws InputError.
 ProvedRecord parse_record(std::string_view text);
 
-/// The record that comes with taso. It counts only if this program's verifier and the properties that lie beside it are
-/// those that it was made with.
+/// The shipped record. It is valid only if it was made with this program's verifier and with the properties beside it.
 std::optional<ProvedRecord> shipped_record();
 
 }  // namespace taso::cli

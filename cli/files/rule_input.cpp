@@ -14,7 +14,7 @@
 namespace taso::cli {
 namespace {
 
-/// Far more than a million rules: something else was named by mistake, and a device may have no end.
+/// Far more than a million rules. A larger file was named by mistake, and a device may be endless.
 constexpr std::size_t largest_file = std::size_t{256} << 20;
 
 std::string read_all(std::FILE* file, const std::string& name) {
@@ -24,13 +24,13 @@ std::string read_all(std::FILE* file, const std::string& name) {
     text.append(buffer, count);
     if (text.size() > largest_file)
       throw InputError(
-          fmt::format("{}: larger than {} MB, which no file of rules or steps is", name, largest_file >> 20));
+          fmt::format("{}: larger than {} MB, too large for a file of rules or steps", name, largest_file >> 20));
   }
   if (std::ferror(file) != 0) throw InputError(fmt::format("{}: cannot read: {}", name, std::strerror(errno)));
   return text;
 }
 
-/// By what it says first, then by its name, then by whether it could be text at all.
+/// Decides by the first words, then by the file name, then by whether the contents can be text.
 bool is_taso_file(const Source& source) {
   if (source.text().starts_with("taso rules")) return false;
   const std::string extension = std::filesystem::path(source.name()).extension().string();
@@ -39,7 +39,7 @@ bool is_taso_file(const Source& source) {
   return std::any_of(start.begin(), start.end(), [](char c) { return static_cast<unsigned char>(c) < 0x09; });
 }
 
-/// Errors of the parser point into the file.
+/// Turns errors of the parser into errors with a position in the file.
 template <class Work>
 auto placed(Work&& work) {
   try {
@@ -77,7 +77,7 @@ GivenFile read_properties(const std::filesystem::path& path) {
       placed([&] {
         if (file.is_taso) throw InputError(fmt::format("{}: TASO's files hold rules, not properties", path.string()));
         file.source.fail(rule.place,
-                         fmt::format("a {} among the properties, which are axioms", rules::text_of(rule.kind)));
+                         fmt::format("a {} in a property file, which may hold only axioms", rules::text_of(rule.kind)));
       });
   return file;
 }
@@ -85,7 +85,7 @@ GivenFile read_properties(const std::filesystem::path& path) {
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
   std::vector<GivenRule> rules;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    // Places are in the order of the file, so that lines are counted once and not anew for every rule.
+    // Rules are in the order of the file, so lines are counted in one pass.
     const std::string_view text = files[i].source.text();
     std::size_t line = 1, seen = 0;
     auto unstated = files[i].unstated.begin();

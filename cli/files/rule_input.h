@@ -1,4 +1,4 @@
-// Rule files as programs are given them: text or TASO's own files, and where in them each rule stands.
+// Rule files given to a program: text or TASO's binary format, with the position of each rule.
 #pragma once
 
 #include <filesystem>
@@ -17,25 +17,26 @@ struct GivenFile {
   Source source;
   bool is_taso = false;  ///< TASO's binary format, which has no lines
   rules::RuleFile rules;
-  std::vector<rules::UnstatedRule> unstated;  ///< of TASO's files
+  std::vector<rules::UnstatedRule> unstated;  ///< in TASO's files only
 };
 
 struct GivenRule {
   rules::Rule rule;
-  std::size_t file = 0;       ///< which of the files
+  std::size_t file = 0;       ///< index of the file
   std::size_t line = 0;       ///< 0 in a binary file
-  std::string unstated = {};  ///< why it cannot be stated, a clause: there is a name only. Empty for all others
-  std::optional<rules::FloatClass> float_class = {};  ///< if it is recorded
+  std::string unstated = {};  ///< why the rule cannot be stated, as a clause: only its name is known; empty for all
+                              ///< others
+  std::optional<rules::FloatClass> float_class = {};  ///< if recorded
 };
 
-/// "-" is the standard input. Throws InputError that says why it cannot be read.
+/// "-" is the standard input. Throws InputError with the reason if it cannot be read.
 Source read_source(const std::filesystem::path& path);
-/// "-" is the standard input. Throws PlacedError, or InputError if there is nothing to point at.
+/// "-" is the standard input. Throws PlacedError, or InputError if there is no position.
 GivenFile read_rules(const std::filesystem::path& path);
-/// The same for a file of properties: every item is an axiom.
+/// The same for a property file: every item must be an axiom.
 GivenFile read_properties(const std::filesystem::path& path);
 
-/// In the order of the files, with those that cannot be stated.
+/// In the order of the files, including rules that cannot be stated.
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
 /// "file:line", or the file alone
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);

@@ -21,8 +21,7 @@
 namespace taso::cli {
 namespace {
 
-/// The rules that come with taso: those that were found, and beside them those that were stated by hand. Empty if there are
-/// none.
+/// The shipped rules: the generated ones and those written by hand. Empty if there are none.
 std::vector<std::filesystem::path> shipped_rules() {
   const auto found = find_data_file("rules/taso.rules");
   if (!found) return {};
@@ -41,25 +40,25 @@ void leave_out(std::vector<GivenRule>& rules, const std::vector<std::string>& di
   for (const std::string& name : disabled) {
     if (known.contains(name)) continue;
     const std::string meant = did_you_mean(name, names);
-    throw UsageError(fmt::format("--disable-rule: there is no rule '{}'{}", on_one_line(name),
-                                 meant.empty() ? "; --list-rules prints those that there are" : meant));
+    throw UsageError(fmt::format("--disable-rule: unknown rule '{}'{}", on_one_line(name),
+                                 meant.empty() ? "; --list-rules prints the known ones" : meant));
   }
   const std::unordered_set<std::string_view> unwanted(disabled.begin(), disabled.end());
   std::erase_if(rules, [&](const GivenRule& one) { return unwanted.contains(one.rule.name); });
 }
 
-/// A step of a certificate names its rule: one that is added cannot have the name of another.
+/// Steps of a certificate name their rule, so an added rule must not reuse a name.
 void check_names(const RuleSet& set, std::size_t usual) {
   std::unordered_map<std::string_view, const GivenRule*> known;
   for (const GivenRule& one : set.rules) {
     const auto [other, is_new] = known.emplace(one.rule.name, &one);
     if (!is_new && one.file >= usual)
-      throw InputError(fmt::format("{}: there is another rule '{}', in {}", place_of(one, set.files), one.rule.name,
+      throw InputError(fmt::format("{}: rule '{}' already exists in {}", place_of(one, set.files), one.rule.name,
                                    place_of(*other->second, set.files)));
   }
 }
 
-/// Those of the rules of one file, as the record has them; of no use if they are not one for each.
+/// Stores the recorded classes of the rules of one file; ignores them if the number does not match.
 void note_float_classes(const std::string& digits, std::size_t file, std::vector<GivenRule>& rules) {
   std::vector<GivenRule*> of_file;
   for (GivenRule& one : rules)
@@ -82,15 +81,14 @@ RuleSet read_rule_set(const std::vector<std::filesystem::path>& files, const std
                       const std::vector<std::filesystem::path>& extra) {
   RuleSet set;
   for (const auto& file : files.empty() ? shipped_rules() : files) set.files.push_back(read_rules(file));
-  if (set.files.empty()) throw EnvironmentError("the rules that come with taso are not found; --rules names others");
+  if (set.files.empty()) throw EnvironmentError("cannot find the shipped rules; name a file with --rules");
   const std::size_t usual = set.files.size();
   for (const auto& file : extra) set.files.push_back(read_rules(file));
   set.extra = extra.size();
   set.rules = rules_of(set.files);
   for (const GivenRule& one : set.rules)
     if (one.rule.kind == rules::Rule::Kind::axiom)
-      throw InputError(
-          fmt::format("{}: '{}' is a property; a search takes rules", place_of(one, set.files), one.rule.name));
+      throw InputError(fmt::format("{}: '{}' is a property, not a rule", place_of(one, set.files), one.rule.name));
   if (!extra.empty()) check_names(set, usual);
   const auto record = shipped_record();
   std::vector<std::string> hashes;
@@ -138,7 +136,7 @@ SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_un
   for (const GivenRule& one : set.rules) {
     result.rules.push_back(one.rule);
     if (!names.insert(one.rule.name).second) {
-      result.float_classes.erase(one.rule.name);  // which of the two it is of does not show
+      result.float_classes.erase(one.rule.name);  // ambiguous: two rules have this name
     } else if (one.float_class) {
       result.float_classes.emplace(one.rule.name, *one.float_class);
     }
@@ -151,13 +149,12 @@ SearchRules prove(const RuleSet& set, [[maybe_unused]] unsigned jobs, [[maybe_un
   result.failures = std::move(proofs.failures);
   result.interrupted = proofs.interrupted;
 #else
-  // One line for each file, of which some rules may be left.
+  // One line for each file that has unproved rules.
   std::set<std::size_t> files;
   for (const GivenRule& one : open)
     if (files.insert(one.file).second)
-      result.failures.push_back(
-          fmt::format("{}: it is not among the proved rule files that come with taso, and this build has no prover",
-                      on_one_line(set.files[one.file].source.name())));
+      result.failures.push_back(fmt::format("{}: not a shipped, proved rule file, and this build has no prover",
+                                            on_one_line(set.files[one.file].source.name())));
 #endif
   return result;
 }

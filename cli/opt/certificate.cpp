@@ -14,8 +14,8 @@
 namespace taso::cli {
 namespace {
 
-/// Whether there is a file, and what is in it was written by this program. Certificates are written whole or not at
-/// all: how one begins is enough, unless somebody laid it out in another way.
+/// Whether the file exists and is a certificate. The first bytes of one that taso wrote are enough; a file that was
+/// reformatted is parsed.
 bool is_certificate(const std::filesystem::path& file) {
   std::string start(4096, '\0');
   std::ifstream stream(file, std::ios::binary);
@@ -37,7 +37,7 @@ void check_certificate_place(const std::filesystem::path& output) {
   std::error_code error;
   if (std::filesystem::exists(file, error) && !is_certificate(file))
     throw UsageError(
-        fmt::format("{} is no certificate; --force replaces it, --no-certificate leaves it alone", file.string()));
+        fmt::format("{} is not a certificate; --force replaces it, --no-certificate leaves it alone", file.string()));
 }
 
 void remove_certificate(const std::filesystem::path& output) {

@@ -1,4 +1,4 @@
-// The certificate that taso-opt writes beside a model: see rules/language/rewrite_certificate.h.
+// The certificate that taso-opt writes beside a model; see rules/language/rewrite_certificate.h.
 #pragma once
 
 #include "cli/opt/options.h"
@@ -8,21 +8,22 @@
 
 namespace taso::cli {
 
-/// What can be told of the options.
+/// Fills in what the options determine.
 rules::RewriteCertificate begin_certificate(const OptOptions& options);
 
-/// A file under the name that the certificate will have may be somebody else's. Throws UsageError.
+/// Throws UsageError if another kind of file has the certificate's name.
 void check_certificate_place(const std::filesystem::path& output);
-/// That of an earlier output is not true of the next. What is no certificate stays. Throws EnvironmentError.
+/// Removes the certificate of an earlier output, which does not hold for the new one. Other files stay. Throws
+/// EnvironmentError.
 void remove_certificate(const std::filesystem::path& output);
 
 std::vector<rules::CleanupStep> steps_of(const std::vector<onnx::CleanupAction>& actions);
-/// After the search, clean-ups do only what changes no number, so that the result is what the steps lead to.
+/// Only the passes that change no number, for use after the search: the result is then exactly what the steps lead to.
 onnx::CleanupOptions exact(onnx::CleanupOptions options);
 
-/// Says what was done to the model.
+/// Fills in what was done to the model.
 void complete(rules::RewriteCertificate& certificate, const Candidate& candidate);
-/// Once the output is there. Says where it is. Throws EnvironmentError.
+/// Call it after the output is written. Returns the certificate's path. Throws EnvironmentError.
 std::filesystem::path write_certificate(rules::RewriteCertificate certificate, const OptOptions& options);
 
 }  // namespace taso::cli

@@ -16,7 +16,7 @@ namespace taso::cli {
 namespace {
 
 std::string reason_of(const proto::NodeProto& node, const onnx::Imported& imported) {
-  if (!node.domain().empty() && node.domain() != "ai.onnx") return "not of ONNX";
+  if (!node.domain().empty() && node.domain() != "ai.onnx") return "not part of ONNX";
   if (!onnx::is_lowered(node.op_type())) return "not modelled";
   for (const std::string& name : node.input()) {
     const auto value = imported.values.find(name);
@@ -24,7 +24,7 @@ std::string reason_of(const proto::NodeProto& node, const onnx::Imported& import
     const Type& type = value->second.type();
     if (!type.shape) return "of unknown rank";
     if (type.element == ElementType::undefined) return "of unknown type";
-    // Indices and shapes are integers beside data that is not; only the first operand counts.
+    // Indices and shapes are integers even where the data is not, so only the first operand counts.
     if (!is_floating(type.element)) return fmt::format("on {}", ops::name_of(type.element));
     break;
   }
@@ -43,7 +43,7 @@ Coverage coverage_of(const onnx::ModelView& view, const onnx::Imported& imported
     ++coverage.operators;
     const auto value = imported.values.find(*output);
     if (value == imported.values.end()) continue;
-    // What only passes on an operand is understood, whatever computes that.
+    // A node that only passes on an operand counts as understood, whatever computes that operand.
     const bool passes = std::any_of(node->input().begin(), node->input().end(), [&](const std::string& name) {
       const auto operand = imported.values.find(name);
       return operand != imported.values.end() && operand->second == value->second;

@@ -1,4 +1,4 @@
-// How much of a model the search understands: what it has to leave alone, and why.
+// How many operators of a model the search understands, and why it leaves the others alone.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace taso::cli {
 
 struct Coverage {
   std::size_t operators = 0;   ///< nodes of the main graph that compute something
-  std::size_t understood = 0;  ///< those that are operators of ours
-  /// The others, opaque to the search: reason, operator, how many.
+  std::size_t understood = 0;  ///< those that taso models
+  /// The other operators, opaque to the search: count by reason and operator.
   std::map<std::string, std::map<std::string, std::size_t>> opaque;
 };
 

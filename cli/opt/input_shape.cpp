@@ -26,7 +26,7 @@ std::string quoted(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
-/// The input that an entry of the command line is about.
+/// The input that an option's entry refers to.
 std::string input_named(const std::optional<std::string>& name, const std::vector<std::string>& inputs,
                         std::string_view what) {
   if (!name) {
@@ -62,10 +62,10 @@ std::map<std::string, Extents> shapes_by_input(const proto::ModelProto& model, s
   for (const InputShape& shape : shapes) {
     const std::string name = input_named(shape.input, inputs, "a shape");
     if (!by_input.emplace(name, shape.extents).second)
-      throw UsageError(fmt::format("two shapes for the input {}", onnx::in_quotes(name)));
+      throw UsageError(fmt::format("the input {} is given two shapes", onnx::in_quotes(name)));
     const auto& declared = declaration_of(model, name).type();
     if (!declared.has_tensor_type())
-      throw UsageError(fmt::format("the input {} is no tensor and has no shape", onnx::in_quotes(name)));
+      throw UsageError(fmt::format("the input {} is not a tensor and has no shape", onnx::in_quotes(name)));
     if (!declared.tensor_type().has_shape()) continue;
     const ShapeProto& dims = declared.tensor_type().shape();
     if (static_cast<std::size_t>(dims.dim_size()) != shape.extents.size())
@@ -82,7 +82,7 @@ std::map<std::string, Extents> shapes_by_input(const proto::ModelProto& model, s
   return by_input;
 }
 
-/// Calls `visit` for everything that declares a type, in the main graph and those inside it.
+/// Calls `visit` for every declaration of a type, in the main graph and its subgraphs.
 void for_each_declaration(proto::GraphProto& graph, const std::function<void(proto::ValueInfoProto&)>& visit) {
   for (auto& input : *graph.mutable_input()) visit(input);
   for (auto& output : *graph.mutable_output()) visit(output);
@@ -100,7 +100,7 @@ ShapeProto* shape_in(proto::ValueInfoProto& value) {
   return type->mutable_tensor_type()->mutable_shape();
 }
 
-/// Declared shapes of values that are computed say nothing any more, and a wrong one is worse than none.
+/// Computed shapes that the model declares may be wrong now; a wrong one is worse than none.
 void forget_computed_shapes(proto::GraphProto& graph) {
   std::unordered_set<const proto::ValueInfoProto*> kept;
   for (const auto& input : graph.input()) kept.insert(&input);
@@ -109,7 +109,7 @@ void forget_computed_shapes(proto::GraphProto& graph) {
     if (!kept.contains(&value) && value.type().has_tensor_type())
       value.mutable_type()->mutable_tensor_type()->clear_shape();
   });
-  // Outputs keep their rank, which a batch does not change.
+  // Outputs keep their rank, which the batch does not change.
   for (auto& output : *graph.mutable_output())
     if (ShapeProto* shape = shape_in(output))
       for (auto& dim : *shape->mutable_dim()) dim.clear_dim_value();
@@ -145,7 +145,7 @@ InputShape parse_input_shape(const std::string& text) {
   const char separator = numbers.find('x') != std::string_view::npos ? 'x' : ',';
   const auto fail = [&]() -> UsageError {
     return UsageError(
-        fmt::format("'{}' is no shape: write name:1,3,224,224 or name:1x3x224x224, every dimension 1 or more", text));
+        fmt::format("'{}' is not a shape: write name:1,3,224,224 or name:1x3x224x224, all dimensions 1 or more", text));
   };
   if (shape.input && shape.input->empty()) throw fail();
   const char* at = numbers.data();
@@ -162,7 +162,7 @@ InputShape parse_input_shape(const std::string& text) {
   try {
     count(shape.extents);
   } catch (const ShapeError&) {
-    throw UsageError(fmt::format("'{}' has more elements than can be counted", text));
+    throw UsageError(fmt::format("'{}' has too many elements", text));
   }
   return shape;
 }
@@ -186,7 +186,7 @@ void overwrite_input_shapes(onnx::Model& model, std::span<const InputShape> shap
   if (by_input.empty()) return;
   auto& graph = *model.mutable_proto().mutable_graph();
 
-  // What the names of unknown dimensions become; and whether a number changes, which no name tells the rest of.
+  // New sizes of named dimensions; and whether a number changes, in which case names do not show what else changes.
   std::map<std::string, std::int64_t> names;
   bool number_changes = false;
   for (const auto& [name, extents] : by_input) {
@@ -238,7 +238,7 @@ std::map<std::string, Array> read_input_data(const proto::ModelProto& model, std
   const std::vector<std::string> inputs = real_inputs(model);
   std::map<std::string, Array> data;
   for (const std::string& text : texts) {
-    // Both names and files may contain colons: the longest input that the text begins with is meant.
+    // Names and files may both contain colons: the longest input name that the text begins with is meant.
     std::optional<std::string> name;
     for (const auto& input : inputs)
       if (text.size() > input.size() && text[input.size()] == ':' && text.compare(0, input.size(), input) == 0 &&
@@ -247,7 +247,7 @@ std::map<std::string, Array> read_input_data(const proto::ModelProto& model, std
     const std::string file = name ? text.substr(name->size() + 1) : text;
     if (const std::size_t colon = text.rfind(':');
         !name && colon != std::string::npos && !std::filesystem::exists(text))
-      name = text.substr(0, colon);  // of no input, which input_named() says
+      name = text.substr(0, colon);  // not an input; input_named() reports it
     const std::string input = input_named(name, inputs, "input data");
     Array array = read_npy(file);
     const auto& declared = declaration_of(model, input).type().tensor_type();
@@ -259,7 +259,7 @@ std::map<std::string, Array> read_input_data(const proto::ModelProto& model, std
       throw InputError(fmt::format("{}: holds {}, which does not fit the shape of the input {}", file,
                                    ops::text_of(array.extents()), onnx::in_quotes(input)));
     if (!data.emplace(input, std::move(array)).second)
-      throw UsageError(fmt::format("two files for the input {}", onnx::in_quotes(input)));
+      throw UsageError(fmt::format("the input {} is given two files", onnx::in_quotes(input)));
   }
   return data;
 }

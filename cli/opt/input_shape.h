@@ -1,4 +1,4 @@
-// Shapes and data for a model's inputs, as the command line names them.
+// Shapes and data for the inputs of a model, as given on the command line.
 #pragma once
 
 #include <filesystem>
@@ -14,34 +14,35 @@
 
 namespace taso::cli {
 
-/// "name:1,3,224,224" or "name:1x3x224x224"; no name when there was only a shape.
+/// "name:1,3,224,224" or "name:1x3x224x224". The name is missing if only a shape was given.
 struct InputShape {
   std::optional<std::string> input;
   Extents extents;
   bool operator==(const InputShape&) const = default;
 };
 
-/// Splits at the last colon, for names contain colons. Throws UsageError.
+/// Splits at the last colon, because names may contain colons. Throws UsageError.
 InputShape parse_input_shape(const std::string& text);
 
-/// The inputs that a caller has to give: those without an initializer, in order.
+/// The inputs that a caller must provide: those without an initializer, in order.
 std::vector<std::string> real_inputs(const proto::ModelProto& model);
 
-/// The shapes by input. Throws UsageError when one names no input, names it twice, or does not fit the declared shape.
+/// The shapes by input. Throws UsageError for a name that is not an input, a repeated name, or a shape that does not
+/// fit the declared one.
 std::map<std::string, Extents> test_shapes(const proto::ModelProto& model, std::span<const InputShape> shapes);
 
-/// Changes the declared inputs. Unknown dimensions take the number given, also wherever else the model uses the same
-/// name for one. A dimension that is a number already stays, except the first: a batch may be changed. Declared shapes
-/// inside the model that would be stale then are dropped, and those of the outputs inferred anew. Throws UsageError for
-/// what does not fit, before anything is changed, and InputError where the model itself names other shapes inside.
+/// Changes the declared inputs. Unknown dimensions get the given number, everywhere the model uses the same name. Known
+/// dimensions stay, except the first, because the batch may change. Declared shapes inside the model that may be stale
+/// are dropped; those of the outputs are inferred again. Throws UsageError for a shape that does not fit, before any
+/// change, and InputError if the model itself contains other shapes.
 void overwrite_input_shapes(onnx::Model& model, std::span<const InputShape> shapes);
 
-/// Shapes that a model names inside may not go with those that were asked for. Running it would tell; pricing, measuring and
-/// writing it would not. Throws InputError.
+/// Throws InputError if a Reshape in the model contradicts the requested shapes. Running the model would find that;
+/// pricing, measuring and writing it would not.
 void require_matching_reshapes(const Graph& graph);
 
-/// Reads "name:file.npy" (or "file.npy" where there is one input). Throws UsageError for a name that is no input,
-/// InputError for a file that cannot be read or is not of the declared type.
+/// Reads "name:file.npy", or "file.npy" if there is one input. Throws UsageError for a name that is not an input,
+/// InputError for a file that cannot be read or has another type than declared.
 std::map<std::string, Array> read_input_data(const proto::ModelProto& model, std::span<const std::string> texts);
 
 }  // namespace taso::cli

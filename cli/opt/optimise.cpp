@@ -39,7 +39,7 @@ void set_metadata(onnx::Model& model, const std::string& key, const std::string&
   entry.set_value(value);
 }
 
-/// What was chosen for the rules holds for the check as well.
+/// The check is as strict as the choice of rules.
 onnx::SpecialValues demanded_of_special_values(rules::FloatMode mode) {
   switch (mode) {
     case rules::FloatMode::strict: return onnx::SpecialValues::strict;
@@ -62,7 +62,7 @@ onnx::CheckOptions check_options(const OptOptions& options, const proto::ModelPr
   return check;
 }
 
-/// The bytes that the files written have, which may differ from the message's where weights moved.
+/// The size of the written files. It may differ from the message's size if weights moved.
 std::uint64_t save(const onnx::Model& model, const OptOptions& options) {
   if (is_standard_stream(options.output)) {
     const std::string bytes = model.serialise_whole();
@@ -84,21 +84,21 @@ std::uint64_t save(const onnx::Model& model, const OptOptions& options) {
   return bytes;
 }
 
-/// Everything that can be known to go wrong before the model is read.
+/// Finds errors that are visible before the model is read.
 void check_places_first(const OptOptions& options, bool is_certified) {
-  // Whatever else goes wrong is told to the log.
+  // All later errors go to the log.
   if (options.console.log_file)
     check_weights_are_kept(std::vector{options.input}, {{"the log", *options.console.log_file}});
   if (options.pricing.file && !options.pricing.on_gpu) pricing::require_prices(*options.pricing.file);
   if (!options.dry_run) check_writable(options.output);
   if (!options.dry_run && is_standard_stream(options.output) && ::isatty(STDOUT_FILENO) == 1)
-    throw UsageError("the standard output is a terminal: a model goes to a file or to another program");
+    throw UsageError("the standard output is a terminal: redirect it to a file or another program");
   if (options.report) check_writable(*options.report);
   if (is_certified) check_writable(certificate_file_of(options.output));
   if (is_certified && !options.force) check_certificate_place(options.output);
 }
 
-/// Reads the rules and proves those that are not known to be proved. What is not proved is an error of its own.
+/// Reads the rules and proves those that are not known to be proved. `failures` lists rules that could not be proved.
 SearchRules rules_for(const OptOptions& options, Console& console) {
   if (options.budget == 0) return {};
   const RuleSet set = read_rule_set(options.rule_files, options.disabled_rules, options.extra_rules);
@@ -119,14 +119,14 @@ std::unique_ptr<gpu::Accelerator> gpu_for(const OptOptions& options, std::unique
   std::unique_ptr<gpu::Accelerator> gpu = gpu::open_accelerator(trouble);
   const std::string said = fmt::format("no GPU can be used: {}", trouble);
   if (!gpu && options.confirm) throw EnvironmentError(said);
-  if (!gpu) console.warning(said + "; what was measured before has to do");
+  if (!gpu) console.warning(said + "; using earlier measurements");
   return gpu;
 }
 
-/// What the written model says about itself.
+/// Records in the model's metadata how it was made.
 void describe_in(onnx::Model& model, const std::optional<SearchSummary>& search, bool is_certified) {
   set_metadata(model, "taso.version", std::string(program_version()));
-  if (is_certified)  // beside the model, under its name, which is not part of the model
+  if (is_certified)  // the certificate's name is the model's name plus this
     set_metadata(model, "taso.certificate", ".cert");
   else
     remove_metadata(model, "taso.certificate");
@@ -134,12 +134,12 @@ void describe_in(onnx::Model& model, const std::optional<SearchSummary>& search,
     set_metadata(model, "taso.rules", search->rules_hash);
     set_metadata(model, "taso.cost.before", fmt::format("{:.9g}", search->before));
     set_metadata(model, "taso.cost.after", fmt::format("{:.9g}", search->after));
-  } else {  // what an earlier run said of itself is not true of this one
+  } else {  // metadata of an earlier run does not hold for this one
     for (const char* key : {"taso.rules", "taso.cost.before", "taso.cost.after"}) remove_metadata(model, key);
   }
 }
 
-/// From the first clean-up to a model that is checked and certified.
+/// From the first clean-up to a checked and certified model.
 Certified rewritten(const Task& task, rules::RewriteCertificate certificate, std::optional<Coverage>& coverage,
                     const Spoil& spoil) {
   const OptOptions& options = task.options;
@@ -151,13 +151,13 @@ Certified rewritten(const Task& task, rules::RewriteCertificate certificate, std
       task.pricing.choose(graph, pricing::sizes_from(graph, task.shapes));
       coverage = coverage_of(found.edit->view(), *found.cleaned);
     }
-    // The graphs of a training model refer to one another by name in ways that the main graph does not show.
+    // The graphs of a training model refer to each other by name in ways that the main graph does not show.
     if (options.budget > 0 && task.model.proto().training_info_size() == 0) {
       task.phases.begin("search", "searching");
       found = improve(task, std::move(found), task.rules);
     }
     found = confirm(task, std::move(found));
-    // From here on there is something worth writing once it is checked: an interrupt does not throw it away.
+    // From here on a result exists: an interrupt does not discard it.
     return check(task, std::move(found));
   });
   return certify(task, std::move(certificate), std::move(candidate), spoil);
@@ -226,7 +226,7 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu
   summary.measuring = pricing.measuring();
   pricing.save();
   if (!options.dry_run && !summary.failed()) {
-    if (!is_standard_stream(options.output)) remove_certificate(options.output);  // of the model that is replaced now
+    if (!is_standard_stream(options.output)) remove_certificate(options.output);  // belongs to the replaced model
     summary.after.bytes = save(model, options);
     summary.written = true;
     if (is_certified) summary.certificate = write_certificate(std::move(certified.certificate), options);

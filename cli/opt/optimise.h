@@ -1,4 +1,4 @@
-// What taso-opt does: from the options to the written model.
+// Runs taso-opt, from the options to the written model.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace taso::cli {
 
-/// Throws what trouble_of() knows; whatever is thrown, no output is written. Without `gpu` it opens this machine's, where
-/// one is asked for. `spoil` is for tests: it changes the certificate before it is replayed, as a fault of ours might.
+/// Throws the exceptions that trouble_of() knows; no output is written then. If `gpu` is null and a GPU is needed,
+/// opens this machine's. `spoil` is for tests: it changes the certificate before it is replayed, as a bug might.
 Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu = nullptr,
                 const Spoil& spoil = nullptr);
 

@@ -16,7 +16,7 @@
 namespace taso::cli {
 namespace {
 
-/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+/// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
   std::string model, second;
   std::string output, budget, objective, device, prices, precision, lanes, alpha, min_gain, max_growth, time_budget,
@@ -38,7 +38,7 @@ std::string text_of_tolerances(bool relative) {
 }
 
 void declare(CLI::App& app, Raw& raw, OptOptions& options) {
-  // One value at a time: a flag must not swallow the model that follows it.
+  // A flag takes one value at a time, so that it does not swallow the model that follows it.
   const auto many = [&](const std::string& flag, std::vector<std::string>& values, const std::string& about,
                         const std::string& type) {
     app.add_option(flag, values, about)
@@ -66,17 +66,15 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   many("--disable-rule", raw.disabled_rules, "Leave a rule out; may be repeated", "NAME");
   for (const char* flag : {"--rules", "--extra-rules", "--disable-rule"}) app.get_option(flag)->group(searching);
   one("--float", raw.float_mode,
-      "Which rules to use, by their class in --list-rules, and what the check demands: strict (results stay the same "
-      "to the bit), usual (ordinary "
-      "finite results stay finite) or fast (all) (default usual)",
+      "Rules to use, by their class in --list-rules, and strictness of the check: strict (results stay the same to the "
+      "bit), usual (ordinary finite results stay finite) or fast (all rules) (default usual)",
       "NAME", searching);
   one("--objective", raw.objective,
-      "What to minimise: predicted time, peak activation memory, or kernel launches: time, memory or launches (default "
-      "time)",
+      "What to minimise: time (predicted), memory (peak of activations) or launches (of kernels) (default time)",
       "NAME", searching);
   app.add_flag("--all-rules", options.all_rules,
                "Use all rules everywhere, not only those that paid off for this kind of network");
-  app.add_flag("--explain", options.explain, "Say what kind of network this is, and which rules were chosen for it");
+  app.add_flag("--explain", options.explain, "Show what kind of network this is, and which rules were chosen for it");
   for (const char* flag : {"--all-rules", "--explain"}) app.get_option(flag)->group(searching);
   one("--device", raw.device,
       "cuda: measure kernels on this machine's GPU; auto: use what was measured before (default auto)", "NAME",
@@ -87,14 +85,14 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
   one("--precision", raw.precision, "How float32 is computed on the GPU: tf32, fp32, fp16 or bf16 (default tf32)",
       "NAME", searching);
   one("--lanes", raw.lanes,
-      fmt::format("Kernels that run concurrently on a GPU, at most; 1: one at a time (default {})", gpu::usual_lanes),
-      "N", searching);
+      fmt::format("Streams for concurrent kernels on a GPU; 1: sequential (default {})", gpu::usual_lanes), "N",
+      searching);
   app.add_flag("--confirm", options.confirm,
                "Run both models on the GPU; keep the rewrites only if they are faster there")
       ->group(searching);
   one("--alpha", raw.alpha, "Keep graphs that cost less than X times the best (default 1.05)", "X", searching);
   one("--min-gain", raw.min_gain,
-      "Percent that the result has to save (default 1 with measured prices, 2 with predicted ones, else 0)", "P",
+      "Percent that the result must save (default 1 with measured prices, 2 with predicted ones, else 0)", "P",
       searching);
   one("--max-growth", raw.max_growth,
       fmt::format("Percent by which the search may enlarge the weights (default {})", options.max_growth), "P",
@@ -130,8 +128,8 @@ void declare(CLI::App& app, Raw& raw, OptOptions& options) {
 
   const std::string saying = "Output";
   one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
-  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
-  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
   one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
   one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", saying);
@@ -146,7 +144,7 @@ std::set<std::string, std::less<>> known_passes(const std::vector<std::string>& 
   for (const onnx::CleanupPass& pass : onnx::cleanup_passes()) known.push_back(pass.name);
   for (const auto& name : names)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UsageError(fmt::format("there is no clean-up '{}'; there are {}", name, fmt::join(known, ", ")));
+      throw UsageError(fmt::format("unknown clean-up '{}'; known clean-ups: {}", name, fmt::join(known, ", ")));
   return {names.begin(), names.end()};
 }
 
@@ -160,7 +158,7 @@ void resolve_files(const Raw& raw, OptOptions& options) {
   if (!raw.report.empty()) options.report = raw.report;
   options.console.log_file = named_file("--log-file", raw.log_file);
   if (options.output != "-") return;
-  if (raw.external) throw UsageError("--external-data needs an output with a name: the weights are written beside it");
+  if (raw.external) throw UsageError("--external-data needs a named output file: the weights are written beside it");
   options.weights = onnx::SaveOptions::Weights::embedded;
 }
 
@@ -169,21 +167,20 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.objective.empty()) {
     const auto objective = cost::objective_named(raw.objective);
     if (!objective)
-      throw UsageError(
-          fmt::format("--objective: time, memory or launches is needed, not '{}'", on_one_line(raw.objective)));
+      throw UsageError(fmt::format("--objective takes time, memory or launches, not '{}'", on_one_line(raw.objective)));
     options.objective = *objective;
   }
   if (!raw.alpha.empty()) options.alpha = number_from_zero("--alpha", raw.alpha);
-  if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha: a number from 1 to 100 is needed");
+  if (options.alpha < 1 || options.alpha > 100) throw UsageError("--alpha takes a number from 1 to 100");
   if (!raw.min_gain.empty()) options.min_gain = number_from_zero("--min-gain", raw.min_gain);
-  if (options.min_gain && *options.min_gain > 100) throw UsageError("--min-gain: a number from 0 to 100 is needed");
+  if (options.min_gain && *options.min_gain > 100) throw UsageError("--min-gain takes a number from 0 to 100");
   if (!raw.max_growth.empty()) options.max_growth = number_from_zero("--max-growth", raw.max_growth);
-  if (options.max_growth > 1e6) throw UsageError("--max-growth: a number from 0 to 1000000 is needed");
+  if (options.max_growth > 1e6) throw UsageError("--max-growth takes a number from 0 to 1000000");
   if (!raw.time_budget.empty()) options.time_budget = number_from_zero("--time-budget", raw.time_budget);
   if (!raw.device.empty() && raw.device != "cuda" && raw.device != "auto")
-    throw UsageError(fmt::format("--device: cuda or auto is needed, not '{}'", on_one_line(raw.device)));
+    throw UsageError(fmt::format("--device takes cuda or auto, not '{}'", on_one_line(raw.device)));
   options.pricing.on_gpu = raw.device == "cuda";
-  if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm: needs --device cuda");
+  if (options.confirm && !options.pricing.on_gpu) throw UsageError("--confirm needs --device cuda");
   options.pricing.file = named_file("--prices", raw.prices);
   if (!raw.precision.empty()) options.pricing.precision = precision_of_flag(raw.precision);
   if (!raw.lanes.empty())
@@ -191,14 +188,14 @@ void resolve_search(const Raw& raw, OptOptions& options) {
   if (!raw.float_mode.empty()) {
     const auto mode = rules::float_mode_named(raw.float_mode);
     if (!mode)
-      throw UsageError(fmt::format("--float: strict, usual or fast is needed, not '{}'", on_one_line(raw.float_mode)));
+      throw UsageError(fmt::format("--float takes strict, usual or fast, not '{}'", on_one_line(raw.float_mode)));
     options.float_mode = *mode;
   }
   const bool speaks_of_it = options.all_rules || options.explain || !raw.objective.empty() || !raw.alpha.empty() ||
                             !raw.min_gain.empty() || !raw.max_growth.empty() || !raw.time_budget.empty() ||
                             !raw.rules.empty() || !raw.extra_rules.empty() || !raw.disabled_rules.empty() ||
                             !raw.float_mode.empty();
-  if (speaks_of_it && options.budget == 0) throw UsageError("with --budget 0 there is no search");
+  if (speaks_of_it && options.budget == 0) throw UsageError("--budget 0 cannot be combined with search options");
 }
 
 void resolve_rules(const Raw& raw, OptOptions& options) {
@@ -227,9 +224,9 @@ void resolve(const Raw& raw, OptOptions& options) {
   options.input_data = raw.input_data;
   options.disabled_passes = known_passes(raw.disabled);
   if (raw.float_mode == rules::name_of(rules::FloatMode::strict))
-    options.disabled_passes.insert("batch-norm");  // it rounds elsewhere
+    options.disabled_passes.insert("batch-norm");  // it changes the rounding
   options.certificate = !raw.no_certificate;
-  if (raw.external && raw.embed) throw UsageError("--external-data and --embed exclude one another");
+  if (raw.external && raw.embed) throw UsageError("--external-data and --embed cannot be combined");
   if (raw.external) options.weights = onnx::SaveOptions::Weights::external;
   if (raw.embed) options.weights = onnx::SaveOptions::Weights::embedded;
 }

@@ -23,13 +23,13 @@ struct OptOptions {
   bool dry_run = false;
   bool force = false;
 
-  unsigned samples = 1;  ///< of the check; 0 turns it off
+  unsigned samples = 1;  ///< sets of random inputs for the check; 0 turns it off
   std::uint64_t seed = 0;
-  unsigned jobs = 0;  ///< 0: one for each processor
+  unsigned jobs = 0;  ///< threads; 0: one for each processor
   std::optional<double> rtol, atol;
   std::vector<InputShape> test_shapes;
   std::vector<InputShape> new_shapes;
-  std::vector<std::string> input_data;  ///< resolved when the model is known
+  std::vector<std::string> input_data;  ///< resolved once the model is read
 
   std::set<std::string, std::less<>> disabled_passes;
   std::size_t fold_limit = 1024;
@@ -39,17 +39,17 @@ struct OptOptions {
   cost::Objective objective = cost::Objective::time;
   pricing::PricingOptions pricing;
   double alpha = 1.05;
-  std::optional<double> min_gain;                  ///< percent; if it is not given, what the noise of prices hides
-  double max_growth = 50;                          ///< of weights, percent
+  std::optional<double> min_gain;                  ///< percent; if missing, the noise of prices decides
+  double max_growth = 50;                          ///< of the weights, percent
   std::optional<double> time_budget;               ///< seconds
-  std::vector<std::filesystem::path> rule_files;   ///< instead of those that come with taso
-  std::vector<std::filesystem::path> extra_rules;  ///< in addition
+  std::vector<std::filesystem::path> rule_files;   ///< instead of the shipped rules
+  std::vector<std::filesystem::path> extra_rules;  ///< in addition to the others
   std::vector<std::string> disabled_rules;
   rules::FloatMode float_mode = rules::FloatMode::usual;
-  bool all_rules = false;  ///< also those that did not pay for this kind of network
-  bool explain = false;    ///< say which rules were chosen, and why
+  bool all_rules = false;  ///< also those that never paid off for this kind of network
+  bool explain = false;    ///< print which rules were chosen, and why
 
-  bool confirm = false;     ///< run both models on the GPU, and keep what is faster there
+  bool confirm = false;     ///< run both models on the GPU, and keep the rewrites only if they are faster there
   bool certificate = true;  ///< write one beside the output
   std::optional<std::filesystem::path> report;
   Console::Options console;
@@ -58,7 +58,7 @@ struct OptOptions {
 struct OptCommand {
   enum class Kind { optimise, help, version, list_passes, list_rules };
   Kind kind = Kind::optimise;
-  OptOptions options;  ///< complete only for `optimise`; for `list_rules` with what concerns rules
+  OptOptions options;  ///< complete only for `optimise`; for `list_rules` it has the options about rules
   std::string help;    ///< the text to print for `help`
 };
 

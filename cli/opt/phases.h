@@ -1,4 +1,4 @@
-// The phases of a run of taso-opt: what is being done, and how long it took.
+// The phases of a taso-opt run and the time each took.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@
 
 namespace taso::cli {
 
-/// Says which phase begins, and adds up the time of each. A phase may come back.
+/// Announces each phase and adds up its time. A phase may occur more than once.
 class Phases {
  public:
   explicit Phases(Console& console) : console_(console) {}
   void begin(std::string name, std::string_view text);
   void end();
-  /// By phase, in the order of their beginnings.
+  /// By phase, in the order of their first start.
   const std::vector<std::pair<std::string, double>>& seconds() const { return seconds_; }
 
  private:

@@ -15,7 +15,7 @@ bool can_replay() { return true; }
 
 std::string rejection_of(const rules::RewriteCertificate& certificate, const onnx::Model& before,
                          const onnx::Model& after, const std::vector<rules::Rule>& rules) {
-  // As it will be read: names that are not UTF-8 are written in another way.
+  // Compare the form that will be read: names that are not UTF-8 are written in another way.
   const rules::RewriteCertificate written = rules::as_read(certificate);
   try {
     const verifier::CertificateVerdict verdict = verifier::replay_certificate(written, before, after, rules);

@@ -1,4 +1,4 @@
-// taso-opt follows its own certificate, by the code of taso-verify, before it says that all is well.
+// Replays taso-opt's own certificate with the code of taso-verify, before taso-opt reports success.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace taso::cli {
 
-/// Whether this build can follow certificates: one without Z3 cannot.
+/// Whether this build can replay certificates; one without Z3 cannot.
 bool can_replay();
 
-/// Why taso-verify would reject the certificate, in one line; empty if it would not, or if nothing here can tell.
-/// `before` is as clean-ups saw it, `after` as it is to be written. Hashes do not count: the files need not be there.
+/// One line on why taso-verify would reject the certificate. Empty if it would accept it, or if this build cannot
+/// replay. `before` is the model before the clean-ups, `after` the model to be written. Hashes are not compared,
+/// because the files need not exist yet.
 std::string rejection_of(const rules::RewriteCertificate& certificate, const onnx::Model& before,
                          const onnx::Model& after, const std::vector<rules::Rule>& rules);
 

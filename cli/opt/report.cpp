@@ -126,7 +126,7 @@ std::string report_of(const Summary& summary) {
       {"check", json_of_check(summary)},
       {"seconds", seconds},
   };
-  // File and operator names may be of any bytes.
+  // File and operator names may hold any bytes.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

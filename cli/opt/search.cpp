@@ -68,7 +68,7 @@ void count_applied(const std::vector<rules::RewriteStep>& steps, SearchSummary& 
   }
 }
 
-/// The names that values of the model have, as far as the steps speak of them; of several the first.
+/// The model's names of the values that the steps mention; if a value has several, the first in order.
 std::vector<std::pair<rules::ValueNumber, std::string>> names_of(const onnx::Imported& imported,
                                                                  const std::vector<rules::RewriteStep>& steps) {
   std::set<rules::ValueNumber> mentioned;
@@ -89,15 +89,14 @@ std::vector<std::pair<rules::ValueNumber, std::string>> names_of(const onnx::Imp
   return {names.begin(), names.end()};
 }
 
-/// Dimensions of one name that several inputs have, and those inputs: ONNX says that they are equal, and so do
-/// rewrites.
+/// Named dimensions that several inputs share, and those inputs: ONNX defines them as equal, and rewrites rely on it.
 std::string shared_dimensions(const Graph& graph) {
   std::map<std::string, std::set<std::string>> inputs;
   for (const Value& input : graph.inputs)
     if (input.type().shape)
       for (const Dim& dim : *input.type().shape)
         for (const std::string& name : dim.symbols()) inputs[name].insert(input.node->as_input()->name);
-  constexpr std::size_t most = 8;  // inputs that are told of each
+  constexpr std::size_t most = 8;  // inputs listed for each dimension
   std::string text;
   for (const auto& [name, those] : inputs) {
     if (those.size() < 2) continue;
@@ -116,13 +115,13 @@ bool has_float16(const Graph& graph) {
   return false;
 }
 
-/// The rules that may be used on a model.
+/// The rules that --float allows on a model.
 struct AdmittedRules {
   std::vector<rules::Rule> rules;
-  std::size_t extra = 0;  ///< how many of them, the last, were added by the user
+  std::size_t extra = 0;  ///< how many of them, at the end, the user added
 };
 
-/// As --float has it. Each rule is looked at by itself, so that any number of threads gives the same.
+/// Each rule is judged by itself, so the result does not depend on the number of threads.
 AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const OptOptions& options) {
   const std::vector<rules::Rule>& rules = given.rules;
   const bool in_float16 = has_float16(graph);
@@ -150,13 +149,13 @@ AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const
   return admitted;
 }
 
-/// What a graph takes as it runs; nothing where that is not known.
+/// The simulated run time of a graph; empty if it cannot be predicted.
 std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Graph& graph,
                                                                        const cost::DimensionSizes& sizes,
                                                                        const OptOptions& options,
                                                                        const pricing::Pricing& pricing) {
   if (options.objective != cost::Objective::time) return {};
-  // The graph that was given is asked for more than once; its time is another one when more was measured.
+  // The input graph is priced more than once; its time changes when more kernels are measured.
   struct Given {
     std::vector<Value> outputs;
     std::mutex guard;
@@ -205,7 +204,7 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   summary.max_growth = options.max_growth;
   summary.rules = rules.rules.size();
   summary.rules_hash = rules.hash;
-  const std::shared_ptr<const onnx::Imported> shared = edit.imported();  // as it is before the result is written
+  const std::shared_ptr<const onnx::Imported> shared = edit.imported();  // the state before the result is written
   const onnx::Imported& imported = *shared;
   std::unordered_set<Value, HashValue> named;
   for (const auto& [name, value] : imported.values) named.insert(value);
@@ -237,7 +236,7 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   SearchRounds rounds;
   rounds.look = [&](const std::optional<SearchRounds::Seconds>& time) {
     searching.time_budget = time;
-    Progress progress(console, options, time);  // of this round: measuring between them is no searching
+    Progress progress(console, options, time);  // one per round: measuring between rounds does not count as searching
     return search::search(imported.graph, selection.choice.rules, prices, searching, stop.get_token(),
                           [&](const search::SearchProgress& now) {
                             if (interrupted()) stop.request_stop();
@@ -267,8 +266,8 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   if (found.steps.empty()) return summary;
   summary.steps = found.steps;
   summary.names = names_of(imported, found.steps);
-  if (found.cost_after > found.cost_before) {  // no certificate may have steps that make it dearer
-    summary.give_up("what looked better takes longer now that it was measured");
+  if (found.cost_after > found.cost_before) {  // a certificate must not contain steps that make the graph slower
+    summary.give_up("the result is slower than the original now that its kernels are measured");
     return summary;
   }
   if (!found.replacements.complete) {
@@ -277,17 +276,17 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
   }
   try {
     onnx::export_values(imported, {found.replacements.rewritten, found.replacements.merged}, edit, folded);
-    // What counts is what was written: a Concat of many, say, may be read in another order than it was found in.
+    // Price the written graph: for example, a Concat of many operands may be read back in another order.
     const Graph& written = edit.imported()->graph;
     const cost::Cost cost = cost::plan(written, prices, {pricing::sizes_from(written, shapes), found.layout}).cost;
     summary.after = cost::in_units(options.objective, std::max(cost, found.cost_after));
   } catch (const InputError& error) {
-    summary.give_up(fmt::format("the graph that was found cannot be written: {}", error.what()));
+    summary.give_up(fmt::format("the optimised graph cannot be written: {}", error.what()));
     return summary;
   }
   if (const std::string dimensions = shared_dimensions(imported.graph); !dimensions.empty())
     console.say(Console::Level::result,
-                fmt::format("dimensions of one name are taken to be equal, as ONNX has it: {}", dimensions));
+                fmt::format("dimensions of the same name are assumed equal, as ONNX specifies: {}", dimensions));
   return summary;
 }
 

@@ -7,13 +7,13 @@ namespace {
 
 using End = search::SearchResult::End;
 
-/// By how much it takes longer than the graph that was given.
+/// How much slower the result is than the input graph; 0 if it is not.
 cost::Cost excess(const search::SearchResult& found) {
   return std::max<cost::Cost>(found.cost_after - found.cost_before, 0) +
          search::RunPreference(found.run_before, 0).excess(found.run_after);
 }
 
-/// As it runs, if that is known.
+/// By the simulated run time, if it is known.
 cost::Cost cost_of(const search::SearchResult& found) {
   return found.run_before == search::RunTime() ? found.cost_after : search::RunPreference::weighed(found.run_after);
 }
@@ -22,8 +22,8 @@ bool pays(const search::SearchResult& found) { return !found.steps.empty() && ex
 
 bool was_cut_short(const search::SearchResult& found) { return found.end == End::time || found.end == End::stopped; }
 
-/// Whether what an earlier round found is to be preferred. A search that came to its end had reasons to leave alone what is only
-/// a little better.
+/// Whether the result of an earlier round is preferred. A search that ran to its end had reasons to reject results that
+/// are only slightly better.
 bool is_still_better(const search::SearchResult& earlier, const search::SearchResult& latest) {
   constexpr cost::Cost least_part = 1000;
   if (excess(earlier) != excess(latest)) return excess(earlier) < excess(latest);
@@ -48,7 +48,7 @@ search::SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time,
     if (round == 1 || !is_still_better(best, found)) best = std::move(found);
     best.end = rounds.interrupted() ? End::stopped : end;
     if (!has_news || rounds.interrupted() || round == most_rounds) return best;
-    // A round that is cut short would find less than this one, unless that has come to nothing.
+    // A round that is cut short finds less than this one, unless this one found nothing that pays.
     if (time && *time < (pays(best) ? taken : SearchRounds::Seconds(0))) {
       best.end = End::time;
       return best;

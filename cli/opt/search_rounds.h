@@ -1,4 +1,4 @@
-// Searches that follow one another, with what was found measured in between.
+// Repeats the search, measuring the kernels of each result in between.
 #pragma once
 
 #include <chrono>
@@ -9,21 +9,21 @@
 
 namespace taso::cli {
 
-/// What rounds are made of.
+/// The operations that a round consists of.
 struct SearchRounds {
   using Seconds = std::chrono::duration<double>;
-  /// Searches for so long, if there is a limit.
+  /// Searches within the given time, if there is a limit.
   std::function<search::SearchResult(const std::optional<Seconds>&)> look;
-  /// Measures what nobody has measured yet of a graph; how many kernels that were.
+  /// Measures the unmeasured kernels of a graph; returns how many.
   std::function<std::size_t(const Graph&)> measure;
-  /// Says of something that was found what it costs with the prices of now.
+  /// Recomputes the costs of a result with the current prices.
   std::function<void(search::SearchResult&)> price;
   std::function<bool()> interrupted;
 };
 
-/// What is found with prices of which some are only predicted may be wrong about these: they are measured, and it is looked again,
-/// until what is found rests on measurements alone. Of what all rounds found, the best by the prices of the end, with the costs
-/// that it has by them. The time is for all rounds together, without the measuring in between.
+/// A result may rely on predicted prices. Measures those, searches again, and stops once the result uses measured
+/// prices only. Returns the best result of all rounds by the final prices, with its costs at those prices. The time
+/// limit covers all rounds, without the measuring in between.
 search::SearchResult search_in_rounds(std::optional<SearchRounds::Seconds> time, const SearchRounds& rounds);
 
 }  // namespace taso::cli

@@ -17,7 +17,7 @@ std::optional<search::Experience> shipped_experience(Console& console) {
   try {
     return search::parse_experience(Source::read(place->string()));
   } catch (const InputError& error) {
-    console.warning(fmt::format("what was recorded of rules cannot be read, and the search uses all of them: {}",
+    console.warning(fmt::format("cannot read the record of which rules paid off; the search uses all rules: {}",
                                 on_one_line(error.what())));
     return std::nullopt;
   }
@@ -31,20 +31,20 @@ RuleSelection select_rules(const Graph& graph, const std::vector<rules::Rule>& r
   search::RuleChoice& choice = selection.choice;
   choice.rules = rules;
   if (options.all_rules)
-    choice.reason = "all are asked for";
+    choice.reason = "--all-rules is given";
   else if (options.objective != cost::Objective::time)
-    choice.reason = "it is only known which of them save time";
+    choice.reason = "it is only known which rules save time";
   else if (selection.architecture.kind == search::NetworkKind::unknown)
-    choice.reason = "the network is of no known kind";
+    choice.reason = "the kind of network is unknown";
   else if (const auto experience = shipped_experience(console)) {
-    // Nobody has experience with rules that are not taso's.
+    // The record does not cover the user's rules.
     const auto added = rules.end() - static_cast<std::ptrdiff_t>(extra);
     choice = search::choose_rules({rules.begin(), added}, selection.architecture.kind, *experience,
                                   options.rule_files.empty());
     choice.rules.insert(choice.rules.end(), added, rules.end());
     choice.kept += extra;
   } else {
-    choice.reason = "nothing is known of them";
+    choice.reason = "there is no record of which rules paid off";
   }
   return selection;
 }
@@ -56,13 +56,13 @@ std::string explain(const RuleSelection& selection) {
   if (!choice.reason.empty())
     return text + fmt::format("the search uses all {} rules: {}", choice.rules.size(), choice.reason);
   text += fmt::format(
-      "the search uses {} rules: {} paid for networks of this kind, {} elsewhere, {} are kept anyway; {} others are "
-      "used where they save time at once",
+      "the search uses {} rules: {} paid off for this kind of network, {} for other kinds, {} are always used; {} "
+      "others are used where they save time at once",
       choice.rules.size(), choice.paid, choice.paid_elsewhere, choice.kept, choice.others.size());
   for (std::size_t i = 0; i < choice.rules.size(); ++i) {
-    if (i == 0 && choice.paid > 0) text += "\nthat paid for networks of this kind, the best first:";
-    if (i == choice.paid && choice.paid_elsewhere > 0) text += "\nthat paid elsewhere:";
-    if (i == choice.paid + choice.paid_elsewhere) text += "\nthat are kept anyway:";
+    if (i == 0 && choice.paid > 0) text += "\npaid off for this kind of network, best first:";
+    if (i == choice.paid && choice.paid_elsewhere > 0) text += "\npaid off for other kinds:";
+    if (i == choice.paid + choice.paid_elsewhere) text += "\nalways used:";
     text += "\n  " + choice.rules[i].name;
   }
   return text;

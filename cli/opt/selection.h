@@ -1,4 +1,5 @@
-// Which rules taso-opt searches a model with: those that paid for networks of its kind, unless all are asked for.
+// Chooses the rules that taso-opt searches a model with: those that paid off for its kind of network, unless all are
+// requested.
 #pragma once
 
 #include <string>
@@ -16,12 +17,12 @@ struct RuleSelection {
   search::RuleChoice choice;
 };
 
-/// Reads what was recorded of rules, as it comes with taso. Where it is missing, all rules are used; where it cannot be read,
-/// too, and it is said. The last `extra` rules were added by the user, and are always used.
+/// Uses the shipped record of which rules paid off. If it is missing or unreadable (which gives a warning), all rules
+/// are used. The last `extra` rules were added by the user and are always used.
 RuleSelection select_rules(const Graph& graph, const std::vector<rules::Rule>& rules, std::size_t extra,
                            const OptOptions& options, Console& console);
 
-/// What was recognised and chosen, for `--explain`.
+/// The recognised kind of network and the chosen rules, for `--explain`.
 std::string explain(const RuleSelection& selection);
 
 }  // namespace taso::cli

@@ -18,7 +18,7 @@
 namespace taso::cli {
 namespace {
 
-/// With more kinds of operators than this, only those are shown whose number changed.
+/// With more kinds of operators, only those whose number changed are shown.
 constexpr std::size_t most_rows = 12;
 constexpr std::size_t widest_name = 40;
 
@@ -35,7 +35,7 @@ void count_operators(const proto::GraphProto& graph, std::map<std::string, std::
 
 std::string shown_name(const std::string& name) {
   const std::string line = on_one_line(name);
-  return line.size() <= widest_name ? line : line.substr(0, widest_name - 3) + "...";
+  return line.size() <= widest_name ? line : fmt::format("{}...", line.substr(0, widest_name - 3));
 }
 
 struct Row {
@@ -75,17 +75,17 @@ std::vector<Row> figure_rows(const pricing::Figures& before, const pricing::Figu
       {"kernels", with_commas(before.launches), with_commas(after.launches)},
       {"bytes moved", whole(before.bytes_moved), whole(after.bytes_moved)},
       {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
-      {"predicted in a row", cost::text_of_seconds(before.seconds), cost::text_of_seconds(after.seconds)},
-      {"of it measured", share(before), share(after)}};
+      {"predicted, sequential", cost::text_of_seconds(before.seconds), cost::text_of_seconds(after.seconds)},
+      {"share measured", share(before), share(after)}};
   if (before.seconds_in_lanes > 0 && after.seconds_in_lanes > 0) {
-    rows.push_back({"predicted in lanes", cost::text_of_seconds(before.seconds_in_lanes),
+    rows.push_back({"predicted, concurrent", cost::text_of_seconds(before.seconds_in_lanes),
                     cost::text_of_seconds(after.seconds_in_lanes)});
-    rows.push_back({"lanes", std::to_string(before.lanes), std::to_string(after.lanes)});
+    rows.push_back({"streams", std::to_string(before.lanes), std::to_string(after.lanes)});
   }
   return rows;
 }
 
-/// The time of kernels that nobody has measured, in the new model beyond the old, may be all that was gained.
+/// Warns if the predicted gain may come only from kernels that were never measured.
 std::string warning_of(const Summary& summary) {
   if (!summary.search || !summary.search->changed() || summary.search->objective != cost::Objective::time) return "";
   if (!summary.before.figures || !summary.after.figures || summary.confirmed) return "";
@@ -94,8 +94,8 @@ std::string warning_of(const Summary& summary) {
   const double guessed = (after.seconds - after.measured) - (before.seconds - before.measured);
   if (gain <= 0 || guessed <= gain / 2) return "";
   return fmt::format(
-      "the gain of {} rests on {} of kernels that nobody has measured: run it before you believe it, or measure by "
-      "--device cuda\n",
+      "the gain of {} relies on {} of kernel time that was never measured: run the model to be sure, or measure "
+      "with --device cuda\n",
       cost::text_of_seconds(gain), cost::text_of_seconds(guessed));
 }
 
@@ -111,13 +111,13 @@ std::string sizes_text(const pricing::AssumedSizes& assumed) {
     parts.push_back(fmt::format("{}:{}", on_one_line(name), fmt::join(extents, ",")));
   }
   if (assumed.inside > 0)
-    parts.push_back(fmt::format("{} {} inside that no input tells as 1", with_commas(assumed.inside),
+    parts.push_back(fmt::format("1 for {} inner {} that no input determines", with_commas(assumed.inside),
                                 assumed.inside == 1 ? "size" : "sizes"));
   if (assumed.unranked > 0)
-    parts.push_back(fmt::format("{} {} of unknown rank as nothing", with_commas(assumed.unranked),
+    parts.push_back(fmt::format("0 for {} {} of unknown rank", with_commas(assumed.unranked),
                                 assumed.unranked == 1 ? "value" : "values"));
   return fmt::format("sizes assumed in prices: {}{}\n", fmt::join(parts, ", "),
-                     assumed.inputs.empty() ? "" : " (--test-input-shape says others)");
+                     assumed.inputs.empty() ? "" : " (change them with --test-input-shape)");
 }
 
 std::string nothing_found(const SearchSummary& search) {
@@ -127,14 +127,15 @@ std::string nothing_found(const SearchSummary& search) {
 std::string lines_of(const SearchSummary& search) {
   std::string tried;
   if (search.tried > 0)
-    tried = fmt::format(", {} graphs tried in {}", with_commas(search.tried), search.in_lanes ? "lanes" : "a row");
+    tried = fmt::format(", {} graphs timed with {} kernels", with_commas(search.tried),
+                        search.in_lanes ? "concurrent" : "sequential");
   std::string text = fmt::format("search: {} graphs expanded with {} of {} rules, {} matches{}; {}\n",
                                  with_commas(search.expanded), with_commas(search.usable), with_commas(search.rules),
                                  with_commas(search.matched), tried, search.end);
   if (!search.left_out.empty())
-    text += fmt::format("left out, for the check objects to what they make: {} ({})\n",
+    text += fmt::format("rules left out because their results failed the check: {} ({})\n",
                         fmt::join(search.left_out, ", "), on_one_line(search.objection));
-  if (!search.note.empty()) return text + fmt::format("nothing comes of it: {}\n", on_one_line(search.note));
+  if (!search.note.empty()) return text + fmt::format("result discarded: {}\n", on_one_line(search.note));
   if (!search.changed()) return text + nothing_found(search) + "\n";
   Table table{{{"rule", "times", "saved"}}, 1, 3};
   for (const auto& one : search.applied)
@@ -155,7 +156,7 @@ ModelCounts count_model(const onnx::Model& model) {
   count_operators(model.proto().graph(), counts.operators);
   counts.bytes = model.proto().ByteSizeLong();
   std::set<std::tuple<std::string, std::string, std::string>> seen;
-  // Nothing is changed; the visitor's signature is for those who do.
+  // for_each_tensor needs a mutable model; nothing is changed here.
   onnx::for_each_tensor(const_cast<proto::ModelProto&>(model.proto()), [&](proto::TensorProto& tensor, bool) {
     if (!onnx::is_external(tensor)) return;
     const onnx::ExternalFile source = onnx::open_external(tensor, model.folder(), onnx::raw_bytes_of(tensor));
@@ -197,11 +198,11 @@ std::string describe_check(const Summary& summary) {
   if (check.passed) text += fmt::format(", largest difference {:.2f} % of the tolerance", check.worst * 100);
   if (check.finite < 1) text += fmt::format(", at least {:.0f} % of each finite", check.finite * 100);
   if (check.passed && check.large.finite > 0 && check.large.lost == 0)
-    text += "; what is finite stays so with large inputs";
+    text += "; finite elements stay finite with large inputs";
   for (const auto& [kinds, inputs] : {std::pair(check.large, "large inputs"),
                                       std::pair(check.special, "NaN, infinities and the like among the inputs")})
     if (kinds.lost > 0)
-      text += fmt::format("; with {}, {} of {} finite elements are finite no longer", inputs, with_commas(kinds.lost),
+      text += fmt::format("; with {}, {} of {} finite elements are no longer finite", inputs, with_commas(kinds.lost),
                           with_commas(kinds.finite));
   if (!check.reason.empty()) text += fmt::format(" ({})", on_one_line(check.reason));
   return text;
@@ -224,7 +225,7 @@ std::string table_of(const Summary& summary) {
   if (!summary.prices.empty()) text += fmt::format("prices: {}\n", summary.prices);
   text += sizes_text(summary.assumed);
   if (summary.after.figures && !summary.after.figures->no_lanes.empty())
-    text += fmt::format("not predicted in lanes, nor chosen by it: {}\n", on_one_line(summary.after.figures->no_lanes));
+    text += fmt::format("concurrent time not predicted: {}\n", on_one_line(summary.after.figures->no_lanes));
   if (summary.search) text += lines_of(*summary.search);
   text += warning_of(summary);
   if (summary.confirmed)
@@ -239,7 +240,7 @@ std::string table_of(const Summary& summary) {
   if (summary.written) {
     text += fmt::format("written: {}", on_one_line(summary.output.string()));
     if (summary.certificate) text += fmt::format(", certificate {}", on_one_line(summary.certificate->string()));
-    if (is_standard_stream(summary.output)) text += " (without a certificate, which needs an output with a name)";
+    if (is_standard_stream(summary.output)) text += " (no certificate: it needs a named output file)";
   } else {
     text += "nothing written";
   }

@@ -1,4 +1,4 @@
-// What became of a model: counted once, then told to people as a table and to programs as JSON.
+// The result of a run: collected once, then printed as a table for people and as JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,9 @@
 namespace taso::cli {
 
 struct ModelCounts {
-  std::map<std::string, std::size_t>
-      operators;                            ///< by type, with the domain if it is not ONNX's own; subgraphs included
-  std::uint64_t bytes = 0;                  ///< the message and its external weights
-  std::optional<pricing::Figures> figures;  ///< nothing if they are not known
+  std::map<std::string, std::size_t> operators;  ///< by type, with the domain if it is not ONNX's; subgraphs included
+  std::uint64_t bytes = 0;                       ///< the message and its external weights
+  std::optional<pricing::Figures> figures;       ///< missing if they are not known
   std::size_t total() const;
 };
 ModelCounts count_model(const onnx::Model& model);
@@ -33,25 +32,25 @@ struct Summary {
   bool written = false;
   ModelCounts before, after;
   std::vector<onnx::CleanupCount> passes;
-  std::optional<Coverage> coverage;     ///< of what was searched; nothing if it cannot be imported
-  std::string prices;                   ///< where they come from
-  std::size_t measured = 0;             ///< kernels of which the GPU told the price just now
-  double measuring = 0;                 ///< seconds that this took
-  std::optional<SearchSummary> search;  ///< nothing when there was none
-  std::optional<Ratio> confirmed;       ///< how many times as fast it is on the GPU; nothing if that was not asked for
-  std::optional<onnx::CheckResult> check;  ///< nothing when it was turned off
-  pricing::AssumedSizes assumed;           ///< what prices rest on besides
+  std::optional<Coverage> coverage;        ///< of the searched graph; missing if the model cannot be imported
+  std::string prices;                      ///< where they come from
+  std::size_t measured = 0;                ///< kernels measured on the GPU in this run
+  double measuring = 0;                    ///< seconds that this took
+  std::optional<SearchSummary> search;     ///< missing if there was no search
+  std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU; missing without --confirm
+  std::optional<onnx::CheckResult> check;  ///< missing if the check is off
+  pricing::AssumedSizes assumed;           ///< sizes that the prices assume
   unsigned samples = 0;
   std::uint64_t seed = 0;
   std::vector<std::pair<std::string, double>> seconds;  ///< by phase
 
   bool failed() const { return check && !check->passed; }
   bool changed() const;
-  /// The closing word: PASSED, FAILED, or what stands in for it.
+  /// The closing word: PASSED, FAILED, or the reason why nothing changed.
   std::string verdict() const;
 };
 
-/// The closing table, without the verdict; several lines.
+/// The closing table without the verdict; several lines.
 std::string table_of(const Summary& summary);
 /// One line on the check.
 std::string describe_check(const Summary& summary);

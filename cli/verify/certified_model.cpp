@@ -22,7 +22,7 @@ namespace {
 
 using std::filesystem::path;
 
-/// Why a certificate does not count.
+/// Why a certificate is rejected.
 struct Rejection {
   std::string reason;
 };
@@ -36,7 +36,7 @@ rules::RewriteCertificate read_certificate(const path& file) {
   }
 }
 
-/// What validation could put right: nodes out of order, and nodes that others override.
+/// The nodes, to see whether validation changed them: it can reorder nodes and drop overridden ones.
 std::string nodes_of(const onnx::Model& model) {
   std::string all;
   const auto add = [&](const auto& messages) {
@@ -56,9 +56,9 @@ onnx::Model load(const path& file, const std::string& hash, std::string_view whi
   model.validate();
   if (which == "output" && nodes_of(model) != nodes)
     throw Rejection{
-        fmt::format("{} has nodes out of order, or two of one name, as no rewriting writes them", file.string())};
+        fmt::format("{} has nodes out of order, or two of one name, which taso-opt never writes", file.string())};
   if (onnx::hash_of_model(file, model) != hash)
-    throw Rejection{fmt::format("{} is not the {} that it is about", file.string(), which)};
+    throw Rejection{fmt::format("{} is not the {} of the certificate", file.string(), which)};
   return model;
 }
 
@@ -73,7 +73,7 @@ void overwrite_shapes(const rules::RewriteCertificate& certificate, onnx::Model&
   }
 }
 
-/// ", with inputs x:3,4,": the models are the same for these shapes only.
+/// ", with inputs x:3,4,": the models are equal for these shapes only.
 std::string new_shapes(const rules::RewriteCertificate& certificate) {
   std::string text;
   for (const auto& [input, extents] : certificate.input_shapes)
@@ -81,14 +81,14 @@ std::string new_shapes(const rules::RewriteCertificate& certificate) {
   return text.empty() ? "" : fmt::format(", with input{}{}", certificate.input_shapes.size() == 1 ? "" : "s", text);
 }
 
-/// The rules that the steps use, each of them proved.
+/// The rules that the steps use, all proved.
 std::vector<rules::Rule> proved_rules(const rules::RewriteCertificate& certificate, const VerifySettings& settings,
                                       Console& console) {
   if (certificate.steps.empty()) return {};
   RuleSet set = read_rule_set(settings.rules, {}, settings.extra_rules);
   if (set.hash != certificate.rules)
     throw Rejection{
-        fmt::format("it was made with other rules ({}, and these are {}); --rules or --extra-rules names the files",
+        fmt::format("it was made with other rules ({}, these are {}); name the files with --rules or --extra-rules",
                     certificate.rules, set.hash)};
   std::set<std::string> used;
   for (const rules::RewriteStep& step : certificate.steps) used.insert(step.rule);
@@ -119,7 +119,7 @@ std::string report_of(const VerifySettings& settings, const rules::RewriteCertif
       {"steps", certificate.steps.size()},
       {"rules", rules},
   };
-  // File names may be of any bytes.
+  // File names may hold any bytes.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -137,7 +137,7 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
     const std::vector<rules::Rule> rules = proved_rules(certificate, settings, console);
     if (interrupted()) {
       if (settings.report) write_output(*settings.report, report_of(settings, certificate, "INTERRUPTED", ""));
-      console.error(fmt::format("{}: interrupted before it was followed", on_one_line(settings.certificate->string())));
+      console.error(fmt::format("{}: interrupted before it was replayed", on_one_line(settings.certificate->string())));
       return Ending::interrupted;
     }
     const verifier::CertificateVerdict verdict = verifier::replay_certificate(certificate, before, after, rules);

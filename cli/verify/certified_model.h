@@ -1,4 +1,4 @@
-// taso-verify --certificate: whether one model is the other, rewritten by rules that are proved.
+// taso-verify --certificate: checks that one model is the other, rewritten by proved rules.
 #pragma once
 
 #include "cli/console/console.h"

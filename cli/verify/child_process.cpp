@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// More than any honest answer; the rest is read and dropped.
+/// Longer than any real answer; the rest is read and dropped.
 constexpr std::size_t longest_output = std::size_t{1} << 20;
 
 class Descriptor {
@@ -47,7 +47,7 @@ class Descriptor {
   throw EnvironmentError(fmt::format("{}: {}", doing, std::strerror(error)));
 }
 
-/// A file without a name instead of a pipe: nothing can block, however slowly the child reads.
+/// A temporary file instead of a pipe, so that nothing blocks, however slowly the child reads.
 int input_file(std::string_view input) {
   std::FILE* file = std::tmpfile();
   if (file == nullptr) fail("cannot make a temporary file", errno);
@@ -60,7 +60,7 @@ int input_file(std::string_view input) {
   return copy;
 }
 
-/// The child's signals are as programs expect them, whatever we do with ours.
+/// Gives the child the default signal handling.
 pid_t start(const std::vector<std::string>& command, int input, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -75,7 +75,7 @@ pid_t start(const std::vector<std::string>& command, int input, int output) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU, SIGXFSZ}) ::sigaddset(&ordinary, signal);
   ::posix_spawnattr_setsigdefault(&attributes, &ordinary);
   ::posix_spawnattr_setsigmask(&attributes, &none);
-  // A group of its own: Ctrl-C is for us, and we say when it ends.
+  // An own process group: Ctrl-C goes to taso, which ends the child.
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::vector<char*> arguments;

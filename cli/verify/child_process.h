@@ -1,4 +1,4 @@
-// Runs another program without a shell: text in, text out, and an end to its time.
+// Runs another program without a shell, with text input, text output and a time limit.
 #pragma once
 
 #include <stop_token>
@@ -9,13 +9,13 @@
 namespace taso::cli {
 
 struct ChildResult {
-  std::string output;      ///< what it wrote to its standard output and error
+  std::string output;      ///< its standard output and standard error
   int code = 0;            ///< its exit code; -1 if a signal ended it
-  bool timed_out = false;  ///< or stopped: it was killed
+  bool timed_out = false;  ///< killed: timed out or stopped
 };
 
-/// Looks for the program in PATH unless it is a path. `seconds` 0 means no limit. Throws EnvironmentError when it cannot
-/// be started.
+/// Looks for the program in PATH unless it is a path. `seconds` 0 means no limit. Throws EnvironmentError if it cannot
+/// start.
 ChildResult run_child(const std::vector<std::string>& command, std::string_view input, double seconds,
                       const std::stop_token& stop = {});
 

@@ -24,11 +24,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view first_line = "taso proofs 1";
-/// Beyond this the file starts anew: a cache is no archive.
+/// A larger cache is emptied.
 constexpr std::size_t most_entries = 200'000;
 constexpr std::uintmax_t largest_file = std::uintmax_t{512} << 20;
 
-/// The rule by its hash, and by its own words: a witness names its inputs.
+/// The rule by its hash and its text, because a witness names the inputs.
 std::string key_of(const rules::Rule& rule, const std::string& hash) {
   std::vector<std::string> conditions;
   for (const rules::Condition& condition : rule.conditions) conditions.push_back(rules::text_of(condition));
@@ -65,7 +65,7 @@ std::optional<verifier::RuleVerdict> verdict_of(const std::string& facts) {
   }
 }
 
-/// Held by one process at a time; a lock that is not had within a second is done without.
+/// Held by one process at a time. If the lock is not free within a second, continues without it.
 class FolderLock {
  public:
   explicit FolderLock(const std::filesystem::path& folder)
@@ -114,7 +114,7 @@ ProofCache::Entries ProofCache::read() const {
   std::string line;
   if (!std::getline(stream, line) || line != first_line || !std::getline(stream, line) || line != context_)
     return entries;
-  // A line is a checksum of the rest, the key and what is known. Whatever does not fit is passed over.
+  // Each line is a checksum of the rest, the key, and the facts. Lines that do not fit are skipped.
   while (std::getline(stream, line)) {
     const std::size_t sum = line.find('\t');
     if (sum == std::string::npos || line.substr(0, sum) != rules::hash_of_text(line.substr(sum + 1))) continue;
@@ -149,7 +149,7 @@ void ProofCache::save() {
   all.merge(Entries(fresh_));
   std::string text = fmt::format("{}\n{}\n", first_line, context_);
   for (const auto& [key, facts] : all) {
-    const std::string entry = fmt::format("{}\t{}", key, facts);  // JSON has no tabs of its own
+    const std::string entry = fmt::format("{}\t{}", key, facts);  // JSON contains no raw tabs
     text += fmt::format("{}\t{}\n", rules::hash_of_text(entry), entry);
   }
   AtomicFile file(file_);

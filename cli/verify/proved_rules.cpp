@@ -56,7 +56,7 @@ Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenF
     std::optional<verifier::RuleVerdict> verdict = cache ? cache->find(rule, hash) : std::nullopt;
     if (!verdict) {
       verdict = verifier::verify(rule, properties, options, stop);
-      if (stop.stop_requested()) return true;  // what was cut short is no verdict
+      if (stop.stop_requested()) return true;  // an interrupted proof is not a verdict
       if (cache) cache->add(rule, hash, *verdict);
     }
     verdicts[index] = std::move(verdict);
@@ -72,7 +72,7 @@ Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenF
   try {
     if (cache) cache->save();
   } catch (const std::exception& error) {
-    console.say(Console::Level::detail, fmt::format("proofs are not kept: {}", error.what()));
+    console.say(Console::Level::detail, fmt::format("cannot keep the proofs: {}", error.what()));
   }
 
   Proofs result;

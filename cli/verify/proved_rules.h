@@ -1,4 +1,4 @@
-// Rules that a program is to use, proved before anything is done with them.
+// Proves the rules that a program will use.
 #pragma once
 
 #include <string>
@@ -10,12 +10,11 @@
 namespace taso::cli {
 
 struct Proofs {
-  std::vector<std::string> failures;  ///< a line for each rule that is not proved
+  std::vector<std::string> failures;  ///< one line for each rule that is not proved
   bool interrupted = false;           ///< before all were decided
 };
 
-/// Proofs that are known already, from this or from taso-verify, are not made again, unless it is to be done `anew`. The rules
-/// come from these files.
+/// Uses known proofs, of earlier runs or of taso-verify, unless `anew`. The rules come from these files.
 Proofs prove_rules(const std::vector<GivenRule>& rules, const std::vector<GivenFile>& files, unsigned jobs,
                    Console& console, bool anew = false);
 

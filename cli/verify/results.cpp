@@ -13,7 +13,7 @@ namespace {
 
 using Outcome = RuleResult::Outcome;
 
-/// Beyond these, `-v` shows the rest.
+/// `-v` shows the rest.
 constexpr std::size_t most_counterexamples = 20;
 constexpr std::size_t widest_facts = 80;
 
@@ -27,7 +27,7 @@ std::string indented(std::string_view text) {
   return on_lines(lines);
 }
 
-/// As many as fit, then how many more there are.
+/// As many names as fit, then the number of the others.
 std::string list_of(const std::vector<std::string>& names, bool everything) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -46,7 +46,7 @@ std::string text_of(const std::vector<rules::Condition>& conditions) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// What stands behind the verdict, in a few words.
+/// The grounds of the verdict, in a few words.
 std::string facts_of(const RuleResult& result, bool everything) {
   if (!result.unknown_names.empty())
     return fmt::format("no such property: {}", list_of(result.unknown_names, everything));
@@ -68,7 +68,7 @@ std::string facts_of(const RuleResult& result, bool everything) {
   return "";
 }
 
-/// Counterexamples of what is false, as it stands at least.
+/// Counterexamples of rules that are false or need a condition.
 std::string counterexamples_of(const VerifyResults& results, bool everything) {
   std::string text;
   std::size_t shown = 0, left = 0;
@@ -117,15 +117,14 @@ std::string plural(std::size_t count, std::string_view one, std::string_view man
 std::string closing_lines(const VerifyResults& results) {
   std::string text = totals_of(results) + "\n";
   if (!results.validates_properties && results.properties_are_shipped)
-    text += fmt::format("properties: {} that come with taso\n", results.properties);
+    text += fmt::format("properties: {} shipped with taso\n", results.properties);
   if (!results.validates_properties && !results.properties_are_shipped)
-    text +=
-        fmt::format("properties: {} of {}, which are not those that come with taso; --properties-only validates them\n",
-                    results.properties, on_one_line(results.properties_name));
+    text += fmt::format("properties: {} of {}, not the shipped ones; validate them with --properties-only\n",
+                        results.properties, on_one_line(results.properties_name));
   text += second_prover_line(results);
   const auto known = std::count_if(results.results.begin(), results.results.end(),
                                    [](const RuleResult& result) { return result.from_cache; });
-  if (known > 0) text += fmt::format("cache: {} of the proofs were known\n", known);
+  if (known > 0) text += fmt::format("cache: {} of the proofs were already known\n", known);
   text.pop_back();
   return text;
 }
@@ -199,14 +198,14 @@ std::string totals_of(const VerifyResults& results) {
   };
   part(Outcome::proved, results.validates_properties ? "proved for all shapes" : "proved");
   part(Outcome::valid, "valid wherever checked");
-  part(Outcome::conditional, "true only under a condition that is not stated");
+  part(Outcome::conditional, "true only under an unstated condition");
   part(Outcome::refuted, "refuted");
   part(Outcome::unknown, "unknown");
   part(Outcome::unstated, "cannot be stated");
   part(Outcome::undecided, "undecided");
   const auto nameless = std::count_if(results.results.begin(), results.results.end(),
                                       [](const RuleResult& result) { return !result.unknown_names.empty(); });
-  if (nameless > 0) parts.push_back(fmt::format("{} by a property that does not exist", nameless));
+  if (nameless > 0) parts.push_back(fmt::format("{} by an unknown property", nameless));
   if (results.asked_for_redundant) {
     const auto redundant = std::count_if(results.results.begin(), results.results.end(), [](const RuleResult& result) {
       return result.property && result.property->follows_from_others;

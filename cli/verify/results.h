@@ -1,4 +1,5 @@
-// What became of every rule and property: counted once, then told to people as tables and to programs as JSON and JUnit.
+// The outcome of every rule and property: counted once, then printed as tables for people and as JSON and JUnit for
+// programs.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,11 @@ struct RuleResult {
   enum class Outcome {
     undecided,  ///< interrupted before there was a verdict
     proved,
-    valid,  ///< an axiom that no check refutes, but that is not proved for all shapes
+    valid,  ///< an axiom that passed all checks but is not proved for all shapes
     conditional,
     refuted,
     unknown,
-    unstated,  ///< a rule of TASO's that cannot be stated
+    unstated,  ///< a rule from one of TASO's files that cannot be stated
   };
 
   bool decided = false;
@@ -29,13 +30,13 @@ struct RuleResult {
   bool unstated = false;                              ///< verdict.reason says why
   verifier::RuleVerdict verdict;                      ///< of a candidate or a rule
   std::optional<verifier::PropertyVerdict> property;  ///< of an axiom
-  std::vector<std::string> unknown_names;             ///< what `by` names that is no property
-  std::optional<SecondOpinion> second;                ///< of the second prover, if one was asked for a proof
+  std::vector<std::string> unknown_names;             ///< names after `by` that are not properties
+  std::optional<SecondOpinion> second;                ///< of the second prover, if it was asked
   double seconds = 0;
 
   Outcome outcome() const;
   bool passed() const;
-  /// Why two provers cannot both be right; empty if they agree.
+  /// How two provers contradict each other; empty if they agree.
   std::string disagreement() const;
   const std::string& counterexample() const { return property ? property->counterexample : verdict.counterexample; }
 };
@@ -48,7 +49,7 @@ struct VerifyResults {
   std::vector<std::string> hashes;  ///< of the rules
   std::vector<RuleResult> results;  ///< of the rules
   std::string properties_name, properties_hash;
-  std::size_t properties = 0;  ///< how many there are
+  std::size_t properties = 0;  ///< the number of properties
   bool properties_are_shipped = true;
   bool validates_properties = false;  ///< the rules are the properties themselves
   bool asked_for_redundant = false;
@@ -64,18 +65,18 @@ struct VerifyResults {
   std::string_view word() const;
 };
 
-/// Several lines: one for each rule, then the counterexamples and the totals; with `everything`, no part is cut short.
+/// One line for each rule, then counterexamples and totals; with `everything`, nothing is cut short.
 std::string table_of(const VerifyResults& results, bool everything);
-/// Of properties.
+/// The table for properties.
 std::string property_table_of(const VerifyResults& results, bool everything);
 /// "12 rules: 10 proved, 2 refuted"
 std::string totals_of(const VerifyResults& results);
-/// What the disagreeing provers say, for a bug report.
+/// The contradicting answers of the provers, for a bug report.
 std::string disagreements_of(const VerifyResults& results);
 
 std::string report_of(const VerifyResults& results);
 std::string junit_of(const VerifyResults& results);
-/// `text` as it may stand in XML, in attributes too: what XML cannot hold is left out.
+/// Escapes text for XML, attributes included; drops characters that XML cannot hold.
 std::string xml_text(std::string_view text);
 
 }  // namespace taso::cli

@@ -30,11 +30,11 @@ SecondProver::SecondProver(std::string program) : program_(std::move(program)) {
   try {
     answer = run_child({program_, "--version"}, {}, patience);
   } catch (const EnvironmentError& error) {
-    throw EnvironmentError(fmt::format("there is no second prover: {}", error.what()));
+    throw EnvironmentError(fmt::format("cannot start the second prover: {}", error.what()));
   }
   const auto lines = lines_of(answer.output);
   if (answer.timed_out || answer.code != 0 || lines.empty())
-    throw EnvironmentError(fmt::format("the second prover {} does not work: it cannot say its version", program_));
+    throw EnvironmentError(fmt::format("the second prover {} does not work: --version fails", program_));
   version_ = on_one_line(lines.front());
   if (version_.starts_with("This is ")) version_.erase(0, 8);
 }
@@ -61,7 +61,7 @@ SecondOpinion SecondProver::check(const std::vector<std::string>& certificates, 
     }
     if (answered < questions) {
       opinion.open += questions - answered;
-      if (answer.timed_out) opinion.trouble = "its time was up";
+      if (answer.timed_out) opinion.trouble = "timed out";
     }
   }
   return opinion;

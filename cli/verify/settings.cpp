@@ -15,7 +15,7 @@
 namespace taso::cli {
 namespace {
 
-/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+/// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
   std::vector<std::string> files, rules, extra_rules;
   std::string properties, time_limit, jobs, seed, second_prover;
@@ -28,21 +28,20 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   const auto one = [&](const std::string& flag, std::string& value, const std::string& about, const std::string& type,
                        const std::string& group) { app.add_option(flag, value, about)->type_name(type)->group(group); };
   app.add_option("files", raw.files,
-                 "Rule files, as text or of TASO (.pb); - is the standard input. With --certificate: the two models")
+                 "Rule files, as text or TASO's (.pb); - is the standard input. With --certificate: the two models")
       ->type_name("FILE");
-  one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
-      "Options");
+  one("--properties", raw.properties, "Operator properties, instead of the shipped ones", "FILE", "Options");
   one("--jobs", raw.jobs, "Threads; 0: one for each processor (default 0)", "N", "Options");
   app.add_flag("--print", raw.print, "Print the rules as text and exit");
 
   const std::string proving = "Proofs";
   one("--time-limit", raw.time_limit,
-      fmt::format("Seconds for one rule, in addition to its limit of steps; 0: none (default {:g})",
+      fmt::format("Time limit for one rule in seconds, besides its step limit; 0: none (default {:g})",
                   settings.proving.time_limit),
       "S", proving);
   one("--seed", raw.seed, fmt::format("Seed for the shapes and values to try (default {})", settings.proving.seed), "N",
       proving);
-  one("--second-prover", raw.second_prover, "Let cvc5 check every proof too: its name or path", "cvc5", proving);
+  one("--second-prover", raw.second_prover, "Check every proof with cvc5 too: its name or path", "cvc5", proving);
   one("--dump-smt", raw.certificates, "Write every proof to a folder, as SMT-LIB", "DIR", proving);
   one("--cache", raw.cache, "Folder of known proofs (default $XDG_CACHE_HOME/taso/proofs)", "DIR", proving);
   app.add_flag("--no-cache", raw.no_cache,
@@ -53,7 +52,7 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   one("--certificate", raw.certificate,
       "Replay the certificate that taso-opt wrote; the files are its input and its output", "FILE", replaying);
   app.add_option("--rules", raw.rules,
-                 "With --certificate: the rules that were used, if not those that come with taso; may be repeated")
+                 "With --certificate: the rules that were used, if not the shipped ones; may be repeated")
       ->type_name("FILE")
       ->expected(1)
       ->allow_extra_args(false)
@@ -68,9 +67,8 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
       ->group(replaying);
 
   const std::string properties = "Properties";
-  app.add_flag("--properties-only", settings.properties_only, "Validate the properties, and no rules")
-      ->group(properties);
-  app.add_flag("--redundant", settings.redundant, "With --properties-only: say also which follow from the others")
+  app.add_flag("--properties-only", settings.properties_only, "Validate the properties only")->group(properties);
+  app.add_flag("--redundant", settings.redundant, "With --properties-only: also show which follow from the others")
       ->group(properties);
 
   const std::string saying = "Output";
@@ -78,8 +76,8 @@ void declare(CLI::App& app, Raw& raw, VerifySettings& settings) {
   one("--record", raw.record, "If all rules are proved: record the files, for programs that trust the record", "FILE",
       saying);
   one("--junit", raw.junit, "Write all verdicts as a JUnit report, for build servers", "FILE", saying);
-  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
-  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
   one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
   app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
@@ -116,14 +114,15 @@ void resolve_files(const Raw& raw, VerifySettings& settings) {
   if (standard + (settings.properties == "-" ? 1 : 0) > 1) throw UsageError("the standard input can be read only once");
   if (settings.certificate) return;
   if (!settings.rules.empty() || !settings.extra_rules.empty())
-    throw UsageError("--rules and --extra-rules go with --certificate; rule files are named by themselves");
+    throw UsageError("--rules and --extra-rules need --certificate; name rule files without an option");
   if (settings.properties_only && !settings.files.empty())
-    throw UsageError("--properties-only takes no rules: --properties names the file");
+    throw UsageError("--properties-only takes no rule files; name the properties with --properties");
   if (!settings.properties_only && settings.files.empty()) throw UsageError("no rule file is given");
   if (settings.redundant && !settings.properties_only) throw UsageError("--redundant needs --properties-only");
-  if (settings.properties_only && settings.record) throw UsageError("--record is about rules, not about properties");
+  if (settings.properties_only && settings.record)
+    throw UsageError("--record cannot be combined with --properties-only");
   if (settings.properties_only && (settings.certificates || !raw.second_prover.empty()))
-    throw UsageError("properties have no proofs that could be written or checked again");
+    throw UsageError("--properties-only cannot be combined with --dump-smt or --second-prover");
 }
 
 void resolve(const Raw& raw, VerifySettings& settings) {
@@ -133,7 +132,7 @@ void resolve(const Raw& raw, VerifySettings& settings) {
     settings.proving.seed = whole_number("--seed", raw.seed, std::numeric_limits<std::uint64_t>::max());
   if (!raw.time_limit.empty()) settings.proving.time_limit = number_from_zero("--time-limit", raw.time_limit);
   if (!raw.second_prover.empty()) settings.second_prover = raw.second_prover;
-  if (raw.no_cache && settings.cache) throw UsageError("--cache and --no-cache exclude one another");
+  if (raw.no_cache && settings.cache) throw UsageError("--cache and --no-cache cannot be combined");
   settings.use_cache = !raw.no_cache;
   settings.proving.keep_certificates = settings.keeps_certificates();
 }

@@ -25,7 +25,7 @@ class Run {
         ++working_;
         threads.emplace_back([this] { work(); });
       }
-    } catch (...) {  // fewer threads than were asked for will do
+    } catch (...) {  // fewer threads than requested are enough
       --working_;
       if (threads.empty()) throw;
     }
@@ -36,7 +36,7 @@ class Run {
       std::exception_ptr error;
       try {
         stop = spread_.watch && spread_.watch();
-      } catch (...) {  // the threads have to be joined first
+      } catch (...) {  // the threads must be joined first
         stop = true;
         error = std::current_exception();
       }

@@ -93,7 +93,7 @@ std::string report_of(const VerifyResults& results) {
       {results.validates_properties ? "validated" : "rules", rules},
       {"seconds", seconds},
   };
-  // Names of files may be of any bytes.
+  // File names may hold any bytes.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -34,7 +34,7 @@ using Outcome = RuleResult::Outcome;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Trouble that would only show after the work: better now. Leaves nothing behind but the folder.
+/// Finds out before the work whether all outputs can be written. Leaves nothing behind but the folder.
 void check_writable(const VerifySettings& settings) {
   for (const auto& file : {settings.report, settings.junit, settings.record})
     if (file) cli::check_writable(*file);
@@ -49,7 +49,7 @@ void check_writable(const VerifySettings& settings) {
   const AtomicFile trial(*settings.certificates / "trial.smt2");
 }
 
-/// What is done so far, counted by the threads and told by the one that watches them.
+/// Progress so far: worker threads count, the watching thread prints.
 class Progress {
  public:
   Progress(Console& console, const VerifyResults& results) : shown_(console), results_(results) {}
@@ -90,7 +90,7 @@ class Progress {
   std::atomic<std::size_t> current_{0}, proved_{0}, conditional_{0}, refuted_{0}, unknown_{0}, unstated_{0};
 };
 
-/// Decides the rules of a run one by one; safe for several threads on different rules.
+/// Decides the rules of a run one by one. Thread-safe for different rules.
 class Verifier {
  public:
   Verifier(const VerifySettings& settings, const std::vector<rules::Rule>& properties, VerifyResults& results,
@@ -122,7 +122,7 @@ class Verifier {
     } catch (const InputError& error) {
       refuse(results_.rules[index], error.what());
     }
-    if (stop.stop_requested()) return true;  // what was cut short is no verdict
+    if (stop.stop_requested()) return true;  // an interrupted proof is not a verdict
     result.decided = true;
     result.seconds = seconds_since(start);
     results_.results[index] = std::move(result);
@@ -135,7 +135,7 @@ class Verifier {
       cache_->save();
     } catch (const std::exception& error) {
       if (settings_.cache) throw;
-      console.say(Level::detail, fmt::format("proofs are not kept: {}", error.what()));
+      console.say(Level::detail, fmt::format("cannot keep the proofs: {}", error.what()));
     }
   }
 
@@ -162,7 +162,7 @@ class Verifier {
     const std::string& hash = results_.hashes[index];
     for (const std::string& name : rule.by)
       if (names_.count(name) == 0) result.unknown_names.push_back(name);
-    // Certificates are not kept: whoever wants them has the proof made again.
+    // The cache holds no certificates, so a run that needs them makes the proofs again.
     if (cache_ && !settings_.keeps_certificates())
       if (auto known = cache_->find(rule, hash)) {
         result.verdict = std::move(*known);
@@ -191,9 +191,9 @@ class Verifier {
   std::optional<ProofCache> cache_;
 };
 
-/// The proofs as files; rules of one name in several files are told apart by a number.
+/// Writes the proofs as files. A number distinguishes rules of the same name in several files.
 void write_certificates(const path& folder, const VerifyResults& results) {
-  constexpr std::size_t longest_name = 120;  // a file's name may have 255 bytes
+  constexpr std::size_t longest_name = 120;  // a file name may have 255 bytes
   std::set<std::string> used;
   for (std::size_t i = 0; i < results.results.size(); ++i) {
     const std::string& name = results.rules[i].rule.name;
@@ -213,7 +213,7 @@ Ending ending_of(const VerifyResults& results) {
   return results.passed() ? Ending::done : Ending::unverified;
 }
 
-/// What programs rely on who do not prove these files again.
+/// The record for programs that use these files without proving them again.
 ProvedRecord record_of(const VerifyResults& results) {
   ProvedRecord record{verifier::verifier_revision, results.properties_hash, {}};
   for (const GivenFile& file : results.files) {
@@ -267,7 +267,7 @@ VerifyResults read_everything(const VerifySettings& settings, std::vector<rules:
   return results;
 }
 
-/// Whether a file of one's own says the same as the one that comes with taso.
+/// Whether the user's property file has the same contents as the shipped one.
 bool are_shipped(const VerifySettings& settings, const std::string& hash) {
   if (!settings.properties) return true;
   const auto found = find_data_file("rules/properties.rules");

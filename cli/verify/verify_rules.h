@@ -1,4 +1,4 @@
-// The work of taso-verify from the first file read to the last line said.
+// Runs taso-verify on rules or properties, from the first file read to the last line printed.
 #pragma once
 
 #include <string>

@@ -41,7 +41,7 @@ cli::Ending list(const Settings& settings) {
     options.with_weights = false;
     Builder net(network->name, options);
     build_as_asked(net, settings, *network);
-    table.rows.push_back({std::string(network->name), cli::with_commas(net.parameters()), cli::with_commas(net.nodes()),
+    table.rows.push_back({std::string(network->name), with_commas(net.parameters()), with_commas(net.nodes()),
                           std::string(network->blocks)});
   }
   return print(table.text());
@@ -56,8 +56,8 @@ void write(const Settings& settings, const Network& network, const std::filesyst
   saving.sync = false;  // no need: the file can be written again after a crash
   net.finish().save(path, saving);
   console.say(cli::Console::Level::result,
-              fmt::format("{}: {} parameters, {} nodes; written: {}", network.name, cli::with_commas(parameters),
-                          cli::with_commas(nodes), path.string()));
+              fmt::format("{}: {} parameters, {} nodes; written: {}", network.name, with_commas(parameters),
+                          with_commas(nodes), path.string()));
 }
 
 cli::Ending write_all(const Settings& settings, cli::Console& console) {

@@ -94,7 +94,7 @@ class Printer {
       names_.emplace(node.output(i), std::move(name));
     }
     const Opaque* opaque = node.as_opaque();
-    text_ += " = " + (opaque ? "opaque " + quoted(opaque->kind) : text_of(*node.as_operator())) + "(";
+    text_ += " = " + (opaque ? "opaque " + ops::quoted(opaque->kind) : text_of(*node.as_operator())) + "(";
     for (std::size_t i = 0; i < node.inputs().size(); ++i) text_ += (i ? ", " : "") + name_of_value(node.inputs()[i]);
     text_ += ")";
     if (opaque)

@@ -28,7 +28,7 @@ void add_lanes(Figures& figures, const cost::WholeGraph& view, const Graph& grap
     figures.seconds_in_lanes = cost::in_units(cost::Objective::time, outlook.cost);
     figures.seconds = cost::in_units(cost::Objective::time, outlook.in_a_row);
     figures.copying = cost::in_units(cost::Objective::time, outlook.copies);
-    // Kernels that repeat one another take less than their prices.
+    // Repeated kernels take less than their prices.
     if (laid_out.cost > 0)
       figures.measured *= static_cast<double>(outlook.in_a_row - outlook.copies) / static_cast<double>(laid_out.cost);
   } catch (const InputError& error) {

@@ -1,4 +1,4 @@
-// What a model is expected to cost: its graph laid onto kernels, in numbers.
+// The predicted cost of a model in numbers: time, launches and memory of its plan.
 #pragma once
 
 #include <cstdint>
@@ -16,34 +16,34 @@
 namespace taso::pricing {
 
 struct Figures {
-  cost::Layout layout = cost::Layout::channels_first;  ///< in which it is fastest
-  double seconds = 0;           ///< predicted: of all kernels and copies of outputs, one after the other
-  double copying = 0;           ///< the seconds among them of copies of outputs; 0 if sizes are not known
-  double seconds_in_lanes = 0;  ///< predicted with kernels side by side; 0 if sizes are not known
-  std::uint32_t lanes = 1;      ///< how many of them, at most
-  std::string no_lanes = {};    ///< why that is not known; empty if it is
-  double measured = 0;          ///< the seconds among them of kernels that were measured
+  cost::Layout layout = cost::Layout::channels_first;  ///< the faster layout
+  double seconds = 0;                                  ///< predicted: all kernels and copies of outputs, sequential
+  double copying = 0;           ///< the part of that for copies of outputs; 0 if sizes are not known
+  double seconds_in_lanes = 0;  ///< predicted with concurrent kernels; 0 if sizes are not known
+  std::uint32_t lanes = 1;      ///< the number of streams
+  std::string no_lanes = {};    ///< why the concurrent time is not known; empty if it is
+  double measured = 0;          ///< the part of `seconds` for measured kernels
   std::size_t launches = 0;
-  /// Operators that compute weights at run time, which a plan takes to be done ahead.
+  /// Operators that compute weights at run time; the plan assumes that they run ahead of time.
   std::size_t work_on_weights = 0;
-  double bytes_moved = 0;       ///< read and written by all kernels, weights included
-  std::int64_t peak_bytes = 0;  ///< of activations; inputs and weights are the caller's
+  double bytes_moved = 0;       ///< read and written by all kernels, including weights
+  std::int64_t peak_bytes = 0;  ///< of activations; inputs and weights belong to the caller
 
   double of(cost::Objective objective) const;
 };
 
-/// Of the plan that is run: the fastest, whatever is looked for, in the better of both layouts.
+/// The figures of the plan that would run: the fastest in either layout, whatever the objective.
 Figures figures_of(const Graph& graph, const cost::DimensionSizes& sizes, const Pricing& pricing);
 
-/// The sizes of unknown dimensions that these shapes of the graph's inputs tell; all others are 1.
+/// The sizes of unknown dimensions that these input shapes determine; all others are 1.
 cost::DimensionSizes sizes_from(const Graph& graph, const std::map<std::string, Extents>& shapes);
 
-/// What is priced with sizes that nobody has said.
+/// Sizes that prices assume because they are not known.
 struct AssumedSizes {
   std::vector<std::pair<std::string, Extents>>
-      inputs;                ///< those with dimensions left open, and what they are priced as
-  std::size_t inside = 0;    ///< dimensions inside that no input tells, priced as 1
-  std::size_t unranked = 0;  ///< values inside of which nothing is known, priced as nothing
+      inputs;                ///< inputs with unknown dimensions, and the shapes they are priced with
+  std::size_t inside = 0;    ///< inner dimensions that no input determines, priced as 1
+  std::size_t unranked = 0;  ///< values of unknown rank, priced as 0
   bool empty() const { return inputs.empty() && inside == 0 && unranked == 0; }
 };
 AssumedSizes assumed_sizes(const Graph& graph, const std::map<std::string, Extents>& shapes);

@@ -31,7 +31,7 @@ cost::PriceDatabase read(const fs::path& file) {
   return cost::PriceDatabase::parse(source.text(), source.name());
 }
 
-/// Keeps other processes from saving into a folder at the same time. Where the file system has no locks, nothing is locked.
+/// Keeps other processes from saving into the folder at the same time. Does nothing if the file system has no locks.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -72,7 +72,7 @@ PriceStore::PriceStore(std::optional<fs::path> file, bool with_shipped, bool wit
   try {
     all_->merge(read(file_));
   } catch (const InputError& trouble) {
-    throw InputError(fmt::format("{} (move the file away, or name another by --prices)", trouble.what()));
+    throw InputError(fmt::format("{} (move the file away, or name another with --prices)", trouble.what()));
   }
 }
 
@@ -90,14 +90,14 @@ void PriceStore::add(const cost::PriceDatabase& prices) {
 
 void PriceStore::save() {
   if (!has_news_) return;
-  if (file_.empty()) throw EnvironmentError("there is no place for measured prices: name one by --prices");
+  if (file_.empty()) throw EnvironmentError("there is no file for measured prices: name one with --prices");
   const fs::path folder = file_.has_parent_path() ? file_.parent_path() : fs::path(".");
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw EnvironmentError(fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
   const FolderLock lock(folder);
   cost::PriceDatabase kept;
-  if (fs::exists(file_)) kept = read(file_);  // another run may have added to it
+  if (fs::exists(file_)) kept = read(file_);  // another run may have added prices
   kept.merge(news_);
   write_file(file_, kept.text());
   news_ = {};

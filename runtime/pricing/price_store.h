@@ -1,4 +1,4 @@
-// The prices that a program works with: those that come with taso, and those that were measured here.
+// The prices that a program uses: the shipped ones and those measured here.
 #pragma once
 
 #include <filesystem>
@@ -10,28 +10,28 @@
 
 namespace taso::pricing {
 
-/// For who only reads prices, so that a name that was mistyped is not taken for an empty file. Throws InputError.
+/// For programs that only read prices: a mistyped name must not count as an empty file. Throws InputError.
 void require_prices(const std::filesystem::path& file);
 
 class PriceStore {
  public:
-  /// `file`: where measured prices are kept, instead of in the user's own file; it may not exist yet. Throws InputError for
-  /// what is no file of prices. `with_shipped`: also those that come with taso. `with_own`: also those of the user's own file.
+  /// `file` keeps measured prices instead of the user's own file; it need not exist yet. `with_shipped` includes the
+  /// shipped prices, `with_own` those of the user's own file. Throws InputError for a file that does not hold prices.
   explicit PriceStore(std::optional<std::filesystem::path> file, bool with_shipped = true, bool with_own = true);
 
-  /// Everything that is known.
+  /// All known prices.
   const cost::PriceDatabase& all() const { return *all_; }
   std::shared_ptr<const cost::PriceDatabase> shared() const { return all_; }
-  /// The machine whose prices count where there is no GPU: the first that came with taso. Empty if none did.
+  /// The machine whose prices count without a GPU: the first shipped one. Empty if none is shipped.
   const std::string& shipped_machine() const { return shipped_machine_; }
 
-  /// Known from now on, and kept by save().
+  /// Adds prices, which save() keeps.
   void add(const std::string& machine, const std::string& call, cost::RecordedPrice price);
   void add(const cost::PriceDatabase& prices);
   bool has_news() const { return has_news_; }
-  /// Adds what is new to what the file has by now. Throws EnvironmentError.
+  /// Merges the new prices into the file as it is now. Throws EnvironmentError.
   void save();
-  /// Where they are kept; empty where the user has no home.
+  /// Where prices are kept; empty if the user has no home.
   const std::filesystem::path& file() const { return file_; }
 
  private:

@@ -14,15 +14,16 @@
 namespace taso::pricing {
 namespace {
 
-/// What the GPU cannot do at all costs more than anything that it can.
+/// A kernel that the GPU cannot run costs more than any that it can.
 constexpr cost::Cost price_of_impossible = cost::highest_kernel_price;
-/// Of the time of a model: if so much is known from records, a kernel that is not is the exception.
+/// Share of a model's time. If this much is measured, an unmeasured kernel is the exception.
 constexpr double nearly_all = 0.9;
-/// More than the roofline is off by for nine of ten kernels. Who measures need not be cautious: what looks good is measured then.
+/// Nine of ten roofline predictions are off by less. With measuring on, no caution is needed: promising kernels get
+/// measured.
 constexpr double caution_beside_measured = 1.5;
 constexpr std::chrono::seconds between_saves{5};
 
-/// Those first that are expected to take most of the time.
+/// Calls with the most predicted time first.
 std::vector<cost::Call> in_order(const MissingCalls& missing) {
   std::vector<const MissingCall*> order;
   for (const auto& [text, one] : missing) order.push_back(&one);
@@ -53,7 +54,7 @@ std::optional<gpu::Measurement> Pricing::measured_as_before(const cost::Call& ca
   try {
     return gpu_->measure_choice(call, known->choice);
   } catch (const EnvironmentError& error) {
-    watcher_->note(fmt::format("not done as before, for {}: {}", error.what(), text));
+    watcher_->note(fmt::format("cannot repeat the earlier choice ({}): {}", error.what(), text));
     return std::nullopt;
   }
 }
@@ -65,7 +66,7 @@ void Pricing::measure_call(const cost::Call& call) {
     const std::optional<gpu::Measurement> as_before = measured_as_before(call, text);
     found = as_before ? *as_before : gpu_->measure(call);
   } catch (const EnvironmentError& error) {
-    store_.save();  // what was measured before is worth keeping
+    store_.save();  // keep the earlier measurements
     throw EnvironmentError(fmt::format("{}: {}", error.what(), text));
   }
   if (!found.trouble.empty()) {
@@ -89,7 +90,7 @@ std::size_t Pricing::measure_kernels(const Graph& graph, const cost::DimensionSi
   if (!gpu_ || !measures_) return 0;
   std::size_t done = 0;
   std::optional<cost::Cost> best;
-  // The more promising layout first: of the other one no more is measured than it takes to see that it is the slower one.
+  // Start with the more promising layout. In the other one, measure only until it is clearly slower.
   const cost::WholeGraph last(graph, sizes, cost::Layout::channels_last),
       first(graph, sizes, cost::Layout::channels_first);
   std::array<const cost::WholeGraph*, 2> views{&last, &first};
@@ -134,7 +135,7 @@ cost::Cost Pricing::find_missing(const Graph& graph, const cost::DimensionSizes&
 std::size_t Pricing::measure(const MissingCalls& missing) { return gpu_ ? measure_all(in_order(missing)) : 0; }
 
 std::size_t Pricing::measure_all(std::span<const cost::Call> calls) {
-  constexpr std::size_t ahead = 64, each = 32;  // prepared beside what is measured, without an end before the last
+  constexpr std::size_t ahead = 64, each = 32;  // prepare the next calls while measuring, in overlapping batches
   const auto begin = std::chrono::steady_clock::now();
   watcher_->begin();
   std::size_t done = 0;
@@ -144,7 +145,7 @@ std::size_t Pricing::measure_all(std::span<const cost::Call> calls) {
     measure_call(calls[done]);
     save_at_times();
   }
-  gpu_->expect({});  // no more
+  gpu_->expect({});  // nothing more to prepare
   watcher_->end();
   store_.save();
   measuring_ += std::chrono::steady_clock::now() - begin;
@@ -179,8 +180,8 @@ void Pricing::choose(const Graph& graph, const cost::DimensionSizes& sizes) {
     times_->set_caution(caution_beside_measured);
     return;
   }
-  // What is predicted is right on average. The model's own kernels are taken at that; a search finds where it is wrong, so that
-  // new kernels are not, the less so the more of the others is known.
+  // Predictions are right on average. Trust them for the model's own kernels. A search seeks out predictions that are
+  // too low, so be more cautious with new kernels, the more so the more of the others is measured.
   for (const cost::Plan::Step& step : laid_first.steps) times_->trust(first, step.kernel);
   for (const cost::Plan::Step& step : laid_last.steps) times_->trust(last, step.kernel);
   times_->set_caution(1 + (caution_beside_measured - 1) * share / nearly_all);
@@ -215,11 +216,11 @@ std::string Pricing::source() const {
   if (machine_.empty()) return "predicted, none measured";
   if (!known_) return fmt::format("measured on another machine: {}", machine_);
   if (*known_ == 0)
-    return fmt::format("predicted, for nine of ten kernels within a factor of {}: none is known from {}",
+    return fmt::format("predicted, within a factor of {} for nine of ten kernels; none was measured on {}",
                        caution_beside_measured, machine_);
   return fmt::format(
-      "of this model's time {:.0f} % is known from {}; the rest is predicted, for nine of ten kernels within a factor "
-      "of {}",
+      "{:.0f} % of this model's time was measured on {}; the rest is predicted, within a factor of {} for nine of ten "
+      "kernels",
       100 * *known_, machine_, caution_beside_measured);
 }
 

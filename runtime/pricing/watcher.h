@@ -1,4 +1,4 @@
-// Who is told how the measuring of kernels goes, and may end it.
+// Observes the measuring of kernels and may stop it.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@ namespace taso::pricing {
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  /// A detail for whoever wants to know everything.
+  /// A detail for the log.
   virtual void note(std::string_view /*text*/) {}
   virtual void begin() {}
   virtual void progress(std::size_t /*done*/, std::size_t /*all*/) {}
   virtual void end() {}
-  /// Asked between two kernels.
+  /// Called between two kernels.
   virtual bool goes_on() { return true; }
 };
 

@@ -86,7 +86,7 @@ rules::RewriteStep Extractor::describe(const Match& match, const Program::Log& l
       made.results.push_back(numbers_.at(result));
     }
   }
-  // That the results are those of the target goes without saying; what follows from that does not.
+  // The results are those of the target by definition; other values that become equal are not.
   std::unordered_map<ValueId, ValueId> same;
   const auto unite = [&](ValueId a, ValueId b) {
     const auto first = [&](ValueId id) {
@@ -113,7 +113,7 @@ void Extractor::note(const Program::Log& log) { merged_.note(log, program_); }
 
 namespace {
 
-/// Says what values are computed from, down to those that have names.
+/// Expresses values by computations, down to values that have names.
 class Expressions {
  public:
   using Make = std::function<const Node&(ComputationId, const std::vector<Value>&)>;
@@ -129,14 +129,14 @@ class Expressions {
     if (const auto found = known_.find(id); found != known_.end()) return found->second;
     const Value value = computed(id);
     known_.emplace(id, value);
-    // Equal to a value that has a name, but is computed in another way now: the name would mean that one.
+    // The value is equal to a named value that is computed differently now: the name would mean the other one.
     const auto original = program_.original_values().find(value);
     if (original != program_.original_values().end() && original->second != id && is_named(original->second) &&
         program_.definition(original->second).exists)
       complete_ = false;
     return value;
   }
-  /// What computes it, even if it has a name.
+  /// The computation of a value, even if the value has a name.
   Value computed(ValueId id) {
     const Program::Definition& definition = program_.definition(id);
     std::vector<Value> operands;
@@ -154,10 +154,10 @@ class Expressions {
 
 }  // namespace
 
-/// Whether a value is computed as it was by the model, from values that have names. An operand with a name that has
-/// been merged keeps the node as it is: it gets the other operand with all who used that name. One without a name is a
-/// part of the node, as the inner concats of a Concat of three are: only the node itself could get the other operand,
-/// so it is written anew.
+/// Whether a value is computed from named values as in the model. A named operand that was merged keeps the node
+/// unchanged: it gets the other operand together with all other users of that name. An operand without a name is part
+/// of the node, such as the inner concats of a Concat of three. Only the node itself could get the other operand, so it
+/// is written again.
 bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordered_map<ValueId, Value>& named,
                              Unchanged& known) const {
   const Program::Definition& definition = program_.definition(id);
@@ -172,7 +172,7 @@ bool Extractor::is_as_it_was(const Value& value, ValueId id, const std::unordere
     const ValueId was = program_.value_of(operand), now = computation.operands[i];
     if ((named.contains(was) ? merged_.current(was) : was) != now) return false;
     if (named.contains(now)) continue;
-    // Each part is looked at once: a Split of thousands is a row of them, and every result asks for those before it.
+    // Check each part once: a Split with thousands of results is a chain, and every result asks for those before it.
     const auto part = known.find(operand);
     const bool is_known = part != known.end() && part->second.first == now;
     const bool is_same = is_known ? part->second.second : is_as_it_was(operand, now, named, known);
@@ -199,16 +199,15 @@ Replacements Extractor::replacements(const std::function<bool(const Value&)>& is
   for (const auto& [value, id] : originals) {
     if (!program_.definition(id).exists) {
       const ValueId now = merged_.current(id);
-      if (now == id || !program_.definition(now).exists) continue;  // nobody needs it
+      if (now == id || !program_.definition(now).exists) continue;  // not used
       const Value by = expressions.of(now);
-      // It may be the part of a node, without a name, that turned out to be this very value: then that is computed as
-      // it was.
+      // It may be an unnamed part of a node that turned out to be this value: then the value is computed as before.
       if (by != value) (expressions.is_named(now) ? result.merged : result.rewritten).emplace_back(value, by);
       continue;
     }
     const Program::Definition& definition = program_.definition(id);
     const Computation& computation = program_.store()[definition.computation];
-    if (computation.origin != nullptr) continue;  // leaves and opaque nodes stay what they are
+    if (computation.origin != nullptr) continue;  // leaves and opaque nodes stay unchanged
     if (is_as_it_was(value, id, expressions.names(), unchanged)) continue;
     const Value by = expressions.computed(id);
     if (by == value) continue;

@@ -1,4 +1,4 @@
-// Back from the search's values to a graph of the model's pool.
+// Converts the search's values back to a graph of the model's pool.
 #pragma once
 
 #include <unordered_map>
@@ -13,28 +13,28 @@ namespace taso::search {
 
 struct Match;
 
-/// Opaque nodes that were made anew, with other operands, by the one that they do the same as.
+/// Copies of opaque nodes with other operands, by the original node.
 using OpaqueNodes = std::unordered_map<const Node*, std::vector<const Node*>>;
 
 class Extractor {
  public:
-  /// `graph` is the one that the program was made of. Extractors that share opaque nodes make the same graph of a program, in
-  /// the same order.
+  /// `graph` is the one that the program was made from. Extractors that share opaque nodes make the same graph of a
+  /// program, in the same order.
   Extractor(const Program& program, const Graph& graph, OpaqueNodes* shared = nullptr);
   Extractor(const Extractor&) = delete;
   Extractor& operator=(const Extractor&) = delete;
 
-  /// The program as it stands now. Opaque nodes whose operands have changed are new nodes that do the same.
+  /// The current program as a graph. Opaque nodes whose operands changed become new nodes that do the same.
   Graph graph();
-  /// The value of that graph that one of the program stands for.
+  /// The value in that graph of a value of the program.
   const Value& value_of(ValueId id) const { return made_.at(id); }
-  /// The step that a match is, before it is taken: what it will change, and what it will make, as rewrite() says. Every step since the graph was as it was given
-  /// has to be told, for values are numbered on the way.
+  /// Describes the step of a match before it is applied: what it will change and what it will make, as rewrite() says.
+  /// Every step since the input graph must be described, because values are numbered along the way.
   rules::RewriteStep describe(const Match& match, const Program::Log& log,
                               const std::vector<std::vector<ValueId>>& made);
-  /// Notes which values a change found to be others, once it is made.
+  /// Records which values a change merged, once it is made.
   void note(const Program::Log& log);
-  /// Of the values for which `is_named` holds; of all, if there is no such function.
+  /// For the values for which `is_named` holds; for all, if there is no such function.
   Replacements replacements(const std::function<bool(const Value&)>& is_named);
 
  private:
@@ -46,12 +46,12 @@ class Extractor {
   const Program& program_;
   const Graph& original_;
   std::unordered_map<ValueId, rules::ValueNumber>
-      numbers_;  // of what is there; the search gives names again, numbers never
+      numbers_;  // of the existing values; the search reuses names, but never numbers
   rules::ValueNumber next_number_ = 0;
   std::unordered_map<ValueId, Value> made_;
   MergedValues merged_;
   OpaqueNodes own_;
-  OpaqueNodes& opaque_;  // those made anew
+  OpaqueNodes& opaque_;  // copies with other operands
 };
 
 }  // namespace taso::search

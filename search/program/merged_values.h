@@ -1,4 +1,4 @@
-// Values of a program that have turned out to be others, as the logs of its changes say.
+// Values of a program that turned out to be equal to others, collected from the logs of its changes.
 #pragma once
 
 #include <unordered_map>
@@ -9,16 +9,16 @@ namespace taso::search {
 
 class MergedValues {
  public:
-  /// What a value is called now.
+  /// The current name of a value.
   ValueId current(ValueId id) const {
     for (auto found = into_.find(id); found != into_.end(); found = into_.find(id)) id = found->second;
     return id;
   }
-  /// Once the change is made.
+  /// Call it after the change is made.
   void note(const Program::Log& log, const Program& program) {
     for (const Change& change : log)
       if (change.kind == Change::Kind::merged) into_[change.names[0]] = change.names[1];
-    // A name that is given again stands for itself again.
+    // A name that is used again stands for itself again.
     for (const Change& change : log)
       if (change.kind == Change::Kind::added)
         for (const ValueId name : change.names)

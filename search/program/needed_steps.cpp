@@ -5,10 +5,10 @@
 namespace taso::search {
 namespace {
 
-/// Of what the graph costs, so many parts, one may be given up.
+/// Up to this fraction (1/1000) of the cost may be given up.
 constexpr cost::Cost least_part = 1000;
-/// Of the steps that save something by themselves, those that save the least: to price a large graph takes a tenth of a
-/// second.
+/// How many of the steps that save something to try, those that save the least first: pricing a large graph takes a
+/// tenth of a second.
 constexpr std::size_t most_paying = 8;
 
 class NeededSteps {
@@ -58,7 +58,7 @@ class NeededSteps {
     if (some.empty() || options_.should_end()) return false;
     if (do_without({some.begin(), some.end()})) return true;
     if (some.size() == 1) return false;
-    // Later ones first: they may be what an earlier one is needed by.
+    // Later steps first, because earlier ones may be needed by them.
     const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
     const bool later = leave_out({middle, some.end()}), earlier = leave_out({some.begin(), middle});
     return later || earlier;

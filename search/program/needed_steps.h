@@ -1,5 +1,5 @@
-// Takes back the steps that a result does not need. A search goes detours: what it made on the way may be of no use
-// where it arrived, and an enlarged kernel that nothing was merged with is only more work.
+// Undoes the steps that a result does not need. A search makes detours: intermediate results may be useless in the end,
+// and an enlarged kernel that was never merged is only more work.
 #pragma once
 
 #include <functional>
@@ -9,17 +9,17 @@
 namespace taso::search {
 
 struct NeededStepsOptions {
-  /// Whether the program as it stands, which costs no more, is as good in other ways. Asked before steps are left out
+  /// Whether the current program, which costs no more, is as good in other respects. Called before steps are left out
   /// for good.
   std::function<bool()> is_as_good = [] { return true; };
   std::function<bool()> should_end = [] { return false; };
-  /// Rewrites to do again and operators to price again, at most: of a few ten microseconds each.
+  /// The most rewrites to repeat and operators to price again, at a few tens of microseconds each.
   std::size_t most_work = 50'000;
 };
 
-/// Leaves out the steps without which the graph is worth as much, until there is none: first all that save nothing by
-/// themselves, at once or in halves, then some single ones of the others, those that save the least. In sum no more
-/// than noise, or a thousandth, is given up.
+/// Leaves out steps without which the graph is as good, until there are none: first all that save nothing by
+/// themselves, at once or in halves, then some single ones of the others, those that save the least. In total it gives
+/// up no more than noise, or a thousandth.
 void keep_needed_steps(AppliedSteps& steps, Prices& prices, const NeededStepsOptions& options);
 
 }  // namespace taso::search

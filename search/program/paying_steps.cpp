@@ -10,7 +10,7 @@
 namespace taso::search {
 namespace {
 
-/// How often steps are left out for the growth of weights before all are.
+/// Attempts to limit the growth of weights before all steps are left out.
 constexpr int most_rounds = 16;
 
 class PayingSteps {
@@ -35,10 +35,10 @@ class PayingSteps {
 
  private:
   using Some = std::set<const Match*>;
-  /// The steps that added a computation, of those that are done ahead.
+  /// The steps that added a computation, for computations that are done ahead.
   using Makers = std::unordered_map<ComputationId, std::vector<const Match*>>;
 
-  /// Steps that concern no weight cost what they did.
+  /// Steps that do not concern weights keep their costs.
   void price_as_stored() {
     const auto& all = steps_.all();
     if (std::none_of(all.begin(), all.end(), [&](const Applied& step) { return prices_.concerns_weights(step.log); })) {
@@ -51,8 +51,8 @@ class PayingSteps {
     steps_.go(way, true);
   }
 
-  /// Leaves out steps that enlarge weights, those first that save the least for a byte, until the rest is allowed.
-  /// Whether it left out any.
+  /// Leaves out steps that enlarge weights, those that save the least per byte first, until the growth is within the
+  /// limit. Returns whether it left out any.
   bool limit_growth() {
     const std::size_t found = steps_.all().size();
     for (int round = 0; !prices_.allows(steps_.cost()); ++round)
@@ -60,7 +60,7 @@ class PayingSteps {
     return steps_.all().size() < found;
   }
 
-  /// Never empty: where no single step enlarges weights, they are no larger, which is allowed.
+  /// Never empty: if no single step enlarges the weights, their growth is within the limit.
   Some most_growing() const {
     std::vector<const Applied*> order;
     for (const Applied& step : steps_.all())
@@ -68,7 +68,7 @@ class PayingSteps {
     const auto saved_for_byte = [](const Applied& step) {
       return static_cast<double>(step.before.price - step.after.price) / static_cast<double>(growth_of(step));
     };
-    // Later ones first: they may be what an earlier one is needed by.
+    // Later steps first, because earlier ones may be needed by them.
     std::reverse(order.begin(), order.end());
     std::stable_sort(order.begin(), order.end(),
                      [&](const Applied* a, const Applied* b) { return saved_for_byte(*a) < saved_for_byte(*b); });
@@ -84,7 +84,7 @@ class PayingSteps {
   RunPreference preference() const { return {options_.time_before, prices_.noise()}; }
   static std::int64_t growth_of(const Applied& step) { return step.after.growth - step.before.growth; }
 
-  /// Leaves out all steps if what is left does not pay. What it takes as it runs.
+  /// Leaves out all steps if the rest does not pay. Returns the run time.
   RunTime time_if_it_pays() {
     RunTime time = options_.time_before;
     bool pays = is_worth(steps_.before(), steps_.cost(), prices_.noise());
@@ -96,7 +96,7 @@ class PayingSteps {
     return time;
   }
 
-  /// Whether larger weights cost all that is saved.
+  /// Whether larger weights cost more than the saving.
   bool is_eaten_up() const {
     const cost::Cost charge = steps_.cost().charge;
     if (charge <= 0) return false;
@@ -113,7 +113,7 @@ class PayingSteps {
     keep_needed_steps(steps_, prices_, needed);
   }
 
-  /// The steps that made a weight which cannot be used of some that can.
+  /// The steps that made an unusable weight from usable ones.
   Some steps_with_unusable_weights() {
     Some bad;
     if (!options_.is_usable || steps_.all().empty()) return bad;
@@ -136,8 +136,8 @@ class PayingSteps {
     return bad;
   }
 
-  /// The computations of steps, among those that a weight is computed by, whose result cannot be used although all
-  /// operands can.
+  /// The computations, added by steps, that contribute to a weight and whose result is unusable although all operands
+  /// are usable.
   std::vector<ComputationId> causes_of(ValueId weight, const Makers& makers) const {
     std::vector<ComputationId> causes;
     if (!is_made_by(weight, makers) || options_.is_usable(extractor_.value_of(weight))) return causes;
@@ -160,7 +160,7 @@ class PayingSteps {
     return program_.store()[program_.definition(weight).computation].op != nullptr;
   }
 
-  /// Whether one of the computations that a weight is computed by was added by a step.
+  /// Whether a step added one of the computations that contribute to a weight.
   bool is_made_by(ValueId weight, const Makers& makers) const {
     const ComputationId last = program_.definition(weight).computation;
     std::unordered_set<ComputationId> seen{last};

@@ -1,5 +1,5 @@
-// Which steps of a search's result are kept in the end: no step that it does not need, none whose weights cannot be
-// used, and no more growth of the weights than is allowed.
+// Decides which steps of a result are kept: none that it does not need, none whose weights are unusable, and no more
+// growth of the weights than is allowed.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@
 namespace taso::search {
 
 struct PayingStepsOptions {
-  /// What the program as it stands takes as it runs; not given where only prices count.
+  /// The run time of the current program; missing if only prices count.
   std::function<RunTime()> time_now;
-  RunTime time_before, time_after;  ///< of the graph that was given, and of what all steps lead to
-  /// Whether a weight that is to be computed ahead can be used.
+  RunTime time_before, time_after;  ///< of the input graph, and of the graph after all steps
+  /// Whether a weight that is computed ahead is usable.
   std::function<bool(const Value&)> is_usable;
   std::function<bool()> should_end = [] { return false; };
 };
 
-/// Takes back steps of which the result is not worse, and those that cannot stay. From then on weights count as the
-/// file has them. The cost that is left is that of `steps`.
+/// Undoes steps without which the result is not worse, and steps that cannot stay. From then on weights count as the
+/// file stores them. `steps` has the remaining cost.
 void keep_paying_steps(AppliedSteps& steps, const Program& program, Prices& prices, Extractor& extractor,
                        const PayingStepsOptions& options);
 

@@ -79,13 +79,13 @@ std::vector<ComputationId> Program::computations() const {
     for (auto operand = operands.rbegin(); operand != operands.rend(); ++operand) {
       if (*operand == no_value) continue;
       const Definition& from = definition(*operand);
-      check(from.exists, "every value that is used is computed");
+      check(from.exists, "every used value is computed");
       check(state[place(from.computation)] != 1 || from.computation == id, "a graph has no cycles");
-      check(from.computation != id, "nothing is computed from itself");
+      check(from.computation != id, "no value is computed from itself");
       if (state[place(from.computation)] == 0) stack.push_back(from.computation);
     }
   }
-  check(order.size() == size_, "everything that is there is needed");
+  check(order.size() == size_, "every computation is needed");
   return order;
 }
 
@@ -118,7 +118,7 @@ Program::ValueEntry& Program::value(ValueId id) {
 void Program::link(ComputationId id, const std::vector<ValueId>& results) {
   if (place(id) >= computations_.size()) computations_.resize(std::max(place(id) + 1, store_.computations()));
   ComputationEntry& entry = computations_[place(id)];
-  check(!entry.exists, "a computation is there once");
+  check(!entry.exists, "a computation exists once");
   entry.exists = true;
   entry.results = results;
   for (const ValueId operand : store_[id].operands)
@@ -135,7 +135,7 @@ void Program::link(ComputationId id, const std::vector<ValueId>& results) {
 
 void Program::unlink(ComputationId id) {
   ComputationEntry& entry = computations_[place(id)];
-  check(entry.exists, "only what is there can go");
+  check(entry.exists, "only an existing computation is removed");
   hash_ -= hash_of_computation(id, entry.results);
   for (const ValueId result : entry.results)
     if (result != no_value) value(result).definition = {};
@@ -179,7 +179,7 @@ ValueId Program::free_name(ComputationId id, std::size_t output) {
   }
 }
 
-/// Gives the results of a computation that is there the names of one that has become equal to it: the older of each.
+/// Merges the results of a computation with those of one that has become equal to it: each keeps the older name.
 void Program::merge_into(ComputationId id, const std::vector<ValueId>& names,
                          std::vector<std::pair<ValueId, ValueId>>& replacements, Log& log) {
   std::vector<ValueId> kept = results(id);
@@ -203,7 +203,7 @@ void Program::replace(ValueId old, ValueId by, Log& log) {
   for (std::size_t next = 0; next < replacements.size(); ++next) {
     const ValueId from = replacements[next].first;
     ValueId to = replacements[next].second;
-    // What it is replaced by may itself have been replaced meanwhile.
+    // The replacement may itself have been replaced meanwhile.
     for (std::size_t i = 0; i < next; ++i)
       if (replacements[i].first == to) to = replacements[i].second;
     if (from == to) continue;
@@ -259,7 +259,7 @@ bool Program::doubles_original(const Log& log) const {
 
 namespace {
 
-/// By how many computations of a kind there are more.
+/// The change in the number of computations of a kind.
 template <class Is>
 std::int64_t added(const Store& store, const Program::Log& log, Is is) {
   std::int64_t sum = 0;

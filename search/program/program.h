@@ -1,8 +1,8 @@
-// The graph that the search stands at: which computation gives each value that the outputs need.
+// The current graph of the search: which computation gives each value that the outputs need.
 //
-// It is changed in place, and every change can be taken back: the search moves from graph to graph along the rewrites that
-// lead from one to the other, and a graph that is not stood at is only the list of its changes. Equal computations are one;
-// what nobody uses is not there.
+// It is changed in place, and every change can be undone: the search moves between graphs along the rewrites that
+// connect them, and any other graph is only the list of its changes. Equal computations are one; unused ones are
+// removed.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace taso::search {
 
-/// A sum over what a graph consists of: equal for equal graphs, in whatever order they came about. Two different graphs
-/// with one hash are as likely as a guess of 128 bits; the search would then overlook one of them, and nothing worse.
+/// A sum over the contents of a graph: equal for equal graphs, however they were made. Two different graphs with one
+/// hash are as likely as a guess of 128 bits; the search would then only overlook one of them.
 struct ProgramHash {
   std::uint64_t high = 0, low = 0;
   bool operator==(const ProgramHash&) const = default;
@@ -38,7 +38,7 @@ struct Change {
     added,    ///< a computation, with names for its results
     removed,  ///< a computation, with the names that its results had
     output,   ///< the output `output` of the graph is `names[1]` instead of `names[0]`
-    merged,   ///< `names[0]` turned out to be `names[1]`: a remark, which changes nothing by itself
+    merged,   ///< `names[0]` turned out to be `names[1]`: for information, changes nothing by itself
   };
   Kind kind = Kind::added;
   ComputationId computation{};
@@ -48,7 +48,7 @@ struct Change {
 
 class Program {
  public:
-  /// Takes the graph over into the store.
+  /// Copies the graph into the store.
   Program(Store& store, const Graph& graph);
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -61,7 +61,7 @@ class Program {
     std::uint32_t output = 0;
     bool exists = false;
   };
-  /// What gives a value; `exists` is false if the graph does not have it.
+  /// The computation of a value; `exists` is false if the graph does not have it.
   const Definition& definition(ValueId id) const {
     static const Definition none{};
     return place(id) < values_.size() ? values_[place(id)].definition : none;
@@ -74,43 +74,41 @@ class Program {
   bool is_output(ValueId id) const { return place(id) < values_.size() && values_[place(id)].outputs > 0; }
   bool is_used(ValueId id) const { return !users(id).empty() || is_output(id); }
   bool has(ComputationId id) const { return place(id) < computations_.size() && computations_[place(id)].exists; }
-  /// The names of a computation's results; `no_value` for one that has none.
+  /// The names of a computation's results; `no_value` for an unnamed one.
   const std::vector<ValueId>& results(ComputationId id) const { return computations_[place(id)].results; }
   const std::vector<ValueId>& outputs() const { return outputs_; }
   const ProgramHash& hash() const { return hash_; }
   std::size_t size() const { return size_; }
   /// All computations, operands first, in an order that depends on the graph alone.
   std::vector<ComputationId> computations() const;
-  /// The value of a node of the graph that this started with.
+  /// The value of a node of the input graph.
   ValueId value_of(const Value& value) const { return original_.at(value); }
   const std::unordered_map<Value, ValueId, HashValue>& original_values() const { return original_; }
 
-  /// Whether `value` is computed from one of `targets`, or is one. Looks at nothing that depends on constants only.
+  /// Whether `value` is one of `targets` or is computed from one. Skips everything that depends on constants only.
   bool depends_on(ValueId value, std::span<const ValueId> targets) const;
 
   // Changes. Each is appended to `log`.
   using Log = std::vector<Change>;
-  /// Names for results that are `no_value` are not needed.
+  /// `no_value` stands for a result that needs no name.
   void add(ComputationId id, std::vector<ValueId> results, Log& log);
   void remove(ComputationId id, Log& log);
   void rename_results(ComputationId id, std::vector<ValueId> results, Log& log);
-  /// Whoever uses `old` uses `by`; computations that become equal by that become one. `old` may be anything but used
-  /// afterwards.
+  /// Makes all users of `old` use `by`, and merges computations that become equal. Afterwards `old` is unused.
   void replace(ValueId old, ValueId by, Log& log);
-  /// Removes the computations of these that nobody uses, and what only they used.
+  /// Removes those of these computations that are unused, and everything that only they used.
   void collect(std::vector<ComputationId> suspects, Log& log);
-  /// A name for a result that no value of the graph has.
+  /// A name for a result that is not in use.
   ValueId free_name(ComputationId id, std::size_t output);
 
-  /// Whether these changes compute a value of the graph that this started with as it was computed there, but under another
-  /// name, while its own name stands for something else: nobody could tell the two apart who knows values by what computes
-  /// them.
+  /// Whether the change re-creates an original computation under a new value id while the original id now means
+  /// something else. Export identifies values by computation, so it could not distinguish the two.
   bool doubles_original(const Log& log) const;
 
-  /// How many operators more there are by these changes, apart from those that depend on constants only.
+  /// The change in the number of operators, without those that depend on constants only.
   std::int64_t operators_added(const Log& log) const;
 
-  /// The same of work on weights that would stay in the model.
+  /// The same for operators on weights that would stay in the model.
   std::int64_t lasting_work_on_weights_added(const Log& log) const;
 
   void undo(const Log& log);
@@ -141,7 +139,7 @@ class Program {
   std::vector<bool> is_original_;  // by value
   ProgramHash hash_;
   std::size_t size_ = 0;
-  mutable std::vector<std::uint32_t> seen_;  // depends_on: by computation, when it was last looked at
+  mutable std::vector<std::uint32_t> seen_;  // for depends_on: the number of the last visit, by computation
   mutable std::uint32_t look_ = 0;
 };
 

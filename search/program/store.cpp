@@ -46,7 +46,7 @@ const KnownOperator& Store::known(const Operator& op) {
   return operators_.back();
 }
 
-/// Weights that are not stored but made, by an operator that stays in the model.
+/// Whether an operator that stays in the model produces the weights, so that they are not stored.
 bool Store::is_made(const Computation& computation) const {
   const Opaque* opaque = computation.origin->as_opaque();
   return opaque != nullptr &&
@@ -75,7 +75,7 @@ ComputationId Store::intern(Computation computation, std::size_t hash, const std
       const Type& operand_type = type(operand);
       if (!operand_type.shape) throw ShapeError("an operand has unknown rank");
       if (element != ElementType::undefined && element != operand_type.element)
-        throw ShapeError(fmt::format("{}: operands of two types", ops::name_of(computation.op->op)));
+        throw ShapeError(fmt::format("{}: operands have two types", ops::name_of(computation.op->op)));
       element = operand_type.element;
       shapes.push_back(*operand_type.shape);
     }
@@ -105,7 +105,7 @@ ComputationId Store::apply(const KnownOperator& op, std::vector<ValueId> operand
 }
 
 ComputationId Store::leaf(const Node& node, std::vector<ValueId> operands) {
-  check(node.as_operator() == nullptr, "an operator is no leaf");
+  check(node.as_operator() == nullptr, "a leaf is not an operator");
   Computation computation;
   computation.origin = &node;
   computation.operands = std::move(operands);

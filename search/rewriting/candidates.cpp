@@ -7,9 +7,9 @@
 namespace taso::search {
 namespace {
 
-/// A constant that half of the network uses says nothing about who is near whom.
+/// A value with more users, such as a constant that half of the network uses, does not make its users neighbours.
 constexpr std::size_t most_users = 200;
-/// Of a matching, some 20 to 50 ns each: so often it is asked whether to end.
+/// Matching steps, of 20 to 50 ns each, between two calls of should_end().
 constexpr std::size_t steps_between_questions = 1024;
 
 }  // namespace
@@ -36,12 +36,12 @@ void Candidates::leave_alone(std::unordered_set<ComputationId> outside) {
   look_at(program_.computations());
 }
 
-/// In this order: names of new values come from it.
+/// The order of the roots decides the names of new values.
 void Candidates::look_at(std::vector<ComputationId> roots) {
   std::size_t done = 0;
   while (done < roots.size() && look(roots[done])) ++done;
   roots.erase(roots.begin(), roots.begin() + static_cast<std::ptrdiff_t>(done));
-  for (const ComputationId id : roots) all_.erase(id);  // they may be of another graph
+  for (const ComputationId id : roots) all_.erase(id);  // they may belong to another graph
   left_ = std::move(roots);
 }
 
@@ -112,7 +112,7 @@ void Candidates::affect(ValueId value, std::size_t levels, std::unordered_set<Co
 
 void Candidates::repair() {
   std::unordered_set<ComputationId> roots = changed_;
-  // Results of several operators are found through what they share: from what changed, down and up again.
+  // Matches with several results share inputs: go from the changes down, and up again.
   std::unordered_set<ValueId> shared;
   std::vector<ValueId> border;
   for (const ComputationId id : changed_) {
@@ -136,7 +136,7 @@ void Candidates::repair() {
   touched_.clear();
   changed_.clear();
   roots.insert(left_.begin(), left_.end());
-  // In one order, whatever the sets' is.
+  // Sort, because the order of sets is not fixed.
   std::vector<ComputationId> order(roots.begin(), roots.end());
   std::sort(order.begin(), order.end());
   look_at(std::move(order));

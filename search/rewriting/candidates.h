@@ -1,5 +1,5 @@
-// All rewrites that are possible in the graph that the search stands at, each with what it changes. After a move to
-// another graph only the neighbourhood of what changed is looked at again.
+// All rewrites that are possible in the current graph, each with its effect. After a move to another graph, only the
+// neighbourhood of the changes is matched again.
 #pragma once
 
 #include <functional>
@@ -15,24 +15,24 @@ namespace taso::search {
 
 struct Candidate {
   std::shared_ptr<const Match> match;
-  GraphCost difference;  ///< what the graph costs more afterwards
-  ProgramHash hash;      ///< what is added to the graph's hash
+  GraphCost difference;  ///< the additional cost of the graph afterwards
+  ProgramHash hash;      ///< the change of the graph's hash
 };
 
 class Candidates {
  public:
-  /// There are none before leave_alone() has been called. `should_end` is asked every now and then while it looks; what has not
-  /// been looked at by then has no rewrites until repair() is called again.
+  /// Empty before the first call of leave_alone(). `should_end` is called now and then during matching; if it ends the
+  /// matching, the remaining computations have no rewrites until the next repair().
   Candidates(Program& program, const std::vector<const RewriteRule*>& rules, Prices& prices,
              std::function<bool()> should_end = {});
 
-  /// By the computation that gives the first result, in the order of ids.
+  /// By the computation of the first result, in the order of ids.
   const std::map<ComputationId, std::vector<Candidate>>& all() const { return all_; }
-  /// From now on, only what rewrites none of these computations; starts anew.
+  /// From now on, lists only rewrites that change none of these computations; starts over.
   void leave_alone(std::unordered_set<ComputationId> outside);
-  /// Notes what a change touches; it must be called when the change has been made, or taken back.
+  /// Records what a change touches; call it after the change is made or undone.
   void touch(const Program::Log& log);
-  /// Looks at everything again that was touched, and at what was left when it was last told to end.
+  /// Matches again everything that was touched, and everything left over when matching was last ended.
   void repair();
   std::size_t matched() const { return matched_; }
 
@@ -43,13 +43,13 @@ class Candidates {
 
   Program& program_;
   Prices& prices_;
-  std::vector<std::vector<const RewriteRule*>> by_kind_;  // of the first result's operator
+  std::vector<std::vector<const RewriteRule*>> by_kind_;  // by the operator of the first result
   std::size_t depth_ = 1, depth_of_several_ = 0;
   std::map<ComputationId, std::vector<Candidate>> all_;
   std::unordered_set<ComputationId> outside_;
   std::unordered_set<ValueId> touched_;
   std::unordered_set<ComputationId> changed_;
-  std::vector<ComputationId> left_;  // not looked at, for it was told to end
+  std::vector<ComputationId> left_;  // not matched, because should_end() ended it
   std::function<bool()> should_end_;
   std::size_t steps_ = 0;
   std::size_t matched_ = 0;

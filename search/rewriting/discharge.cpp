@@ -7,7 +7,7 @@
 namespace taso::search {
 namespace {
 
-/// The choice of ranks, axes and broadcast dimensions that a match amounts to.
+/// The ranks, axes and broadcast dimensions of a match.
 rules::Property::Choice choice_of(const Store& store, const Match& match) {
   const RewriteRule& rule = *match.rule;
   const rules::Property& property = rule.property();
@@ -19,7 +19,7 @@ rules::Property::Choice choice_of(const Store& store, const Match& match) {
     for (const std::size_t input : group) greatest = std::max(greatest, choice.ranks[input]);
     for (const std::size_t input : group) choice.ones[input].assign(choice.ranks[input], false);
     for (std::size_t axis = 0; axis < greatest; ++axis) {
-      // Where all are 1, they are equal: that is no case of broadcasting.
+      // If all dimensions are 1, they are equal, which is not broadcasting.
       const auto at = [&](std::size_t input) -> const Dim* {
         const std::size_t missing = greatest - choice.ranks[input];
         return axis < missing ? nullptr : &store.shape(match.inputs[input])[axis - missing];
@@ -43,7 +43,7 @@ rules::Property::Choice choice_of(const Store& store, const Match& match) {
     }
     for (const Dim& number : value.numbers) {
       const auto known = number.known();
-      // An axis that is not known, or out of all range, is in no domain.
+      // An unknown axis, or one out of range, is in no domain.
       code.push_back(known && *known >= 0 && *known < 1000 ? static_cast<std::uint32_t>(*known) : 1000);
     }
   }
@@ -89,7 +89,7 @@ class Grounding {
     });
   }
 
-  /// The numbers of a field that holds numbers; nothing if one overflows.
+  /// The numbers of a numeric field; nothing if one overflows.
   std::optional<std::vector<Dim>> field(std::size_t node, std::size_t index) const {
     std::vector<Dim> result;
     if (is_static_) {
@@ -164,7 +164,7 @@ class Discharge {
     return &match_.variables[static_cast<std::size_t>(found - variables.begin())].real;
   }
 
-  /// The value of one field of one node of the instance, as the graph's operators have it.
+  /// The value of one field of one node of the instance, in the form of the graph's operators.
   std::optional<Attribute> attribute_of(const Grounding& grounding, std::size_t node, std::size_t index) const {
     const rules::SymbolicField& field = instance().nodes[node].op.fields[index];
     if (const auto* truth = std::get_if<bool>(&field)) return Attribute{{*truth ? 1 : 0}, 0, false};
@@ -177,7 +177,7 @@ class Discharge {
     return Attribute{std::move(*numbers), 0, false};
   }
 
-  /// What the rule says of the attributes of its source is what the graph has.
+  /// Whether the source's attributes in the rule are those in the graph.
   bool fields_agree(const Grounding& grounding, std::size_t source, std::size_t node) const {
     const SourceNode& pattern = match_.rule->nodes()[source];
     const rules::InstanceNode& symbolic = instance().nodes[node];
@@ -227,7 +227,7 @@ class Discharge {
       operands.push_back(last.is_input ? store_.shape(match_.inputs[last.index]) : shapes_[last.index][last.output]);
     }
     Operator op = rules::prototype(symbolic.op.kind);
-    set_field(op, "type", element_);  // of those that have one
+    set_field(op, "type", element_);  // for operators that have one
     const auto& names = rules::symbolic_fields(symbolic.op.kind);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto value = attribute_of(grounding, node, i);
@@ -274,7 +274,7 @@ bool discharge(Program& program, Match& match, ElementType element) {
   try {
     return Discharge(program, match, element).run();
   } catch (const ShapeError&) {
-    return false;  // a dimension that overflows or is too complicated
+    return false;  // a dimension overflows or is too complicated
   }
 }
 

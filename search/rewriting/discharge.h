@@ -1,4 +1,4 @@
-// Shows that everything a rule assumes holds where it was matched, and works out its target there.
+// Shows that everything a rule assumes holds where it was matched, and computes its target there.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace taso::search {
 
-/// Fills in the instance, its unknowns and the target of a match whose inputs and variables are bound. False if the rule
-/// does not say anything about this place: an attribute is another one, a requirement fails or cannot be shown for every
-/// value of the model's unknown dimensions, or the target does not give the same types.
+/// Fills in the instance, its unknowns and the target of a match whose inputs and variables are bound. False if the
+/// rule does not apply here: an attribute differs, a requirement fails or cannot be shown for all values of the model's
+/// unknown dimensions, or the target does not give the same types.
 bool discharge(Program& program, Match& match, ElementType element);
 
 }  // namespace taso::search

@@ -21,7 +21,7 @@ class Matching {
     match_.exchanged.assign(rule.nodes().size(), false);
   }
 
-  /// False if it was ended.
+  /// False if should_end() ended it.
   bool run(ComputationId root) {
     const SourceNode& node = rule_.nodes()[rule_.roots()[0]];
     if (store_[root].kind() != node.kind) return true;
@@ -173,15 +173,15 @@ class Matching {
   bool has_ended_ = false;
   Match match_;
   std::vector<bool> is_bound_;
-  std::vector<std::size_t> trail_;                      // variables, in the order of their binding
-  std::vector<std::pair<std::size_t, ValueId>> goals_;  // nodes of the source and the values that they should be
+  std::vector<std::size_t> trail_;                      // variables in the order of their binding
+  std::vector<std::pair<std::size_t, ValueId>> goals_;  // nodes of the source, and the values they should match
 };
 
 }  // namespace
 
 namespace {
 
-/// A glance at the operands' operators: most rules fail here, and nothing has to be set up for it.
+/// A quick look at the operands' operators: most rules fail here, before anything is set up.
 bool may_match(const Program& program, const RewriteRule& rule, ComputationId root) {
   const Computation& computation = program.store()[root];
   const SourceNode& node = rule.nodes()[rule.roots()[0]];

@@ -1,5 +1,5 @@
-// Finds where a rule applies in a graph. What is found is as a rule says it, to the letter: the shapes of the model, which
-// may hold unknowns, are shown to satisfy everything that the rule's proof assumed.
+// Finds where a rule applies in a graph. A match is exact: the shapes of the model, which may have unknowns, are shown
+// to satisfy everything that the rule's proof assumed.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace taso::search {
 
-/// One operator of the target, with its attributes worked out.
+/// One operator of the target, with its attributes computed.
 struct TargetNode {
   const KnownOperator* op = nullptr;
   struct Operand {
@@ -21,26 +21,26 @@ struct TargetNode {
   std::vector<Operand> operands;
 };
 
-/// Where a rule applies, and what comes in its place.
+/// A place where a rule applies, and its replacement.
 struct Match {
   const RewriteRule* rule = nullptr;
   std::vector<ValueId> roots;   ///< the values that get another computation
-  std::vector<ValueId> inputs;  ///< what the rule's inputs stand for
+  std::vector<ValueId> inputs;  ///< the values of the rule's inputs
   std::vector<Attribute> variables;
-  std::vector<ComputationId> source;  ///< for each node of the source; for inputs without meaning
-  std::vector<bool> exchanged;        ///< for each node of the source, whether its operands stand the other way round
+  std::vector<ComputationId> source;  ///< for each node of the source; meaningless for inputs
+  std::vector<bool> exchanged;        ///< for each node of the source, whether its operands are swapped
   const rules::PropertyInstance* instance = nullptr;
-  std::vector<Dim> unknowns;  ///< what the unknowns of the instance stand for
+  std::vector<Dim> unknowns;  ///< the values of the instance's unknowns
   std::vector<TargetNode> target;
-  std::vector<TargetNode::Operand> results;  ///< what each root becomes
+  std::vector<TargetNode::Operand> results;  ///< the replacement of each root
 };
 
-/// The matches of one rule whose first result is given by `root`. `should_end` is asked at every step, if there is one; false
-/// if it ended the matching before everything was found.
+/// The matches of one rule whose first result is computed by `root`. `should_end`, if given, is called at every step.
+/// Returns false if it ended the matching early.
 bool find_matches(Program& program, const RewriteRule& rule, ComputationId root,
                   const std::function<void(Match)>& found, const std::function<bool()>& should_end = {});
 
-/// What had to hold for a match, in the model's own dimensions.
+/// The conditions that held for a match, in the model's own dimensions.
 std::vector<std::string> conditions_of(const Match& match);
 
 }  // namespace taso::search

@@ -13,7 +13,7 @@ class Rewriting {
 
   void run() {
     std::vector<ComputationId> suspects;
-    // The names of the results are free first: the target may well contain what gave them until now.
+    // Free the names of the results first: the target may contain the computations that had them.
     for (const ValueId root : match_.roots) {
       const Program::Definition old = program_.definition(root);
       suspects.push_back(old.computation);
@@ -26,7 +26,7 @@ class Rewriting {
       const ValueId root = current(match_.roots[i]), given = current(value_of(match_.results[i]));
       if (root != given) merge(root, given);
     }
-    // Merging may have changed the operands of what is no longer needed.
+    // Merging may have changed the operands of computations that are no longer needed.
     for (const Change& change : log_)
       if (change.kind == Change::Kind::added) suspects.push_back(change.computation);
     program_.collect(std::move(suspects), log_);
@@ -38,7 +38,7 @@ class Rewriting {
     return operand.is_input ? match_.inputs[operand.index] : results_[operand.index][operand.output];
   }
 
-  /// What a value has been merged into in the course of this rewrite.
+  /// The value that a value was merged into during this rewrite.
   ValueId current(ValueId value) const {
     for (const Change& change : log_)
       if (change.kind == Change::Kind::merged && change.names[0] == value) value = change.names[1];
@@ -70,7 +70,8 @@ class Rewriting {
     results_.push_back(std::move(names));
   }
 
-  /// `root` has lost its computation and is now what `given` is. The older name stays, but leaves of the model keep theirs.
+  /// `root` has lost its computation and is now equal to `given`. The older name stays, but leaves of the model keep
+  /// theirs.
   void merge(ValueId root, ValueId given) {
     const Program::Definition definition = program_.definition(given);
     if (given < root || program_.store()[definition.computation].origin != nullptr) {
@@ -89,8 +90,8 @@ class Rewriting {
   std::vector<std::vector<ValueId>> results_;  // of the target's nodes
 };
 
-/// Whether the source is still as it was matched. Computations that are there are not enough: a value may have got another
-/// computation, and a computation may have lost the name of a result.
+/// Whether the source is still as it was matched. It is not enough that the computations exist: a value may have got
+/// another computation, and a computation may have lost the name of a result.
 bool is_there(const Program& program, const Match& match) {
   const auto& nodes = match.rule->nodes();
   const auto is_given_by = [&](ValueId value, std::size_t node) {
@@ -116,10 +117,10 @@ bool is_there(const Program& program, const Match& match) {
 }
 
 bool makes_a_cycle(const Program& program, const Match& match) {
-  if (match.roots.size() == 1) return false;  // what the source is computed from does not depend on it
+  if (match.roots.size() == 1) return false;  // the inputs of the source do not depend on it
   const auto& nodes = match.rule->nodes();
   for (std::size_t result = 0; result < match.roots.size(); ++result) {
-    // Nodes are listed operands first, one result after the other.
+    // Nodes are listed operands first, result by result.
     const std::size_t begin = result == 0 ? 0 : match.rule->roots()[result - 1] + 1;
     std::vector<bool> own(match.inputs.size(), false);
     for (std::size_t i = begin; i <= match.rule->roots()[result]; ++i)
@@ -130,7 +131,7 @@ bool makes_a_cycle(const Program& program, const Match& match) {
   return false;
 }
 
-/// Whether something inside of the source is used outside of it, costs something, and is not part of the target too.
+/// Whether a value inside the source is used outside, costs something, and is not part of the target too.
 bool takes_what_others_use(Program& program, const Match& match) {
   const auto& nodes = match.rule->nodes();
   std::vector<ComputationId> needed;
@@ -170,9 +171,10 @@ bool takes_what_others_use(Program& program, const Match& match) {
 }  // namespace
 
 bool rewrite(Program& program, const Match& match, Program::Log& log, std::vector<std::vector<ValueId>>* made) {
-  check(log.empty(), "a rewrite has a log of its own");
+  check(log.empty(), "a rewrite starts with an empty log");
   if (!is_there(program, match) || makes_a_cycle(program, match)) return false;
-  // It would stay beside the target: something would be computed twice, unless the target is so small that operators go.
+  // The value would stay beside the target and be computed twice, unless the target is so small that there are fewer
+  // operators.
   const bool leaves_something = takes_what_others_use(program, match);
   const ProgramHash before = program.hash();
   Rewriting rewriting(program, match, log);

@@ -15,7 +15,7 @@ bool commutes(std::string_view op) { return op == "add" || op == "mul" || op == 
 template <class T>
 std::size_t place_of(const std::vector<T>& list, const T& element) {
   const auto found = std::find(list.begin(), list.end(), element);
-  check(found != list.end(), "a rule speaks of its own names");
+  check(found != list.end(), "a rule uses only its own names");
   return static_cast<std::size_t>(found - list.begin());
 }
 
@@ -24,7 +24,7 @@ std::optional<Dim> literal(const rules::Term& term) {
   return std::nullopt;
 }
 
-/// The rule that has nothing but the source, in this order.
+/// The rule with the source on both sides, in this order.
 rules::Rule source_alone(const rules::Rule& rule, bool exchanged) {
   rules::Rule alone = rule;
   if (exchanged) std::swap(alone.source[0], alone.source[1]);
@@ -33,7 +33,7 @@ rules::Rule source_alone(const rules::Rule& rule, bool exchanged) {
   return alone;
 }
 
-/// The same for patterns that differ in the order of what is added or multiplied.
+/// The same text for patterns that differ only in the order of commutative operands.
 std::string text_in_one_order(const rules::Pattern& pattern) {
   if (pattern.is_input()) return pattern.input;
   std::string text = pattern.op + ' ' + std::to_string(pattern.output) + '[';
@@ -45,7 +45,7 @@ std::string text_in_one_order(const rules::Pattern& pattern) {
   return text + ']';
 }
 
-/// Such a rule leads nowhere: what is added or multiplied is found in either order anyway.
+/// Such a rule is useless: the matcher tries commutative operands in both orders anyway.
 bool only_exchanges(const rules::Rule& rule) {
   return std::equal(rule.source.begin(), rule.source.end(), rule.target.begin(), rule.target.end(),
                     [](const rules::PatternPtr& a, const rules::PatternPtr& b) {
@@ -63,7 +63,7 @@ SourceNode::Field RewriteRule::field_of(const rules::Pattern& pattern, std::size
   const auto given = std::find_if(pattern.attributes.begin(), pattern.attributes.end(),
                                   [&](const auto& attribute) { return attribute.first == field.name; });
   if (given == pattern.attributes.end()) {
-    // What is left out is the same as in rules/instance/instance.cpp; where in doubt, it is left to that.
+    // Missing attributes have the defaults of rules/instance/instance.cpp; if in doubt, they are left open.
     result.repeats = true;
     if (field.name == "strides" || field.name == "dilations") {
       result.kind = Kind::numbers;
@@ -171,8 +171,7 @@ std::unique_ptr<RewriteRule> RewriteRule::compile(const rules::Rule& rule, const
   std::unique_ptr<RewriteRule> compiled(new RewriteRule);
   compiled->name_ = rule.name;
   rules::Rule axiom = rule;
-  axiom.kind =
-      rules::Rule::Kind::axiom;  // what a rule must show and what it may assume are all looked at, where it is used
+  axiom.kind = rules::Rule::Kind::axiom;  // all requirements and assumptions are checked where it is used
   compiled->property_ = std::make_unique<const rules::Property>(std::move(axiom), proved);
   const auto& inputs = compiled->property_->inputs();
   for (const rules::PatternPtr& pattern : rule.source) compiled->roots_.push_back(compiled->add(*pattern));

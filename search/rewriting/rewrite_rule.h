@@ -1,4 +1,4 @@
-// A rule made ready to be looked for: its source as nodes, each with what can be told of it at a glance.
+// A rule compiled for matching: its source as nodes, each with the facts that are quick to check.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@ namespace taso::search {
 
 /// One operator of the source, or an input of the rule.
 struct SourceNode {
-  std::optional<std::size_t> input;  ///< the place in the rule's inputs
+  std::optional<std::size_t> input;  ///< its index in the rule's inputs
   std::uint32_t kind = 0, output = 0;
-  std::vector<std::size_t> operands;  ///< places of nodes
-  bool commutes = false;              ///< the operands may stand the other way round: they are added or multiplied
+  std::vector<std::size_t> operands;  ///< indices of nodes
+  bool commutes = false;              ///< the operands may be swapped
   struct Field {
     enum class Kind {
-      open,      ///< a term; it is looked at when everything is bound
+      open,      ///< a term, checked when everything is bound
       variable,  ///< binds a variable
-      elements,  ///< a list, some elements of which are variables
-      numbers,   ///< these numbers, or one number as often as the list is long
+      elements,  ///< a list in which some elements are variables
+      numbers,   ///< these numbers, or one number repeated to the length of the list
       real,      ///< this real number
     } kind = Kind::open;
     std::size_t variable = 0;
@@ -35,7 +35,7 @@ struct SourceNode {
   std::vector<Field> fields;
 };
 
-/// How to get from an input to a result: at each step up, the node and which of its operands one comes from.
+/// The path from an input up to a result: at each step the node, and the operand that it is entered by.
 struct WayUp {
   std::size_t input = 0;
   std::vector<std::pair<std::size_t, std::size_t>> steps;
@@ -43,11 +43,10 @@ struct WayUp {
 
 class RewriteRule {
  public:
-  /// Nothing if it cannot be looked for, for a result is an input, or results share none, or if it would change nothing but
-  /// the order of what is added or multiplied. An axiom is read from left
-  /// to right.
+  /// Null if the rule cannot be matched, because a result is an input or the results share no input, or if it would
+  /// only change the order of commutative operands. An axiom is read from left to right.
   static std::unique_ptr<RewriteRule> compile(const rules::Rule& rule) { return compile(rule, rule); }
-  /// The same for a rule that reads an axiom in one direction; the axiom is what is proved.
+  /// The same for a rule that reads an axiom in one direction; `proved` is the axiom.
   static std::unique_ptr<RewriteRule> compile(const rules::Rule& rule, const rules::Rule& proved);
 
   const std::string& name() const { return name_; }
@@ -56,13 +55,13 @@ class RewriteRule {
   const std::vector<SourceNode>& nodes() const { return nodes_; }
   /// The node of each result.
   const std::vector<std::size_t>& roots() const { return roots_; }
-  /// For each result but the first, the ways up from inputs that the results before it bind.
+  /// For each result but the first, the paths up from inputs that the results before it bind.
   const std::vector<std::vector<WayUp>>& ways() const { return ways_; }
-  /// Exchanging its two results gives the same source.
+  /// Whether exchanging its two results gives the same source.
   bool is_symmetric() const { return symmetric_; }
-  /// How many operators lie on the longest way from an input to a result.
+  /// The number of operators on the longest path from an input to a result.
   std::size_t depth() const { return depth_; }
-  /// For each broadcast condition, the places of its inputs.
+  /// For each broadcast condition, the indices of its inputs.
   const std::vector<std::vector<std::size_t>>& broadcasts() const { return broadcasts_; }
   /// The kinds of the source's operators, once each.
   const std::vector<std::uint32_t>& kinds() const { return kinds_; }
@@ -86,7 +85,7 @@ class RewriteRule {
   std::size_t depth_ = 0;
 };
 
-/// The rules of a set that can be looked for: each in the direction that it states, properties in both.
+/// The rules of a set that can be matched: each in its stated direction, properties in both.
 std::vector<std::unique_ptr<RewriteRule>> compile(const std::vector<rules::Rule>& rules);
 
 }  // namespace taso::search

@@ -18,7 +18,7 @@ struct KindName {
   NetworkKind kind;
   std::string_view name, text;
 };
-constexpr std::array<KindName, 8> kind_names{{{NetworkKind::unknown, "unknown", "of no kind that is known"},
+constexpr std::array<KindName, 8> kind_names{{{NetworkKind::unknown, "unknown", "of unknown kind"},
                                               {NetworkKind::resnet, "resnet", "ResNet-like"},
                                               {NetworkKind::mobilenet, "mobilenet", "MobileNet-like"},
                                               {NetworkKind::ssd, "ssd", "SSD-like"},
@@ -33,7 +33,7 @@ constexpr auto known_kinds = [] {
   return kinds;
 }();
 
-/// What an operator is to somebody who looks at the whole.
+/// The role of an operator in the architecture.
 enum class Role : std::uint8_t {
   convolution,
   product,
@@ -108,7 +108,7 @@ Role role_of(const Node& node) {
   return opaque->kind.ends_with("Attention") ? Role::attention : Role::foreign;
 }
 
-/// The part of a graph that depends on its inputs, and what is striking about it.
+/// The part of a graph that depends on its inputs, and its characteristic features.
 class Anatomy {
  public:
   explicit Anatomy(const Graph& graph);
@@ -131,16 +131,16 @@ class Anatomy {
   bool is_nested(const Part& part) const;
   std::vector<std::size_t> leaves_of(std::size_t concat) const;
   std::vector<std::size_t> before(std::size_t index) const;
-  /// Goes up from a part; `enter` says whether to go on above one.
+  /// Goes up from a part; `enter` decides whether to continue above one.
   template <class Enter>
   void climb(std::size_t from, std::size_t most, Enter&& enter) const;
 
   std::vector<Part> parts_;
   std::size_t convolutions_ = 0, depthwise_ = 0, grouped_ = 0, products_ = 0;
   std::size_t residual_sums_ = 0, gates_ = 0, recurrent_ = 0, attentions_ = 0, normalisations_ = 0;
-  std::size_t joins_ = 0, branches_ = 0;  // concats of branches that start from one value, and how many branches
-  std::size_t dense_ = 0;                 // concats of something and what is computed from it
-  std::size_t sizes_ = 0;                 // of images, from which convolutional heads are put together
+  std::size_t joins_ = 0, branches_ = 0;  // concats of branches that start from one value, and the number of branches
+  std::size_t dense_ = 0;                 // concats of a value with values computed from it
+  std::size_t sizes_ = 0;                 // sizes of images whose convolutional heads are joined
 };
 
 Anatomy::Anatomy(const Graph& graph) {
@@ -221,7 +221,7 @@ void Anatomy::look_at_scaling(const Part& part) {
 
 template <class Enter>
 void Anatomy::climb(std::size_t from, std::size_t most, Enter&& enter) const {
-  std::priority_queue<std::size_t> open;  // the last first: what is near comes before what is far
+  std::priority_queue<std::size_t> open;  // the last first, so that near parts come before far ones
   std::set<std::size_t> seen;
   const auto add = [&](std::size_t index) {
     for (const std::size_t operand : parts_[index].operands)
@@ -235,7 +235,7 @@ void Anatomy::climb(std::size_t from, std::size_t most, Enter&& enter) const {
   }
 }
 
-/// Scaled, masked and reshaped on the way from the product.
+/// Looks for a product above the softmax, with scaling, masking and reshaping in between.
 void Anatomy::look_at_softmax(const Part& part) {
   bool found = false;
   climb(static_cast<std::size_t>(&part - parts_.data()), 16, [&](std::size_t index) {
@@ -249,7 +249,7 @@ void Anatomy::look_at_softmax(const Part& part) {
   attentions_ += found;
 }
 
-/// Concats of two are nested where a model joins more.
+/// A model's Concat of more operands is a chain of concats of two.
 bool Anatomy::is_nested(const Part& part) const {
   return part.role == Role::concat && part.users == 1 && part.user != nullptr && part.user->kind() == part.node->kind();
 }
@@ -267,7 +267,7 @@ std::vector<std::size_t> Anatomy::leaves_of(std::size_t index) const {
   return leaves;
 }
 
-/// What is near above it, and itself, sorted.
+/// The nearby parts above it, and itself, sorted.
 std::vector<std::size_t> Anatomy::before(std::size_t index) const {
   std::vector<std::size_t> result{index};
   climb(index, 64, [&](std::size_t above) {
@@ -284,7 +284,7 @@ void Anatomy::look_at_concat(std::size_t index) {
   look_at_sizes(leaves);
   std::vector<std::vector<std::size_t>> above;
   for (const std::size_t leaf : leaves) above.push_back(before(leaf));
-  const auto count = [&](const std::vector<std::size_t>& chosen) {  // those that have a part above them
+  const auto count = [&](const std::vector<std::size_t>& chosen) {  // how many chosen leaves have a part above them
     std::unordered_map<std::size_t, std::size_t> counts;
     for (const std::size_t i : chosen)
       for (const std::size_t part : above[i]) ++counts[part];
@@ -294,7 +294,7 @@ void Anatomy::look_at_concat(std::size_t index) {
   std::iota(all.begin(), all.end(), 0);
   const auto of_all = count(all);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    // Those that others are computed from are no branches.
+    // Leaves that others are computed from are not branches.
     const bool is_start = of_all.at(leaves[i]) > 1;
     const bool computes = std::any_of(above[i].begin(), above[i].end(), [&](std::size_t part) {
       return parts_[part].role == Role::convolution || parts_[part].role == Role::pooling;
@@ -313,7 +313,7 @@ void Anatomy::look_at_concat(std::size_t index) {
   }
 }
 
-/// The sizes of images that convolutions give from which these values are made without changing sizes.
+/// Counts the image sizes of convolutions from which these values are made without changing sizes.
 void Anatomy::look_at_sizes(const std::vector<std::size_t>& leaves) {
   std::set<std::string> sizes;
   for (const std::size_t leaf : leaves) {
@@ -337,14 +337,13 @@ std::string of_convolutions(std::size_t convolutions, std::size_t depthwise, std
   return text;
 }
 
-/// The most telling feature decides. Shares are of the convolutions; the thresholds lie far from the networks of the field
-/// on either side.
+/// The most telling feature decides. Shares refer to the convolutions; the thresholds are far from common networks on
+/// either side.
 Architecture Anatomy::judge() const {
   const std::string convolutions = of_convolutions(convolutions_, depthwise_, grouped_);
   const std::size_t work = convolutions_ + products_ + recurrent_ + attentions_;
   if (work < 8) return {NetworkKind::unknown, fmt::format("{} convolutions and products are too few to tell", work)};
-  if (sizes_ >= 3)
-    return {NetworkKind::ssd, fmt::format("heads at {} sizes are put together; {}", sizes_, convolutions)};
+  if (sizes_ >= 3) return {NetworkKind::ssd, fmt::format("heads at {} sizes are joined; {}", sizes_, convolutions)};
   if (recurrent_ > attentions_ && recurrent_ * 4 >= convolutions_)
     return {NetworkKind::recurrent, fmt::format("{} recurrent operators", recurrent_)};
   if (gates_ >= 6 && gates_ > 4 * attentions_ && products_ >= convolutions_)
@@ -353,8 +352,7 @@ Architecture Anatomy::judge() const {
     return {NetworkKind::bert, fmt::format("{} times softmax over products of activations; {} products, {} layer norms",
                                            attentions_, products_, normalisations_)};
   if (dense_ >= 3 && dense_ * 4 >= convolutions_)
-    return {NetworkKind::dense,
-            fmt::format("{} concats of what a layer gives with what it was given; {}", dense_, convolutions)};
+    return {NetworkKind::dense, fmt::format("{} concats of a layer's output with its input; {}", dense_, convolutions)};
   if (joins_ >= 2 && branches_ * 20 >= convolutions_ * 3)
     return {NetworkKind::inception,
             fmt::format("{} concats of {} branches that start from one value; {}", joins_, branches_, convolutions)};
@@ -362,7 +360,7 @@ Architecture Anatomy::judge() const {
     return {NetworkKind::mobilenet, fmt::format("{}; {} residual sums", convolutions, residual_sums_)};
   if (residual_sums_ >= 3 && residual_sums_ * 7 >= convolutions_ && convolutions_ > products_)
     return {NetworkKind::resnet, fmt::format("{} residual sums; {}", residual_sums_, convolutions)};
-  return {NetworkKind::unknown, fmt::format("nothing tells the kind; {}, {} products, {} residual sums, {} concats of "
+  return {NetworkKind::unknown, fmt::format("no typical features; {}, {} products, {} residual sums, {} concats of "
                                             "branches",
                                             convolutions, products_, residual_sums_, joins_)};
 }

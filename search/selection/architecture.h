@@ -1,4 +1,5 @@
-// What kind of network a graph is, told from its operators alone: what pays for one of a kind tends to pay for others.
+// Recognises the kind of network from the operators of a graph. Rules that pay off for one network of a kind tend to
+// pay off for others.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ enum class NetworkKind : std::uint8_t {
   unknown,
   resnet,     ///< convolutions with residual sums
   mobilenet,  ///< many of the convolutions are depthwise
-  ssd,        ///< convolutional heads at several sizes, put together
+  ssd,        ///< convolutional heads at several sizes, joined
   bert,       ///< attention: softmax over products of activations
   inception,  ///< branches that start from one value and are concatenated
-  dense,      ///< what a layer gives is concatenated to what it was given
+  dense,      ///< a layer's output is concatenated with its input
   recurrent,  ///< gates, or recurrent operators
 };
 
@@ -32,10 +33,10 @@ std::string_view text_of(NetworkKind kind);
 
 struct Architecture {
   NetworkKind kind = NetworkKind::unknown;
-  std::string reason;  ///< one line: what it was recognised by, or why it was not
+  std::string reason;  ///< one line: why it was recognised, or why not
 };
 
-/// A graph with few convolutions and products is of no kind. Operators that we do not model count by their name.
+/// A graph with few convolutions and products is of unknown kind. Opaque operators count by their name.
 Architecture recognise(const Graph& graph);
 
 }  // namespace taso::search

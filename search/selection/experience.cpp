@@ -14,9 +14,9 @@
 namespace taso::search {
 namespace {
 
-constexpr std::uint64_t highest_number = 1'000'000'000'000'000;  // sums of some stay in range
+constexpr std::uint64_t highest_number = 1'000'000'000'000'000;  // sums of a few stay in range
 
-/// Those that saved most first.
+/// The rules that saved most come first.
 bool comes_before(const RuleExperience& a, const RuleExperience& b) {
   return a.saved != b.saved ? a.saved > b.saved : a.rule < b.rule;
 }
@@ -62,7 +62,7 @@ class Reader {
                                                                  : network_kind_named(name.text);
     if (!kind) words_.fail_expected("a kind of network");
     words_.next();
-    if (experience.find(*kind) != nullptr) words_.fail(name.range(), "this kind is told of twice");
+    if (experience.find(*kind) != nullptr) words_.fail(name.range(), "this kind appears twice");
     words_.expect(":", "the kind");
     experience.kinds.push_back({*kind, number("searches"), {}});
     known_.clear();
@@ -74,7 +74,7 @@ class Reader {
     if (experience.kinds.empty()) words_.fail(name.range(), "no kind of network is named before this rule");
     RuleExperience rule;
     rule.rule = std::string(name.text);
-    if (!known_.insert(rule.rule).second) words_.fail(name.range(), "this rule is told of twice");
+    if (!known_.insert(rule.rule).second) words_.fail(name.range(), "this rule appears twice");
     words_.expect(":", "the rule");
     rule.steps = number("steps");
     words_.expect(",", "the steps");
@@ -86,7 +86,7 @@ class Reader {
   }
 
   Lexer words_;
-  std::unordered_set<std::string> known_;  // rules of the kind
+  std::unordered_set<std::string> known_;  // rules of the current kind
 };
 
 }  // namespace
@@ -138,9 +138,9 @@ RuleChoice choose_rules(const std::vector<rules::Rule>& rules, NetworkKind kind,
     choice.reason = std::move(reason);
     return choice;
   };
-  if (kind == NetworkKind::unknown) return use_all("the network is of no known kind");
+  if (kind == NetworkKind::unknown) return use_all("the kind of network is unknown");
   const KindExperience* here = experience.find(kind);
-  if (here == nullptr) return use_all("there is no experience with networks of this kind");
+  if (here == nullptr) return use_all("there is no record for this kind of network");
 
   std::unordered_map<std::string, RuleExperience> in_all, of_kind;
   for (const KindExperience& one : experience.kinds)
@@ -152,7 +152,7 @@ RuleChoice choose_rules(const std::vector<rules::Rule>& rules, NetworkKind kind,
   const std::size_t known = static_cast<std::size_t>(
       std::count_if(rules.begin(), rules.end(), [&](const rules::Rule& rule) { return in_all.contains(rule.name); }));
   if (were_tried && known * 2 < in_all.size())
-    return use_all(fmt::format("of {} rules that paid, {} are there", in_all.size(), known));
+    return use_all(fmt::format("only {1} of the {0} rules that paid off are present", in_all.size(), known));
 
   std::vector<std::pair<RuleExperience, const rules::Rule*>> first, second;
   std::vector<const rules::Rule*> last;

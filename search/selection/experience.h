@@ -1,4 +1,4 @@
-// What rules did in recorded searches, by the kind of network, and which rules to search with because of that.
+// A record of which rules paid off in searches, by the kind of network, and the choice of rules based on it.
 //
 //   taso experience 1
 //
@@ -6,8 +6,8 @@
 //     relu-conv-bias-shared-input: steps 152, searches 12, saved 790100 ns
 //     conv-bias-enlarged-1x1-to-1x3: steps 64, searches 3, saved 112000 ns
 //
-// A rule is there if searches ended worse without it; what it saved is by how much, also where its own steps cost something
-// and made another one possible. What is told of networks of unknown kind is told of small graphs. '#' begins a comment.
+// A rule is listed if searches ended worse without it. `saved` is the difference, even if the rule's own steps cost
+// something and made another step possible. The kind `unknown` is for small graphs. '#' begins a comment.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace taso::search {
 
 struct RuleExperience {
   std::string rule;
-  std::uint64_t steps = 0;     ///< that were taken with it
-  std::uint64_t searches = 0;  ///< that needed it
+  std::uint64_t steps = 0;     ///< steps that used it
+  std::uint64_t searches = 0;  ///< searches that needed it
   std::uint64_t saved = 0;     ///< nanoseconds, in all of them
   bool operator==(const RuleExperience&) const = default;
 };
@@ -38,13 +38,13 @@ struct KindExperience {
 struct Experience {
   std::vector<KindExperience> kinds;
 
-  /// Adds what a search of such a network has shown.
+  /// Adds the result of one search.
   void add(NetworkKind kind, const std::vector<RuleExperience>& rules);
   const KindExperience* find(NetworkKind kind) const;
   bool operator==(const Experience&) const = default;
 };
 
-/// Throws InputError with place and caret.
+/// Throws InputError with position and caret.
 Experience parse_experience(const Source& source);
 /// Kinds in their order, the rules that saved most first.
 std::string text_of(const Experience& experience);
@@ -53,17 +53,18 @@ struct RuleChoice {
   /// Why all rules are used; empty if some were chosen.
   std::string reason;
   std::vector<rules::Rule>
-      rules;             ///< those that paid for the kind come first, then those that paid elsewhere, then the rest
+      rules;             ///< first those that paid off for the kind, then those that paid off elsewhere, then the rest
   std::size_t paid = 0;  ///< for networks of this kind
   std::size_t paid_elsewhere = 0;
-  std::size_t kept = 0;  ///< that did not pay, or that nobody has tried
-  /// Those that did not pay and are not kept: for steps that make the graph better at once, which take little time to find.
+  std::size_t kept = 0;  ///< always used: not recorded, but stated by hand or never tried
+  /// The other rules that did not pay off: only for single steps that improve the graph at once, which are quick to
+  /// find.
   std::vector<rules::Rule> others;
 };
 
-/// If all these rules were among those of the recorded searches, the ones that paid, and those that somebody stated by hand:
-/// there are few, and for a reason. If not, all of them, in that order. For a network of no known kind, of one that nobody has
-/// experience with, and if most rules that paid are not there, too.
+/// If the recorded searches used all these rules (`were_tried`), chooses those that paid off and those stated by hand,
+/// which are few and have a reason. Otherwise chooses all of them, in that order. Uses all rules too for an unknown
+/// kind, for a kind without a record, and if most rules that paid off are missing.
 RuleChoice choose_rules(const std::vector<rules::Rule>& rules, NetworkKind kind, const Experience& experience,
                         bool were_tried = true);
 

@@ -11,7 +11,7 @@ Lesson learn(const Graph& graph, const std::vector<rules::Rule>& rules, const co
   const SearchResult full = search(graph, rules, prices, options);
   Lesson lesson{{}, full.cost_before, full.cost_after, full.cost_after};
 
-  // What each rule's own steps saved: the least first, as those are the most likely to be there by chance.
+  // The savings of each rule's own steps. The smallest come first, because such rules are most likely used by chance.
   std::map<std::string, cost::Cost> own;
   for (const rules::RewriteStep& step : full.steps) own[step.rule] += step.cost_before - step.cost_after;
   std::vector<rules::Rule> needed;
@@ -26,7 +26,7 @@ Lesson learn(const Graph& graph, const std::vector<rules::Rule>& rules, const co
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(index));
     return others;
   };
-  // The same rules are asked for again: when one is tried, and when it is said what it saved.
+  // The same rules are searched twice: when one is tried, and when its saving is computed.
   std::map<std::vector<std::string>, SearchResult> known;
   const auto found_with = [&](const std::vector<rules::Rule>& some) -> const SearchResult& {
     std::vector<std::string> names;

@@ -1,11 +1,11 @@
-"""Reads the includes of every source and names those that go against the layers.
+"""Reads the includes of every source and lists those that break the layering.
 
-    python3 tests/build/layering.py [FOLDER]
+python3 tests/build/layering.py [FOLDER]
 
-ops < {rules, cost} < runtime/host < onnx < {verifier, search} < cli < examples: a file includes its own room and those
-below it. The generator sees ops, rules and cost, and so does the search; only cli sees runtime/gpu. Heavy libraries
-stay behind their walls, and a file that names fixed-width integers reaches <cstdint> through includes of its own (g++ 13 and
-later no longer bring it along).
+ops < {rules, cost} < runtime/host < onnx < {verifier, search} < cli < examples: a file includes only its own folder and
+those below it. The generator sees ops, rules and cost, and so does the search; only cli sees runtime/gpu. Heavy
+libraries stay in their folders, and a file that uses fixed-width integers reaches <cstdint> through its own includes
+(the headers of g++ 13 and later no longer include it).
 """
 
 import pathlib
@@ -23,10 +23,11 @@ BELOW = {
     "generator": {"ops", "rules", "cost"},
     "verifier": {"ops", "rules", "runtime/host", "onnx"},
     "search": {"ops", "rules", "cost"},
-    "cli": {"ops", "rules", "cost", "runtime/host", "runtime/gpu", "runtime/pricing", "onnx", "generator", "verifier", "search"},
+    "cli": {"ops", "rules", "cost", "runtime/host", "runtime/gpu", "runtime/pricing", "onnx", "generator", "verifier",
+            "search"},
     "examples": {"ops", "onnx", "cli"},
 }
-# A header of these may be included below these folders only.
+# Headers that match may be included only below these folders.
 WALLS = [
     (re.compile(r"onnx/onnx|onnx/proto"), ["onnx/"]),
     (re.compile(r"google/protobuf/|.*\.pb\.h$"), ["onnx/", "rules/taso/"]),
@@ -41,7 +42,7 @@ SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc"}
 
 
 def room_of(path):
-    """The first folder of a path, or the first two where that is a room."""
+    """The first folder of a path, or the first two if they are a layer of their own."""
     parts = path.split("/")
     two = "/".join(parts[:2])
     return two if two in BELOW else parts[0]
@@ -71,7 +72,7 @@ def violations(root):
     for name, folder, _ in sources(root):
         for quote, header in includes[name]:
             for pattern, homes in WALLS:
-                # Our own folders may be called like a library's (onnx/…): walls are about foreign headers.
+                # A folder of taso may have the name of a library (onnx/…): WALLS concern only foreign headers.
                 if header not in texts and pattern.match(header) and not any(name.startswith(home) for home in homes):
                     found.append(f"{name}: <{header}> belongs to {' and '.join(homes)}")
             if quote != '"':

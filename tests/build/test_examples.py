@@ -1,4 +1,4 @@
-"""The example models are what their script writes, valid, and small."""
+"""The example models are valid, small, and equal to what their script writes."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ def test_an_example_is_valid_and_small(source_folder, name):
 
 
 def test_the_script_writes_the_same_models(source_folder, tmp_path):
-    """Compared as messages: the bytes of a message may differ between versions of protobuf."""
+    """Compares messages, because their bytes may differ between versions of protobuf."""
     (tmp_path / "make_examples.py").write_text((source_folder / "examples/make_examples.py").read_text())
     subprocess.run([sys.executable, tmp_path / "make_examples.py"], check=True, capture_output=True)
     for path in tmp_path.glob("*.onnx"):

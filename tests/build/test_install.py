@@ -1,4 +1,4 @@
-"""cmake --install gives a tree that another project builds against, and that still works after it is moved."""
+"""cmake --install gives a tree that another project can build against, and that still works after a move."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ def cache():
 
 @pytest.fixture(scope="module")
 def prefix(cache, tmp_path_factory):
-    # A space, for installations have them.
+    # With a space, because real prefixes may have one.
     folder = tmp_path_factory.mktemp("install") / "the prefix"
     run(cache["CMAKE_COMMAND"], "--install", cache["folder"], "--prefix", folder)
     return folder

@@ -1,4 +1,4 @@
-"""The sources keep to the layers, and the checker notices when they do not."""
+"""The sources keep to the layers, and the checker notices violations."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""Every room has a namespace, in which no type is defined twice, and no folder is too full to be read."""
+"""Every folder has a namespace, no type is defined twice in one, and no folder has too many files."""
 
 import collections
 import pathlib
@@ -10,15 +10,15 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from layering import sources  # noqa: E402
 
-NAMES = {"runtime/host": "runtime", "runtime/gpu": "gpu", "runtime/pricing": "pricing"}  # of other rooms: the folder's
-# The only sources that say something in taso itself.
+NAMES = {"runtime/host": "runtime", "runtime/gpu": "gpu", "runtime/pricing": "pricing"}  # other folders: their name
+# The only sources that declare names in taso itself.
 SHARED = {"ops/core/namespace.h", "onnx/model/messages.h"}
 BLOCK = re.compile(r"^namespace ([a-zA-Z_:0-9 ]*)\{")
 TYPE = re.compile(r"^(?:class|struct|enum class|enum|union) (\w+)(?= *(?:\{|:(?!:)|final))")
 
 
 def blocks(text):
-    """The namespace of every line that begins at the left edge, "" outside of all; None inside of an unnamed one."""
+    """The namespace of every line at the left edge: "" outside all, None inside an unnamed one."""
     within = []
     for line in text.splitlines():
         opened = BLOCK.match(line)
@@ -38,7 +38,7 @@ def violations(root):
             opened = BLOCK.match(line)
             if opened and not namespace:
                 inside = opened.group(1).strip()
-                # Specialisations for ops, and types of ops that a header only names.
+                # Allow specialisations for ops, and forward declarations of its types.
                 fits = inside in (room, "taso::ops") or inside.startswith(room + "::")
                 if inside.split("::")[0] == "taso" and not fits and not (inside == "taso" and name in SHARED):
                     found.append(f"{name}: namespace {inside} is not that of its room")

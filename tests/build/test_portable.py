@@ -1,4 +1,5 @@
-"""The tests run wherever the sources lie, in a folder with a space in its name too, and with both versions of Catch2."""
+"""The tests run wherever the sources are, also in a folder with a space in its name, and with both versions of Catch2.
+"""
 
 import pathlib
 import re
@@ -28,7 +29,7 @@ def test_no_test_writes_the_interpreter_into_a_first_line(source_folder):
 
 
 def test_both_versions_of_catch_have_the_names_that_tests_use(source_folder):
-    """Version 3 moved matchers to another namespace: tests/catch.h brings back those that are used."""
+    """Version 3 moved matchers to another namespace; tests/catch.h brings back those in use."""
     tests = pathlib.Path(source_folder, "tests")
     of_version_3 = tests.joinpath("catch.h").read_text().partition("#else")[0]
     known = {"Approx", "Matchers", "Session", *re.findall(r"using Matchers::(\w+);|inline auto (\w+)\(", of_version_3)}

@@ -1,4 +1,4 @@
-"""What the README shows is there: its commands run, its folders exist, its output has the shape that our programs print."""
+"""The README is true: its commands run, its folders exist, and its output has the form that the programs print."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def test_the_folder_map_is_complete(readme, source_folder):
 
 
 def words(text):
-    """The text without what changes from run to run: numbers, and the space that aligns them."""
+    """The text without numbers and alignment, which change from run to run."""
     return [re.sub(r"[\d.,]+", "#", re.sub(r"\s+", " ", line.strip())) for line in text.splitlines() if line.strip()]
 
 
@@ -59,8 +59,8 @@ def test_the_output_shown_is_the_output_printed(readme, source_folder, taso_opt,
                           cwd=source_folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     here = (done.stdout + done.stderr).replace(f"{tmp_path}/", "build/")
-    here = re.sub(r"^searching: .*\n", "", here, flags=re.MULTILINE)  # what a slow machine is told
-    def without_end(lines):  # a change of rules or prices may let a search end in another way
+    here = re.sub(r"^searching: .*\n", "", here, flags=re.MULTILINE)  # progress on a slow machine
+    def without_end(lines):  # a change of rules or prices may change how a search ends
         return [re.sub(r"^(search: .*); .*$", r"\1", line) for line in lines]
 
     assert without_end(words(here)) == without_end(words("\n".join(expected)))
@@ -86,7 +86,7 @@ def test_the_rules_found_are_found(readme, source_folder, taso_gen, tmp_path):
     arguments[arguments.index("-o") + 1] = str(tmp_path / "found.rules")
     done = subprocess.run([taso_gen, *arguments], cwd=source_folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    # A slow machine is told how far it has got.
+    # Drop the progress lines of a slow machine.
     here = [line for line in done.stderr.replace(str(tmp_path / "found.rules"), name).splitlines()
             if not re.match("(starting|enumerating|proving|pairing) ?", line)]
     assert words("\n".join(here)) == words("\n".join(expected))

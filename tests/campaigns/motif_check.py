@@ -1,4 +1,4 @@
-"""What has to hold for one model and one set of options: taso-opt is run, and everything that it wrote is looked at."""
+"""Checks one model with one set of options: runs taso-opt and examines everything it writes."""
 
 import collections
 import dataclasses
@@ -19,13 +19,13 @@ import runtime_comparison
 from motif_model import BASE_SIZES, FLOAT, OTHER_SIZES
 
 NUMPY = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64"}
-SECONDS = 120  # of a processor, that one run may take
-PATIENCE = 20  # times as long by the clock: other programs want the processors, too
+SECONDS = 120  # of processor time for one run
+PATIENCE = 20  # times as long by the clock, because other programs use the processors too
 
 
 @dataclasses.dataclass
 class Finding:
-    """What came of one model: `kind` is "passed", "not run" or what is wrong."""
+    """The result for one model: `kind` is "passed", "not run" or the error."""
 
     seed: int
     kind: str = "passed"
@@ -61,7 +61,7 @@ def feed_at(session, sizes, seed):
 
 
 def feeds_of(session, sizes):
-    """Feeds at several sizes, those that the model takes, and one that overrides what may be overridden."""
+    """Feeds at several sizes, as far as the model accepts them, and one that overrides overridable inputs."""
     feeds = []
     for number, at in enumerate(sizes):
         feed = feed_at(session, at, number)
@@ -85,7 +85,7 @@ def feeds_of(session, sizes):
 
 
 class HigherPrecision:
-    """The model with wider numbers: in ONNX Runtime where it has the kernels, else in ONNX's reference."""
+    """The model with wider numbers: in ONNX Runtime if it has the kernels, else in ONNX's reference."""
 
     def __init__(self, path, element):
         model = onnx.load(path)
@@ -124,7 +124,7 @@ def largest(array):
 
 
 def justified(path, element, feed, expected, actual):
-    """Whether results that differ do so because of rounding: "" if not, else why they may."""
+    """Whether rounding explains why results differ: "" if not, else the reason."""
     for e, a in zip(map(numpy.asarray, expected), map(numpy.asarray, actual)):
         if e.dtype != a.dtype or e.shape != a.shape:
             return ""
@@ -138,8 +138,8 @@ def justified(path, element, feed, expected, actual):
                 return "no worse than the original beside wider numbers"
     except Exception:
         pass
-    # Steps (rounding to integers, comparisons) make much of little: as much as they make in the original itself if all
-    # its numbers are changed by as much as rounding changes them.
+    # Steps (rounding to integers, comparisons) amplify small differences. Accept as much as they amplify in the
+    # original if all its numbers change by as much as rounding changes them.
     step = {FLOAT: 1e-6, TensorProto.FLOAT16: 1e-3, TensorProto.DOUBLE: 1e-14}[element]
     moved = [0.0] * len(expected)
     for number in range(16):
@@ -155,12 +155,12 @@ def justified(path, element, feed, expected, actual):
 def nearby(array, generator, step):
     if array.dtype.kind != "f":
         return array
-    # Of rank 0, numpy's arithmetic makes no arrays.
+    # numpy's arithmetic on rank 0 does not return arrays.
     return numpy.asarray(array * (1 + step * generator.standard_normal(array.shape)), array.dtype)
 
 
 def nearby_model(path, generator, step):
-    """The model with every weight changed a little."""
+    """The model with every weight changed slightly."""
     model = onnx.load(path)
     tensors = list(model.graph.initializer)
     tensors += [attribute.t for node in model.graph.node for attribute in node.attribute if attribute.HasField("t")]
@@ -172,7 +172,7 @@ def nearby_model(path, generator, step):
 
 
 def special(feed, seed, numbers):
-    """The feed with a few numbers of it replaced."""
+    """The feed with a few numbers replaced."""
     generator = numpy.random.default_rng(seed)
     changed = {}
     for name, array in feed.items():
@@ -185,7 +185,7 @@ def special(feed, seed, numbers):
 
 
 def compare_special(finding, before, after, feed, seed, element):
-    """Infinities, NaN and large numbers: what becomes of outputs that are finite is told, not judged."""
+    """Infinities, NaN and large numbers: reports what happens to finite outputs, without judging it."""
     mode = " ".join(["--float", *(value for option, value in finding.options if option == "--float")])
     large = 1e4 if element == TensorProto.FLOAT16 else 1e30 if element == FLOAT else 1e250
     for name, numbers in (("inf", [numpy.inf, -numpy.inf]), ("nan", [numpy.nan]), ("large", [large, -large])):
@@ -227,7 +227,7 @@ def limit_processor_time():
 
 
 class Check:
-    """One model in a folder of its own. `programs`: taso-opt and taso-verify, which may be None."""
+    """One model in its own folder. `programs`: taso-opt and taso-verify, which may be None."""
 
     def __init__(self, programs, sets, cache, folder):
         self.taso_opt, self.taso_verify = programs
@@ -240,14 +240,14 @@ class Check:
         if done.returncode != 0:
             said = [line for line in done.stderr.strip().splitlines() if line.strip()]
             raise Wrong(f"exit {done.returncode}", "\n".join(said[-4:]))
-        if "this is a bug of taso" in done.stderr:  # it noticed and wrote something that is right; it is a fault still
+        if "this is a bug in taso" in done.stderr:  # taso-opt noticed it and wrote a correct model
             raise Wrong("taken back", next(line for line in done.stderr.splitlines() if "this is a bug" in line))
         return output
 
     def prepare(self, seed, model, traits, chosen):
-        """Writes the model; the session, the feeds and the command line for it."""
+        """Writes the model; returns its session, feeds and command line."""
         path = self.folder / "model.onnx"
-        if traits.external:  # ONNX Runtime wants to see lists of numbers, such as shapes, in the model
+        if traits.external:  # ONNX Runtime needs lists of numbers, such as shapes, in the model
             onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=128)
         else:
             onnx.save(model, path)
@@ -346,6 +346,6 @@ class Check:
             finding.kind, finding.detail = wrong.kind, wrong.detail
         except subprocess.TimeoutExpired:
             finding.kind, finding.detail = "over time", f"more than {SECONDS} s"
-        except Exception as error:  # of the campaign itself: one model must not end all
+        except Exception as error:  # an error of the campaign itself must not end all
             finding.kind, finding.detail = "error of the campaign", repr(error)
         return finding

@@ -1,4 +1,4 @@
-"""Motifs of convolutional networks. Each takes an image (batch, channels, height, width) and gives one, or None."""
+"""Motifs of convolutional networks. Each takes an image (batch, channels, height, width) and returns one, or None."""
 
 import numpy
 
@@ -7,7 +7,7 @@ from random_values import FLOAT, INT64
 
 class ImageMotifs:
     def split_and_concat(self, x):
-        """C2f of YOLOv8: halves, blocks behind the last one, and a Concat of them all."""
+        """C2f of YOLOv8: halves, blocks after the last one, and a Concat of all."""
         half = self.random.choice([2, 4])
         parts = self.pieces(self.layer(x, 2 * half), 1, [half, half]) if self.chance(0.7) else \
             self.pieces(self.layer(x, half + 3), 1, [half, 1, 2])
@@ -63,7 +63,7 @@ class ImageMotifs:
         return total
 
     def grouped_branches(self, x):
-        """Convolutions of one input whose groups, kernels and strides differ."""
+        """Convolutions of one input with different groups, kernels and strides."""
         channels = x.shape[1]
         fitting = [g for g in (1, 2, 4, channels) if channels % g == 0]
         kernels = [1, 3, (1, 3), (3, 1)]
@@ -97,7 +97,7 @@ class ImageMotifs:
         return self.node("Relu", [self.plus(inner, side)], x.shape)
 
     def pool_pyramid(self, x):
-        """SPPF: pools behind one another, all of them in one Concat."""
+        """SPPF: a chain of pools, all of them in one Concat."""
         parts = [self.layer(x, 2)]
         for _ in range(3):
             parts.append(self.node("MaxPool", [parts[-1]], parts[-1].shape, kernel_shape=[3, 3], pads=[1] * 4,
@@ -140,13 +140,13 @@ class ImageMotifs:
         return self.layer(self.joined([self.upsampled(small), self.layer(x, 2)], 1), x.shape[1])
 
     def parallel_scales(self, x):
-        """Affine steps around a convolution, as exported preprocessing has them."""
+        """Affine steps around a convolution, as in exported preprocessing."""
         y = self.node("Sub", [x, self.weight(1, x.shape[1], 1, 1)], x.shape)
         y = self.convolved(self.node("Div", [y, self.positive(1, x.shape[1], 1, 1)], x.shape), x.shape[1], 3)
         return self.plus(self.times(y, self.positive(1, x.shape[1], 1, 1)), self.weight(1, x.shape[1], 1, 1))
 
     def large_batch_norm(self, x):
-        """A batch normalisation whose factor makes the weights of the convolution before it infinite in float16."""
+        """A batch normalisation whose factor makes the weights of the preceding convolution infinite in float16."""
         weight = self.constant(self.numbers.uniform(50, 300, (4, x.shape[1], 1, 1)).astype(numpy.float32))
         y = self.node("Conv", [self.times(x, self.scalar(0.002)), weight], (x.shape[0], 4, *x.shape[2:]))
         operands = [y, self.constant(numpy.full(4, 20, numpy.float32)), self.weight(4), self.weight(4),
@@ -169,7 +169,7 @@ class ImageMotifs:
         return self.dequantised(y, y_scale, y_zero)
 
     def head(self, x):
-        """Pool, flatten, Gemm: outputs of a classifier. The image goes on unchanged."""
+        """Pool, flatten, Gemm: outputs of a classifier. Returns the image unchanged."""
         pooled = self.node("GlobalAveragePool", [x], x.shape[:2] + (1, 1))
         flat = self.node("Flatten", [pooled], x.shape[:2], axis=1)
         operands = [flat, self.weight(x.shape[1], 3), self.weight(3)]
@@ -179,10 +179,10 @@ class ImageMotifs:
         return x
 
     def attention_over_channels(self, x):
-        """Positions as a sequence: what a vision transformer begins with."""
+        """Positions as a sequence, as at the start of a vision transformer."""
         n, channels, height, width = x.shape
         flat = self.reshaped(x, [0, channels, -1], (n, channels, height * width))
-        self.is_plain_sequence = False  # its length is a product, which no input can be declared with
+        self.is_plain_sequence = False  # its length is a product, which no input can declare
         y = self.sequence_motif(self.turned(flat, 0, 2, 1))
         self.is_plain_sequence = True
         if y is None or y.shape != (n, height * width, channels):

@@ -1,4 +1,4 @@
-"""Random models from motifs of real networks, from a seed: how they are put together, and the sizes they run at."""
+"""Random models from motifs of real networks, by seed: how they are combined, and the sizes they run at."""
 
 import pathlib
 import random
@@ -23,11 +23,11 @@ OTHER_SIZES = [{"N": 1, "L": 1, "H": 4, "W": 4, "P": 0}, {"N": 3, "L": 9, "H": 7
 
 @dataclass(frozen=True)
 class Traits:
-    """What is drawn of a model before it is made, for options depend on it."""
+    """What is drawn before a model is made, because options depend on it."""
 
     element: int
     open: tuple  # names of the dimensions that the model leaves open
-    external: bool  # its weights lie in a file beside it
+    external: bool  # the weights are in a separate file
 
 
 def traits_of(seed):
@@ -64,7 +64,7 @@ class MotifModel(RandomModel, Parts, ImageMotifs, SequenceMotifs):
         super().__init__(seed)
 
     def take_input(self, element, declared):
-        """An input; dimensions are numbers, or names of which only those stay that the model leaves open."""
+        """An input. Dimensions are numbers or names; only names of open dimensions stay."""
         shape = [BASE_SIZES.get(dim, dim) for dim in declared]
         declared = [dim if dim in self.open else number for dim, number in zip(declared, shape)]
         name = self.fresh("x")
@@ -72,7 +72,7 @@ class MotifModel(RandomModel, Parts, ImageMotifs, SequenceMotifs):
         return self.note(Value(name, element, shape))
 
     def want(self, value):
-        """It is to be an output, unless it is inside a branch."""
+        """Makes the value an output, unless it is inside a branch."""
         if self.depth == 0:
             self.wanted.append(value)
 
@@ -102,7 +102,7 @@ class MotifModel(RandomModel, Parts, ImageMotifs, SequenceMotifs):
             if y is not None:
                 fitting = [v for v in known if v.shape == y.shape and v is not y]
                 known.append(self.plus(y, self.random.choice(fitting)) if fitting and self.chance(0.2) else y)
-        # Random steps take some sizes for granted, which taso-opt's check would look for long among images of any size.
+        # Random steps assume some sizes, for which taso-opt's check would search long among images of any size.
         for _ in range(0 if "H" in self.open else self.random.choice([0, 0, 0, 1, 2, 4])):
             self.step()
 
@@ -115,7 +115,7 @@ class MotifModel(RandomModel, Parts, ImageMotifs, SequenceMotifs):
             if value.name not in known:
                 known.add(value.name)
                 graph.output.append(helper.make_tensor_value_info(value.name, value.element, [None] * value.rank))
-        for output in graph.output:  # the checker of ONNX wants a shape, if only of unknown numbers
+        for output in graph.output:  # ONNX's checker needs a shape, even if its numbers are unknown
             if not output.type.tensor_type.HasField("shape"):
                 source = next((node.input[0] for node in graph.node
                                if node.op_type == "Identity" and node.output[0] == output.name), "")
@@ -129,7 +129,7 @@ ARRAY = {TensorProto.FLOAT16: numpy.float16, FLOAT: numpy.float32, TensorProto.D
 
 
 def with_element(model, wanted, given=FLOAT):
-    """The model with every number of element type `given` of another type; what Resize scales by stays."""
+    """The model with all numbers of element type `given` converted; the scales of Resize stay."""
     if wanted == given:
         return model
     result = onnx.ModelProto()

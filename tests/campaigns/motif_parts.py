@@ -1,4 +1,4 @@
-"""What the motifs of real networks are made of: layers and movements, in the form that each opset has."""
+"""Building blocks of the motifs of real networks: layers and movements, in the form of each opset."""
 
 import numpy
 from onnx import helper
@@ -10,7 +10,7 @@ class Parts:
     """For a random model: `opset`, `node`, `weights` and the like are those of RandomModel."""
 
     def several(self, op_type, inputs, shapes, elements=None, **attributes):
-        """A node with more results than one."""
+        """A node with several results."""
         names = [self.fresh() for _ in shapes]
         self.nodes.append(helper.make_node(op_type, [v.name for v in inputs], names, **attributes))
         elements = elements or [inputs[0].element] * len(shapes)
@@ -20,7 +20,7 @@ class Parts:
         return self.constant(numpy.array(number, numpy.float32))
 
     def weight(self, *shape):
-        """Small enough for deep models to stay in range, at times the very one that another layer has."""
+        """Small enough for deep models to stay in range; sometimes shared with another layer."""
         known = self.shared_weights.setdefault(shape, [])
         if known and self.depth == 0 and self.chance(0.1):
             return self.random.choice(known)
@@ -39,7 +39,7 @@ class Parts:
         return self.node("Reshape", [x, self.integers(target)], shape)
 
     def reshaped_like(self, x, template):
-        """Back to the shape of another value: as numbers where all are known, computed where not."""
+        """Back to the shape of another value: as numbers if all are known, else computed."""
         if not self.sizes_are_open and self.chance(0.5):
             return self.reshaped(x, list(template.shape), template.shape)
         return self.node("Reshape", [x, self.node("Shape", [template], (template.rank,), INT64)], template.shape)
@@ -48,7 +48,7 @@ class Parts:
         return self.node("Transpose", [x], [x.shape[i] for i in order], perm=list(order))
 
     def pieces(self, x, axis, sizes):
-        """Split, in the form that the version has; equal parts may go without numbers."""
+        """Split, in the form of the opset; equal parts may omit the numbers."""
         shapes = [x.shape[:axis] + (size,) + x.shape[axis + 1:] for size in sizes]
         equal = len(set(sizes)) == 1
         if self.opset < 13:
@@ -65,7 +65,7 @@ class Parts:
         return self.node("Concat", values, first[:axis] + (total,) + first[axis + 1:], axis=axis)
 
     def extent(self, x, axis):
-        """One extent of a value, as a list of one number that is computed when the model runs."""
+        """One extent of a value, computed at run time, as a list of one number."""
         whole = self.node("Shape", [x], (x.rank,), INT64)
         if self.chance(0.5):
             return self.slice(whole, 0, axis, axis + 1, 1)
@@ -144,7 +144,7 @@ class Parts:
         y = self.batch_normalised(y) if self.chance(0.4) else y
         return self.activated(y) if self.chance(0.7) else y
 
-    # Numbers of eight bits
+    # Eight-bit numbers
 
     def quantised(self, x, bits=numpy.uint8):
         scale, zero = self.scalar(0.05), self.constant(numpy.array(128 if bits is numpy.uint8 else 0, bits))

@@ -1,11 +1,11 @@
-"""Motifs of transformers and recurrent networks. Each takes (batch, length, channels) and gives one, or None."""
+"""Motifs of transformers and recurrent networks. Each takes (batch, length, channels) and returns one, or None."""
 
 import numpy
 from onnx import helper
 
 from random_values import BOOL, FLOAT, INT64
 
-LONGEST = 64  # of a sequence and what came before it
+LONGEST = 64  # of a sequence together with its past
 
 
 class SequenceMotifs:
@@ -44,7 +44,7 @@ class SequenceMotifs:
         return self.plus(self.linear(x, columns), self.times(narrow, self.scalar(0.5)) if self.chance(0.6) else narrow)
 
     def large_factors(self, x):
-        """Factors whose product is beyond the range of float16, though no result is."""
+        """Factors whose product exceeds the range of float16, though no result does."""
         weight = self.constant(self.numbers.uniform(100, 300, (x.shape[-1], 4)).astype(numpy.float32))
         y = self.node("MatMul", [self.times(x, self.scalar(0.002)), weight], x.shape[:-1] + (4,))
         if self.chance(0.5):
@@ -93,7 +93,7 @@ class SequenceMotifs:
         return self.turned(parts, 0, 2, 1, 3)
 
     def masked(self, scores, keys):
-        """Causal: a square of a constant, of which Slice takes the part that the lengths say."""
+        """Causal mask: Slice takes the part of a constant square that the lengths determine."""
         length, total = scores.shape[2], scores.shape[3]
         if self.opset < 10 or self.chance(0.3):
             return scores
@@ -147,14 +147,14 @@ class SequenceMotifs:
         return self.plus(y, x) if self.chance(0.6) else y
 
     def with_past(self, x, sequence):
-        """What came before, as an input; the whole is an output."""
+        """The past is an input; past and present together are an output."""
         past = self.take_input(FLOAT, (self.batch(sequence), x.shape[1], "P", x.shape[3]))
         present = self.joined([past, x], 2)
         self.want(present)
         return present
 
     def lstm(self, x):
-        """A few steps of a cell, each gate of products."""
+        """A few steps of a cell with gates made of products."""
         size = 4
         if "L" in self.open or x.shape[1] < 2:
             return None
@@ -214,7 +214,7 @@ class SequenceMotifs:
         return self.linear(self.dequantised(steps, scale, zero), 4)
 
     def grouped_query(self, x):
-        """Heads of keys that several heads of queries share."""
+        """Several heads of queries share heads of keys."""
         if self.opset < 8 or x.shape[-1] % 4:
             return None
         width = x.shape[-1] // 2
@@ -229,7 +229,7 @@ class SequenceMotifs:
         return self.linear(self.reshaped(y, [0, 0, 2 * width], (n, length, 2 * width)), x.shape[-1])
 
     def embedded(self, x):
-        """Rows of a table by an input of integers, added to what there is."""
+        """Rows of a table, chosen by an integer input and added."""
         if self.depth > 0 or not self.is_plain_sequence:
             return None
         rows = self.take_input(INT64, (self.batch(x), self.length(x)))
@@ -237,7 +237,7 @@ class SequenceMotifs:
         return self.plus(x, self.node("Gather", [table, rows], rows.shape + (x.shape[-1],), FLOAT, axis=0))
 
     def shared_norm(self, x):
-        """One norm that several products use, and outputs that share it."""
+        """One norm used by several products, and outputs that share it."""
         y = self.layer_norm(x)
         first, second = self.linear(y, 4), self.linear(y, 4)
         if self.chance(0.4):
@@ -245,7 +245,7 @@ class SequenceMotifs:
         return self.plus(self.activated(first), second)
 
     def sliced_pairs(self, x):
-        """Slice and Split of one value, whose parts go different ways; some are not used."""
+        """Slice and Split of one value, whose parts are used differently; some are unused."""
         if x.shape[-1] < 4:
             return None
         half = x.shape[-1] // 2
@@ -261,7 +261,7 @@ class SequenceMotifs:
     def cut_before(self, x):
         """Slice along two axes, then Split of the same value, whose parts are joined in another order."""
         known = [i for i, name in enumerate("NL ") if name not in self.open and (i != 1 or self.is_plain_sequence)]
-        axis = self.random.choice(known)  # 0: the two halves of a batch, as guidance in diffusion has them
+        axis = self.random.choice(known)  # 0: the two halves of a batch, as in guided diffusion
         if self.opset < 10 or min(x.shape) < 2:
             return None
         other = self.random.choice([i for i in range(3) if i != axis])
@@ -279,7 +279,7 @@ class SequenceMotifs:
         return y
 
     def own_function(self, x):
-        """A dense layer that is a function of the model, called more than once."""
+        """A dense layer as a function of the model, called more than once."""
         if self.opset < 15 or self.ir < 8 or self.depth > 0:
             return None
         name = "Dense"

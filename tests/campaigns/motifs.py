@@ -1,9 +1,10 @@
-"""motifs.py --count 5000 --seed 0 --taso-opt PATH --jobs 2: random models from motifs of real networks in taso-opt.
+"""motifs.py --count 5000 --seed 0 --taso-opt PATH --jobs 2: runs taso-opt on random models from motifs of real
+networks.
 
-Each model gets one set of options. taso-opt has to end with 0. Its output has to be valid, to load, and to give in ONNX
-Runtime what the original gives, at several sizes. taso-verify has to accept the certificate. A second run and another
-number of jobs, tried on two models of eight, have to give the same bytes. What fails is made small and kept with its
-options.
+Each model gets one set of options. taso-opt must end with 0. Its output must be valid, load, and give the same results
+in ONNX Runtime as the original, at several sizes. taso-verify must accept the certificate. A second run, and another
+number of jobs, each tried on one model of eight, must give the same bytes. Failing models are reduced and kept with
+their options.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def runs_in_onnxruntime(model):
 
 
 def make(seed):
-    """The model of a seed and its traits. ONNX Runtime lacks kernels for double, such models are of float32 instead."""
+    """The model of a seed and its traits. If ONNX Runtime lacks kernels for double, the model uses float32."""
     traits = motif_model.traits_of(seed)
     maker = motif_model.MotifModel(seed, traits)
     model = maker.model()
@@ -56,7 +57,7 @@ class Campaign:
         self.sets = OptionSets(self.programs[0], self.scratch)
 
     def plan(self, seeds):
-        """Options of each seed: drawn in order, so that they depend on nothing but the seeds."""
+        """The options of each seed, drawn in order, so that they depend only on the seeds."""
         return [(seed, self.sets.draw(seed, motif_model.traits_of(seed))) for seed in seeds]
 
     def check(self, seed, model, traits, chosen):
@@ -114,7 +115,7 @@ def run_all(campaign, plan, jobs, say=lambda text: None):
 
 
 def figures(campaign, findings):
-    """A table of what was done. Pairs are counted of models that ran only."""
+    """A table of the results. Counts pairs only for models that ran."""
     facts = sum((finding.facts for finding in findings), collections.Counter())
     not_run = [finding for finding in findings if finding.kind == "not run"]
     for finding in not_run:

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy
 
-# Every option that changes what is done or written, and the values it is tried with; None is an option left out.
+# Every option that changes what is done or written, and the values to try; None leaves the option out.
 VALUES = {
     "--budget": [None, "0", "1", "10", "40", "150"],
     "--alpha": [None, "1", "1.2", "2"],
@@ -51,7 +51,7 @@ rule relu-of-concat
 
 
 def contradict(first, second):
-    """Whether two settings are refused together, or make no sense together."""
+    """Whether two settings are refused together, or are useless together."""
     for (option, value), (other, _) in ((first, second), (second, first)):
         if option == "--budget" and value == "0" and other in OF_A_SEARCH:
             return True
@@ -62,7 +62,7 @@ def contradict(first, second):
 
 
 class OptionSets:
-    """What one program offers, and how often which pairs have been drawn."""
+    """The options that a program offers, and how often each pair was drawn."""
 
     def __init__(self, taso_opt, folder):
         def printed(flag):
@@ -71,7 +71,7 @@ class OptionSets:
         help_text = printed("--help")
         self.values = {option: values for option, values in VALUES.items() if re.search(rf"{option}\b", help_text)}
         if re.search(r"^Z3 +not built in", printed("--version"), re.MULTILINE):
-            for option in ("--rules", "--extra-rules"):  # there is nothing to prove them with
+            for option in ("--rules", "--extra-rules"):  # there is no prover
                 self.values.pop(option, None)
         self.passes = [line.split()[0] for line in printed("--list-passes").splitlines() if line.strip()]
         head, *rules = re.split(r"(?m)^(?=rule )", printed("--list-rules"))
@@ -79,7 +79,7 @@ class OptionSets:
         self.files = {"first half": rules[0::2], "second half": rules[1::2]}
         for part, chosen in self.files.items():
             path = folder / f"{part.replace(' ', '-')}.rules"
-            path.write_text(head + "".join(chosen[::max(1, len(chosen) // 16)]))  # few: they are proved first
+            path.write_text(head + "".join(chosen[::max(1, len(chosen) // 16)]))  # few, because they are proved first
             self.files[part] = path
         self.files["own"] = folder / "own.rules"
         self.files["own"].write_text(OWN_RULES)
@@ -92,7 +92,7 @@ class OptionSets:
                                      for i, first in enumerate(self.settings)])
 
     def among(self, chosen):
-        """The places of all pairs of a set."""
+        """The positions of all pairs of a set."""
         places = [self.place[setting] for setting in chosen]
         return numpy.ix_(places, places)
 
@@ -115,12 +115,12 @@ class OptionSets:
                 continue
             if not any(contradict(setting, other) for other in chosen):
                 chosen.append(setting)
-        if not any(option == "--budget" for option, _ in chosen) and draw.random() < 0.8:  # the default is dear
+        if not any(option == "--budget" for option, _ in chosen) and draw.random() < 0.8:  # the default takes long
             chosen.append(("--budget", "40"))
         return frozenset(chosen)
 
     def draw(self, seed, traits):
-        """Of a few sets the one whose pairs have been drawn least, with a set of nothing at all now and then."""
+        """Of several random sets, the one with the rarest pairs; now and then an almost empty set."""
         draw = random.Random(f"options {seed}")
         if draw.random() < 0.03:
             return frozenset({("--jobs", "2")})
@@ -136,13 +136,13 @@ class OptionSets:
         return int(self.possible.sum())
 
     def least(self):
-        """The pair that occurs least, and how often."""
+        """The rarest pair, and its count."""
         counts = numpy.where(self.possible, self.counts, numpy.iinfo(int).max)
         first, second = numpy.unravel_index(counts.argmin(), counts.shape)
         return (self.settings[first], self.settings[second]), int(counts[first, second])
 
     def arguments(self, chosen, seed, names_of_inputs=(), shapes=None, data=(), report=None):
-        """The command line. `shapes`: those of the inputs with numbers for what is open, by name."""
+        """The command line. `shapes`: those of the inputs by name, with numbers for open dimensions."""
         draw = random.Random(f"values {seed}")
         settings = dict(sorted(chosen, key=str))
         result = []

@@ -1,4 +1,4 @@
-"""Makes a model that shows a fault small: outputs and nodes are taken away as long as the fault stays."""
+"""Reduces a model that shows a fault: removes outputs and nodes as long as the fault stays."""
 
 import time
 
@@ -15,7 +15,7 @@ def copy(model):
 
 
 def names_inside(graph):
-    """Every name that the nodes of a graph read, in their branches too."""
+    """Every name that the nodes of a graph read, including their branches."""
     names = set()
     for node in graph.node:
         names.update(node.input)
@@ -45,7 +45,7 @@ def without_unused(model):
 
 
 def values_of(model, feed):
-    """What every node of the graph gives, by name."""
+    """The values of all nodes of the graph, by name."""
     made = copy(model)
     known = {output.name for output in made.graph.output}
     for node in made.graph.node:
@@ -57,7 +57,7 @@ def values_of(model, feed):
 
 
 def cut_behind(model, index, values):
-    """The results of a node become inputs."""
+    """Turns the results of a node into inputs."""
     made = copy(model)
     node = made.graph.node[index]
     if node.op_type == "Constant" or any(name not in values for name in node.output if name):
@@ -67,7 +67,7 @@ def cut_behind(model, index, values):
             return None
         array = values[name]
         element = helper.np_dtype_to_tensor_dtype(array.dtype)
-        if array.dtype.kind != "f":  # indices and the like are worth something as numbers only
+        if array.dtype.kind != "f":  # indices and the like are useful only as constants
             tensor = numpy_helper.from_array(array, name)
             made.graph.node.insert(0, helper.make_node("Constant", [], [name], value=tensor))
             index += 1
@@ -78,7 +78,7 @@ def cut_behind(model, index, values):
 
 
 def past(model, index, values):
-    """A node is left out: whoever reads its result reads an operand of the same form."""
+    """Leaves out a node: users of its result read an operand of the same form."""
     node = model.graph.node[index]
     if len(node.output) != 1 or node.output[0] not in values:
         return None

@@ -1,4 +1,4 @@
-"""A short form of the campaign in motifs.py, and that it can fail."""
+"""A short form of the campaign in motifs.py, and a test that it can fail."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_every_pair_of_settings_occurs(campaign):
 
 
 def change_a_weight(folder):
-    """The largest weight of the output, by a tenth."""
+    """Changes the largest weight of the output by a tenth."""
     model = onnx.load(folder / "out.onnx")
     tensors = [t for t in model.graph.initializer if t.data_type == TensorProto.FLOAT and len(t.dims) > 1]
     tensor = max(tensors, key=lambda t: len(t.raw_data))
@@ -76,7 +76,7 @@ def leave_an_output_open(folder):
 
 
 def products(traits):
-    """A model of products with weights and nothing that would hide a change of one."""
+    """A model of products with weights, without anything that hides a change of one."""
     for seed in range(10_000):
         maker = motif_model.MotifModel(seed, traits)
         if maker.used_motifs == ["low_rank"] and len(maker.nodes) < 12 and len(maker.initializers) > 2:
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_noticed(campaign, monkeypatch, seed, damage, kind):
 
 
 def test_what_fails_is_kept_and_made_small(taso_opt, taso_verify, tmp_path, monkeypatch):
-    """A program that cannot stand Concat of more than two: the model that is kept has little else."""
+    """A program that fails on a Concat of more than two operands: the kept model has little else."""
     intact = motif_check.Check.optimise
 
     def choosy(self, path, arguments, into):

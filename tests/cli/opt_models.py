@@ -52,7 +52,7 @@ def with_batch_norm():
 
 
 def with_external_weight(folder, location="weights.bin", offset=0, length=None, written=64):
-    """A model whose weight of 16 floats lies beside it."""
+    """A model whose weight of 16 floats is in a separate file."""
     model = model_of([helper.make_node("Identity", ["x"], ["a"]), helper.make_node("Add", ["a", "w"], ["y"])],
                      [floats("x", [16])], [floats("y", [16])])
     tensor = model.graph.initializer.add()

@@ -1,4 +1,4 @@
-"""A program run to its end: code, data, what it said."""
+"""Runs a program to its end: exit code, output, messages."""
 
 import dataclasses
 import subprocess

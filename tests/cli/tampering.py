@@ -1,11 +1,11 @@
-"""Changes to a message, one at a time: every field of every message that can be reached, whatever it is for.
+"""Changes to a message, one at a time: every field of every reachable message, whatever it is for.
 
-The fields are those that protobuf knows of, so that nobody has to think of them; a schema that grows is covered as it grows.
+The fields come from protobuf's descriptors, so that none is forgotten; a schema that grows is covered as it grows.
 """
 
 from google.protobuf.descriptor import FieldDescriptor as Field
 
-UNKNOWN = b"\xc2\x3e\x03odd"  # field 1000, three bytes: no schema knows it
+UNKNOWN = b"\xc2\x3e\x03odd"  # field 1000, three bytes: unknown to every schema
 TEXTS = ("", "odd", "x")
 NUMBERS = (0, 1, -1, 2, 17)
 
@@ -15,7 +15,7 @@ def is_repeated(field):
 
 
 def other_values(field, value):
-    """A few values that the field may have and does not."""
+    """A few other values that the field may have."""
     if field.type == Field.TYPE_STRING:
         candidates = (*TEXTS, value + "_")
     elif field.type == Field.TYPE_BYTES:
@@ -34,7 +34,7 @@ def other_values(field, value):
 
 
 def steps(message, path=()):
-    """All changes, as a path of (field, index) from the outermost message, a field, what is done, and with what."""
+    """All changes: a path of (field, index) from the outermost message, a field, the kind of change, and its value."""
     for field in message.DESCRIPTOR.fields:
         if is_repeated(field):
             yield from in_a_list(message, field, path)
@@ -56,7 +56,10 @@ def steps(message, path=()):
 def in_a_list(message, field, path):
     items = getattr(message, field.name)
     # All weights of a tensor are alike.
-    indices = range(len(items)) if field.type == Field.TYPE_MESSAGE else sorted({*range(min(4, len(items))), *([len(items) - 1] if len(items) else [])})
+    if field.type == Field.TYPE_MESSAGE:
+        indices = range(len(items))
+    else:
+        indices = sorted({*range(min(4, len(items))), *([len(items) - 1] if len(items) else [])})
     yield path, field, "append", None
     for index in indices:
         yield path, field, "remove", index

@@ -1,4 +1,4 @@
-"""Writes rule files in TASO's binary format, right ones and wrong ones."""
+"""Writes rule files in TASO's binary format, valid and invalid ones."""
 
 CONV, RELU, SIGMOID, CONCAT, SPLIT, ADD, MUL, MATMUL = 3, 8, 9, 12, 13, 16, 17, 18
 
@@ -49,11 +49,11 @@ def associativity():
 
 
 def constant_of_no_size():
-    """Ones that only relu sees: nothing says how many."""
+    """Ones that only relu uses: nothing determines how many."""
     return rule(operator(1, 24, []), operator(1, RELU, [0]), operator(1, RELU, [-1]),
                 operator(2, 24, []), operator(2, RELU, [0]), operator(2, RELU, [-1]), output(1, 1), output(2, 2))
 
 
 def wrong_order():
-    """The product of matrices, turned round."""
+    """A matrix product with its operands swapped, which is false."""
     return rule(operator(1, MATMUL, [-1, -2], {9: 0}), operator(2, MATMUL, [-2, -1], {9: 0}), output(0, 0))

@@ -1,4 +1,4 @@
-"""The certificate that taso-opt writes, and taso-verify follows: from the model that was read to the one that was written."""
+"""The certificate that taso-opt writes and taso-verify replays, from the model that was read to the written one."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ def verify(taso_verify, folder, certificate="out.onnx.cert", before="model.onnx"
 
 
 def hash_of(file):
-    """What a certificate calls a model by."""
+    """The hash by which a certificate identifies a model."""
     model = onnx.load(file, load_external_data=False)
     kept = [entry for entry in model.metadata_props if not entry.key.startswith("taso.")]
     del model.metadata_props[:]
@@ -118,7 +118,7 @@ def test_a_weight_that_was_changed_is_named(taso_verify, certified):
 
 
 def forge_output(folder, change):
-    """Another output, with a certificate that is about it."""
+    """Another output, with a certificate for it."""
     model = onnx.load(folder / "out.onnx")
     change(model)
     onnx.save(model, folder / "out.onnx")
@@ -154,7 +154,7 @@ def test_pads_are_listed_or_found_not_both(taso_opt, taso_verify, source_folder,
     assert verify(taso_verify, tmp_path, rules=None).code == 0
 
     def change(model):
-        """As it was, to a reader who lets auto_pad count."""
+        """The same meaning, for a reader that ignores pads beside auto_pad."""
         for node in model.graph.node:
             given = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
             if node.op_type == "Conv" and given["pads"] == [1, 1, 1, 1] and given["strides"] == [1, 1]:
@@ -226,7 +226,7 @@ def test_none_is_written_where_none_is_wanted(taso_opt, certified):
     command = [taso_opt, certified / "model.onnx", "-o", certified / "out.onnx", "--budget", "0", "--no-certificate"]
     done = run(*command)
     assert done.code == 0
-    assert not (certified / "out.onnx.cert").exists()  # that of the model that was replaced
+    assert not (certified / "out.onnx.cert").exists()  # it belonged to the replaced model
     assert "taso.certificate" not in [entry.key for entry in onnx.load(certified / "out.onnx").metadata_props]
     (certified / "out.onnx.cert").write_text("something else")
     assert run(*command).code == 0
@@ -238,7 +238,7 @@ def test_a_file_that_is_no_certificate_is_replaced_only_by_force(taso_opt, certi
     before = (certified / "out.onnx").read_bytes()
     (certified / "out.onnx.cert").write_text("something else")
     done = run(*command)
-    assert done.code == 2 and "out.onnx.cert is no certificate; --force" in done.err, done
+    assert done.code == 2 and "out.onnx.cert is not a certificate; --force" in done.err, done
     assert (certified / "out.onnx.cert").read_text() == "something else"
     assert (certified / "out.onnx").read_bytes() == before
     assert run(*command, "--force").code == 0
@@ -246,7 +246,7 @@ def test_a_file_that_is_no_certificate_is_replaced_only_by_force(taso_opt, certi
 
 
 def test_no_certificate_stays_that_is_of_another_model(taso_opt, certified):
-    """Writing the model just fits, and the certificate does not."""
+    """The model just fits the size limit, and the certificate does not."""
     size = max((certified / "model.onnx").stat().st_size, (certified / "out.onnx").stat().st_size)
     assert (certified / "out.onnx.cert").stat().st_size > size + 200, "the certificate is the largest file"
     before = (certified / "out.onnx").read_bytes()
@@ -255,11 +255,11 @@ def test_no_certificate_stays_that_is_of_another_model(taso_opt, certified):
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size + 200, size + 200)))
     assert done.code == 6 and "out.onnx.cert" in done.err, done
     assert not (certified / "out.onnx.cert").exists()
-    assert (certified / "out.onnx").read_bytes() == before  # written again, with nobody to vouch for it
+    assert (certified / "out.onnx").read_bytes() == before  # written again, without a certificate
 
 
 def test_rules_are_proved_anew_when_that_is_asked_for(taso_verify, certified, source_folder, monkeypatch):
-    """What a file says of proofs is not believed then."""
+    """Then the record of proofs is not trusted."""
     (certified / "wrong.rules").write_text("taso rules 1\n\nrule shared-left-factor\n  relu(x) => sigmoid(x)\n")
     folder = certified / "data"
     shutil.copytree(source_folder / "rules", folder / "rules", ignore=lambda where, names: [
@@ -272,18 +272,18 @@ def test_rules_are_proved_anew_when_that_is_asked_for(taso_verify, certified, so
     (folder / "rules" / "proved.json").write_text(json.dumps(record))
     monkeypatch.setenv("TASO_DATA", str(folder))
     done = verify(taso_verify, certified, rules="wrong.rules")
-    assert done.code == 5 and "step 1" in done.err, done  # it is taken for proved, and does not lead there
+    assert done.code == 5 and "step 1" in done.err, done  # the rule counts as proved, and the step fails
     done = run(taso_verify, "--certificate", certified / "out.onnx.cert", certified / "model.onnx",
                certified / "out.onnx", "--rules", certified / "wrong.rules", "--no-cache")
     assert done.code == 5 and "'shared-left-factor' is refuted" in done.err, done
 
 
 def test_an_interrupt_is_no_verdict(taso_verify, certified):
-    """The rules come slowly, so that there is time to interrupt before they are proved."""
+    """The rules arrive slowly, so that the interrupt comes before they are proved."""
     process = subprocess.Popen([taso_verify, "--certificate", certified / "out.onnx.cert", certified / "model.onnx",
                                 certified / "out.onnx", "--rules", "-"], stdin=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
-    for _ in range(3000):  # until it listens to signals
+    for _ in range(3000):  # until it handles signals
         caught = re.search(r"^SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
         if int(caught.group(1), 16) & 1 << (signal.SIGINT - 1):
             break
@@ -332,7 +332,7 @@ def test_clean_ups_alone_have_a_certificate(taso_opt, taso_verify, tmp_path):
 
 
 def test_what_a_dead_node_uses_may_be_needless_otherwise(taso_opt, taso_verify, tmp_path):
-    """Two products become one; a factor of theirs stays for a node that nothing needs."""
+    """Two products become one; one of their factors stays for an unused node."""
     constant = helper.make_node("Constant", [], ["c"],
                                 value=numpy_helper.from_array(np.arange(16, dtype=np.float32).reshape(4, 4), "c"))
     nodes = [constant, helper.make_node("MatMul", ["x", "c"], ["p"]), helper.make_node("MatMul", ["p", "w"], ["y"]),

@@ -1,4 +1,4 @@
-"""Data that lies beside a model is part of it, wherever in the model it is used: equal messages do not make equal models."""
+"""Data beside a model is part of it, wherever the model uses it: equal messages do not make equal models."""
 
 import hashlib
 import json
@@ -12,15 +12,17 @@ from opt_models import floats, model_of, run, save
 
 
 def external(name, location="weights.bin"):
-    """Four floats beside the model."""
+    """Four floats in a separate file."""
     tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=[4], data_location=TensorProto.EXTERNAL)
     tensor.external_data.add(key="location", value=location)
     return tensor
 
 
 def in_a_branch():
-    branches = [helper.make_graph([helper.make_node("Add", ["x", "w"], [name])], name, [], [floats(name, [4])], [weight])
-                for name, weight in (("then", external("w")), ("else", numpy_helper.from_array(np.ones(4, np.float32), "w")))]
+    branches = [helper.make_graph([helper.make_node("Add", ["x", "w"], [name])], name, [], [floats(name, [4])],
+                                  [weight])
+                for name, weight in (("then", external("w")),
+                                     ("else", numpy_helper.from_array(np.ones(4, np.float32), "w")))]
     node = helper.make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1])
     return model_of([node], [helper.make_tensor_value_info("c", TensorProto.BOOL, []), floats("x", [4])],
                     [floats("y", [4])])
@@ -40,7 +42,8 @@ def in_a_function():
     function = helper.make_function("of.ours", "Shift", ["x"], ["y"],
                                     [constant, helper.make_node("Add", ["x", "w"], ["y"])],
                                     [helper.make_opsetid("", 13)])
-    model = model_of([helper.make_node("Shift", ["x"], ["y"], domain="of.ours")], [floats("x", [4])], [floats("y", [4])])
+    model = model_of([helper.make_node("Shift", ["x"], ["y"], domain="of.ours")], [floats("x", [4])],
+                     [floats("y", [4])])
     model.opset_import.add(domain="of.ours", version=1)
     model.functions.append(function)
     return model
@@ -59,7 +62,8 @@ def in_training():
     training = model.training_info.add()
     training.initialization.name = "begin"
     training.initialization.node.add(op_type="Constant", output=["start"])
-    training.initialization.node[0].attribute.add(name="value", type=onnx.AttributeProto.TENSOR).t.CopyFrom(external(""))
+    training.initialization.node[0].attribute.add(name="value",
+                                                  type=onnx.AttributeProto.TENSOR).t.CopyFrom(external(""))
     training.initialization.output.append(floats("start", [4]))
     return model
 

@@ -1,6 +1,6 @@
-"""Graphs that are wide or deep: they are read, searched, checked, written and certified, on a small stack too.
+"""Wide and deep graphs: they are read, searched, checked, written and certified, also on a small stack.
 
-The time and the memory that each takes is printed. What the largest may take is for `full`."""
+The time and memory of each are printed. Limits for the largest graphs are tested under `full`."""
 
 import dataclasses
 import os
@@ -16,7 +16,7 @@ from opt_models import floats, model_of, run, weight
 
 
 def chain(make, length, shape=(2, 4), result=None, inputs=(), initializers=()):
-    """Nodes in a row: make(i, operand, result) gives those of one place."""
+    """A chain of nodes: make(i, operand, result) returns those at one position."""
     names = ["x"] + [f"v{i}" for i in range(length - 1)] + ["y"]
     nodes = [node for i in range(length) for node in make(i, names[i], names[i + 1])]
     return model_of(nodes, [floats("x", shape), *inputs], [floats("y", result or shape)], initializers)
@@ -159,7 +159,7 @@ def test_ten_thousand_operands(name, taso_opt, taso_verify, tmp_path):
 
 
 def test_a_large_graph_is_still_optimised(taso_opt, taso_verify, tmp_path):
-    """Every part of it is: a third of the products at least is computed ahead."""
+    """Every part is optimised: at least a third of the products is computed ahead."""
     optimise_and_verify(products(6_000), "MatMul", taso_opt, taso_verify, tmp_path)
     assert len(onnx.load(tmp_path / "out.onnx").graph.node) < 4_000
 
@@ -173,5 +173,5 @@ def test_too_little_memory_is_the_environments_refusal(taso_opt, tmp_path):
         done = subprocess.run([taso_opt, tmp_path / "model.onnx", "-o", tmp_path / "out.onnx", "--force"],
                               capture_output=True, timeout=120, preexec_fn=limited)
         codes.add(done.returncode)
-    # 127: the loader itself has no room for the libraries.
+    # 127: the loader has no memory for the libraries.
     assert codes <= {0, 6, 127}

@@ -1,4 +1,4 @@
-"""What taso-opt looks for, how it tells what it found, and that nothing unchecked comes of it."""
+"""What taso-opt minimises, how it reports the result, and that nothing unchecked is written."""
 
 import json
 import os
@@ -18,7 +18,7 @@ FIGURES = {"time": "seconds", "memory": "peak_activation_bytes", "launches": "ke
 
 
 def optimise(taso_opt, model, tmp_path, *arguments):
-    """The run and its report."""
+    """Returns the run and its report."""
     done = run(taso_opt, model, "-o", tmp_path / "out.onnx", "--report", tmp_path / "report.json", *arguments)
     assert done.code == 0, done
     return done, json.loads((tmp_path / "report.json").read_text())
@@ -34,7 +34,7 @@ def test_no_model_gets_worse(objective, taso_opt, source_folder, tmp_path):
         before, after = (report[model_is]["predicted"][FIGURES[objective]] for model_is in ("before", "after"))
         assert after <= before
         better += bool(report["search"]["applied"])
-        row = {"time": "predicted in a row", "memory": "peak memory", "launches": "kernels"}[objective]
+        row = {"time": "predicted, sequential", "memory": "peak memory", "launches": "kernels"}[objective]
         assert re.search(rf"^{row} +\d.* +\d", done.err, re.MULTILINE)
         applied = report["search"]["applied"]
         assert bool(applied) == ("\nrule " in done.err)
@@ -49,7 +49,7 @@ def test_figures_are_of_the_plan_that_is_run_whatever_is_looked_for(taso_opt, so
 
 
 def transposes(shape=(64, 256)):
-    """A value that is copied twice for nothing."""
+    """A value that is copied twice without need."""
     nodes = [
         helper.make_node("Softmax", ["x"], ["a"], axis=1),
         helper.make_node("Transpose", ["a"], ["b"], perm=[1, 0]),
@@ -78,7 +78,7 @@ def test_unknown_dimensions_are_priced_as_they_are_tested(taso_opt, tmp_path):
 
 
 def with_first(first, shape):
-    """A first operator; behind it two of which one is enough."""
+    """A first operator, followed by two of which one is enough."""
     nodes = [
         helper.make_node(first, ["x"], ["t"], domain="my.domain" if first == "Strange" else "", name="first"),
         helper.make_node("Relu", ["t"], ["a"], name="once"),
@@ -94,18 +94,18 @@ def with_first(first, shape):
 
 def test_where_an_operator_cannot_be_run_every_change_is_checked(taso_opt, tmp_path):
     done, report = optimise(taso_opt, save(with_first("Strange", [2, 3]), tmp_path / "model.onnx"), tmp_path,
-                            "--min-gain", "0")  # an operator less is no time that is predicted
+                            "--min-gain", "0")  # one operator less does not change the predicted time
     assert operators(tmp_path / "out.onnx") == ["Strange", "Relu", "Tanh"]
     assert report["check"]["scope"] == "regions" and report["check"]["tensors"] == 2
     assert "every changed region" in done.err and "Strange" in done.err
 
 
 def test_what_cannot_be_checked_is_not_done(taso_opt, tmp_path):
-    """The tensor is too large to compare; what is small is cleaned up anyway."""
+    """The tensor is too large to compare; the small part is still cleaned up."""
     model = save(with_first("Sin", [40_000, 40_000]), tmp_path / "model.onnx")
     done, report = optimise(taso_opt, model, tmp_path, "--min-gain", "0")
     assert operators(tmp_path / "out.onnx") == ["Sin", "Relu", "Relu", "Tanh"]
-    assert "nothing comes of it: the change at 'y' cannot be checked" in done.err
+    assert "result discarded: the change at 'y' cannot be checked" in done.err
     assert report["search"]["applied"] == [] and report["search"]["note"]
     assert report["check"]["passed"] and report["passes"]["identity"] == 1
     done, report = optimise(taso_opt, model, tmp_path, "--check", "0", "--min-gain", "0")
@@ -114,12 +114,13 @@ def test_what_cannot_be_checked_is_not_done(taso_opt, tmp_path):
 
 
 def test_copies_of_outputs_count_in_a_row_as_in_lanes(taso_opt, tmp_path):
-    """No kernel writes what is an output and a view of another one."""
+    """No kernel writes an output that is a view of another one, so it is copied."""
     shape = helper.make_tensor("shape", TensorProto.INT64, [2], [64, 4])
     nodes = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Reshape", ["y", "shape"], ["z"])]
     for outputs, copies in ((["y"], 0), (["y", "z"], 1)):
         values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
-        graph = helper.make_graph(nodes[:len(outputs)], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 64])],
+        graph = helper.make_graph(nodes[:len(outputs)], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT,
+                                                                                            [4, 64])],
                                   values, [shape][:copies])
         model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8),
                      tmp_path / "model.onnx")
@@ -131,7 +132,7 @@ def test_copies_of_outputs_count_in_a_row_as_in_lanes(taso_opt, tmp_path):
 
 @pytest.mark.parametrize("network, gain", [("squeezenet1_1", 1), ("ssd300_resnet50", 1.03), ("nas_cell", 2)])
 def test_what_is_chosen_in_lanes_is_kept(taso_opt, taso_networks, tmp_path, network, gain):
-    """Nothing is chosen that the model which is written would not be better by, and nothing takes longer in a row."""
+    """The written model is better by the concurrent time, and not slower sequentially."""
     subprocess.run([taso_networks, network, "-q", "-o", tmp_path / "model.onnx"], check=True)
     report = optimise(taso_opt, tmp_path / "model.onnx", tmp_path, "--check", "0")[1]
     assert report["search"]["note"] == ""
@@ -142,7 +143,8 @@ def test_what_is_chosen_in_lanes_is_kept(taso_opt, taso_networks, tmp_path, netw
 
 @pytest.mark.parametrize("lanes", [1, 2])
 def test_the_last_choice_is_made_in_a_row_as_well(taso_opt, tmp_path, lanes):
-    """What has the least sum here takes longer than before: four equal kernels in a row take less than their prices."""
+    """The graph with the least sum is slower than the input: four equal sequential kernels take less than their prices.
+    """
     nodes, outputs = [], []
     for i in range(4):
         nodes += [helper.make_node("MatMul", ["x", f"w{i}"], [f"a{i}"]), helper.make_node("Relu", [f"a{i}"], [f"y{i}"])]
@@ -157,13 +159,14 @@ def test_the_last_choice_is_made_in_a_row_as_well(taso_opt, tmp_path, lanes):
     search = report["search"]
     assert search["note"] == "" and search["tried_in_lanes"] > 0
     assert (search["cost_in_lanes"] is None) == (lanes == 1)
-    assert f"graphs tried in {'a row' if lanes == 1 else 'lanes'};" in done.err
+    assert f"graphs timed with {'sequential' if lanes == 1 else 'concurrent'} kernels;" in done.err
     assert report["after"]["predicted"]["seconds"] < report["before"]["predicted"]["seconds"]
 
 
 def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([taso_opt, source_folder / "examples/small_convnet.onnx", "--dry-run", "--time-budget", "2",
+    process = subprocess.Popen([taso_opt, source_folder / "examples/small_convnet.onnx", "--dry-run", "--time-budget",
+                                "2",
                                 "--budget", "1000000", "--alpha", "1.2"],
                                stderr=theirs, env={**os.environ, "TERM": "xterm"})
     os.close(theirs)
@@ -171,7 +174,7 @@ def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
     try:
         while part := os.read(ours, 65536):
             text += part
-    except OSError:  # the other side has closed it
+    except OSError:  # the other side closed it
         pass
     os.close(ours)
     assert process.wait(timeout=60) == 0
@@ -182,7 +185,8 @@ def test_a_terminal_sees_how_far_it_has_got(taso_opt, source_folder, tmp_path):
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
 def test_an_interrupt_ends_the_search_and_not_the_program(sent, taso_opt, source_folder, tmp_path):
-    process = subprocess.Popen([taso_opt, source_folder / "examples/small_convnet.onnx", "-o", tmp_path / "out.onnx", "-v",
+    process = subprocess.Popen([taso_opt, source_folder / "examples/small_convnet.onnx", "-o", tmp_path / "out.onnx",
+                                "-v",
                                 "--report", tmp_path / "report.json", "--budget", "1000000000", "--alpha", "1.5"],
                                stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
@@ -193,7 +197,7 @@ def test_an_interrupt_ends_the_search_and_not_the_program(sent, taso_opt, source
     text = process.communicate(timeout=120)[1]
     assert process.returncode == 130, text
     report = json.loads((tmp_path / "report.json").read_text())
-    assert report["search"]["end"] == "it was stopped" and report["check"]["passed"]
+    assert report["search"]["end"] == "stopped" and report["check"]["passed"]
     assert report["after"]["predicted"]["seconds"] <= report["before"]["predicted"]["seconds"]
     assert "BatchNormalization" not in operators(tmp_path / "out.onnx")
 

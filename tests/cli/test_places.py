@@ -1,4 +1,4 @@
-"""Where files are written and where not: the input is safe, the output whole or absent, trouble is said early."""
+"""Where files are written: the input is safe, the output is complete or absent, and errors are reported early."""
 
 import os
 import resource
@@ -35,7 +35,7 @@ def test_the_input_is_replaced_only_by_force(taso_opt, model, tmp_path):
 def test_links_are_followed(taso_opt, model, tmp_path):
     (tmp_path / "there").mkdir()
     os.symlink("there/real.onnx", tmp_path / "out.onnx")
-    for _ in range(2):  # the file that the link stands for is not there at first
+    for _ in range(2):  # at first the link's target does not exist
         assert run(taso_opt, model, "-o", tmp_path / "out.onnx", "--force", "--external-data").code == 0
         assert os.path.islink(tmp_path / "out.onnx")
         assert operators(tmp_path / "there" / "real.onnx") == ["Relu", "Add"]
@@ -80,7 +80,7 @@ def test_weights_of_the_input_are_input(taso_opt, tmp_path):
     assert run(taso_opt, model, "--dry-run", "--report", tmp_path / "other.onnx.data").code == 2
     assert run(taso_opt, model, "--dry-run", "--log-file", tmp_path / "other.onnx.data").code == 2
     assert run(taso_opt, model, "--dry-run", "--prices", tmp_path / "other.onnx.data").code == 2
-    # Trouble that comes first is not told to a log that is no log.
+    # An early error is not logged to a file that is not a log.
     assert run(taso_opt, model, "-o", tmp_path / "no/out.onnx", "--log-file", tmp_path / "other.onnx.data").code == 2
     assert (tmp_path / "other.onnx.data").read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["model.onnx", "other.onnx.data"]
@@ -90,7 +90,7 @@ def test_weights_of_the_input_are_input(taso_opt, tmp_path):
 
 @pytest.mark.parametrize("flag", ["-o", "--report", "--log-file"])
 def test_places_that_cannot_be_written_are_said_at_once(flag, taso_opt, tmp_path):
-    # The model is bad too: exit 6 shows that it was not looked at.
+    # The model is bad too: exit 6 shows that it was not read.
     model = save(b"no model", tmp_path / "model.onnx")
     places = [tmp_path / "no such folder" / "file", "/dev/full", tmp_path]
     if os.geteuid() != 0:
@@ -138,7 +138,7 @@ def test_a_full_disk(arguments, taso_opt, small_disk, tmp_path):
 
 @pytest.mark.parametrize("arguments", [[], ["--external-data"]], ids=["embedded", "external"])
 def test_a_limit_on_the_size_of_files(arguments, taso_opt, tmp_path):
-    # Many weights, small and large: whichever way one is written, the limit is met in the middle.
+    # Many weights, small and large: the limit is reached in the middle of writing one.
     sizes = [size for size in (100, 300, 5000, 20000) for _ in range(20)]
     nodes = [models.helper.make_node("ReduceSum", [f"w{i}"], [f"s{i}"], keepdims=0) for i in range(len(sizes))]
     nodes.append(models.helper.make_node("Sum", ["x"] + [f"s{i}" for i in range(len(sizes))], ["y"]))
@@ -155,7 +155,7 @@ def test_a_limit_on_the_size_of_files(arguments, taso_opt, tmp_path):
 
 
 def slow_model(tmp_path):
-    """A second or more of checking, so that there is time to interrupt; without a search, which would take longer."""
+    """A second or more of checking, to have time to interrupt; no search, which would take longer."""
     size, products = 1024, 40
     nodes = [models.helper.make_node("Identity", ["x"], ["v0"])]
     for i in range(products):
@@ -193,7 +193,7 @@ def test_the_second_interrupt_and_termination_end_at_once(sent, taso_opt, tmp_pa
     process.send_signal(sent)
     if sent != signal.SIGXCPU:
         for line in process.stderr:
-            if "once more" in line:
+            if "interrupt again" in line:
                 break
         time.sleep(0.5)
         process.send_signal(sent)

@@ -1,4 +1,4 @@
-"""scripts/regenerate-rules: what taso-gen found is found again, or the difference is shown."""
+"""scripts/regenerate-rules finds the same rules as taso-gen did, or shows the difference."""
 
 import os
 import re
@@ -73,7 +73,7 @@ def test_what_has_no_header_is_refused(regenerate, source_folder, tmp_path):
 
 
 def test_rules_that_are_shipped_are_proved_from_the_properties_that_are(taso_gen, source_folder):
-    """A change of the properties asks for the rules to be found anew."""
+    """After a change of the properties, the rules must be generated again."""
     hash_now = re.search(r"^properties ([0-9a-f]{16})", run(taso_gen, "--version").out, re.MULTILINE).group(1)
     for file in (source_folder / "rules").glob("*.rules"):
         header = re.match(r"taso rules 1\n\n((?:# .*\n)+)\n", file.read_text())

@@ -1,4 +1,5 @@
-"""What taso-opt writes is needed, small and usable: no step that does not pay, no weights that overflow or grow without measure."""
+"""The output of taso-opt is minimal, small and usable: no step that does not pay, no weights that overflow or grow too
+much."""
 
 import json
 
@@ -19,7 +20,7 @@ def half(name, array):
 
 
 def optimise(taso_opt, model, folder, *options):
-    """The run, its report, and the model that was written."""
+    """Returns the run, its report, and the written model."""
     path = save(model, folder / "model.onnx")
     done = run(taso_opt, path, "-o", folder / "out.onnx", "--report", folder / "report.json", *options)
     assert done.code == 0, done
@@ -34,7 +35,7 @@ def chain(wide, middle, rows=64):
 
 
 def csp_block():
-    """Conv, Split in two, Conv of one half, Concat of both and that: in each stage of several detectors."""
+    """Conv, Split in two, Conv of one half, Concat of all: as in each stage of several detectors."""
     random = np.random.default_rng(1)
     nodes = [helper.make_node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
              helper.make_node("Split", ["a", "sizes"], ["s0", "s1"], axis=1),
@@ -63,7 +64,8 @@ def test_a_part_of_a_slice_that_has_a_name_elsewhere_is_no_trouble(taso_opt, tmp
              helper.make_node("Split", ["x", "sp"], ["a", "b"], axis=0),
              helper.make_node("Concat", ["b", "a", "a"], ["y"], axis=0)]
     model = model_of(nodes, [floats("x", [2, 36])], [floats("y", [3, 36]), floats("sl", [1, 18])],
-                     [numpy_helper.from_array(np.array(values, dtype=np.int64), name) for name, values in numbers.items()])
+                     [numpy_helper.from_array(np.array(values, dtype=np.int64), name) for name,
+                      values in numbers.items()])
     for options in ([], ["--min-gain", "0"]):
         optimise(taso_opt, model, tmp_path, *options)
 
@@ -84,16 +86,18 @@ def test_weights_that_would_overflow_are_not_multiplied_out(taso_opt, tmp_path):
 
 
 def test_a_batch_norm_that_would_overflow_stays_and_the_other_goes(taso_opt, tmp_path):
-    """Both are one rule's, which is not to be given up for one place."""
+    """Both come from one rule, which is kept although it fails at one place."""
     nodes, weights, outputs = [], [], []
     for i, size in enumerate([300, 1]):
         nodes += [helper.make_node("Conv", ["x", f"w{i}"], [f"c{i}"]),
                   helper.make_node("BatchNormalization", [f"c{i}"] + [f"{kind}{i}" for kind in "sbmv"], [f"y{i}"])]
-        weights += [half(f"w{i}", np.full((4, 4, 1, 1), size)), half(f"s{i}", np.full(4, size)), half(f"b{i}", np.zeros(4)),
+        weights += [half(f"w{i}", np.full((4, 4, 1, 1), size)), half(f"s{i}", np.full(4, size)),
+                    half(f"b{i}", np.zeros(4)),
                     half(f"m{i}", np.zeros(4)), half(f"v{i}", np.ones(4))]
         outputs.append(halves(f"y{i}", [1, 4, 8, 8]))
     model = model_of(nodes, [halves("x", [1, 4, 8, 8])], outputs, weights)
-    _, report, out = optimise(taso_opt, model, tmp_path, "--float", "fast", "--lanes", "1", "--disable-pass", "batch-norm")
+    _, report, out = optimise(taso_opt, model, tmp_path, "--float", "fast", "--lanes", "1", "--disable-pass",
+                              "batch-norm")
     assert operators(out).count("BatchNormalization") == 1
     assert report["search"]["left_out"] == []
     for tensor in onnx.load(out).graph.initializer:
@@ -101,14 +105,16 @@ def test_a_batch_norm_that_would_overflow_stays_and_the_other_goes(taso_opt, tmp
 
 
 def shared_weight(times, wide=256, narrow=16):
-    """Each x_i is multiplied by one large matrix, which all share, and a small one of its own."""
+    """Each x_i is multiplied by one large matrix, shared by all, and by a small one of its own."""
     random = np.random.default_rng(1)
     nodes, weights = [], [weight("W", random.normal(size=(wide, wide)))]
     for i in range(times):
-        nodes += [helper.make_node("MatMul", [f"x{i}", "W"], [f"a{i}"]), helper.make_node("MatMul", [f"x{i}", f"V{i}"], [f"b{i}"])]
+        nodes += [helper.make_node("MatMul", [f"x{i}", "W"], [f"a{i}"]),
+                  helper.make_node("MatMul", [f"x{i}", f"V{i}"], [f"b{i}"])]
         weights.append(weight(f"V{i}", random.normal(size=(wide, narrow))))
     return model_of(nodes, [floats(f"x{i}", [16, wide]) for i in range(times)],
-                    [floats(f"a{i}", [16, wide]) for i in range(times)] + [floats(f"b{i}", [16, narrow]) for i in range(times)],
+                    [floats(f"a{i}", [16, wide]) for i in range(times)]
+                    + [floats(f"b{i}", [16, narrow]) for i in range(times)],
                     weights)
 
 
@@ -121,7 +127,7 @@ def test_a_weight_is_not_joined_with_many_others_and_stored_many_times(taso_opt,
 def test_with_max_growth_0_weights_do_not_grow(taso_opt, tmp_path):
     assert operators(optimise(taso_opt, chain(64, 30), tmp_path)[2]) == ["MatMul"]
     assert operators(optimise(taso_opt, chain(64, 30), tmp_path, "--max-growth", "0")[2]) == ["MatMul", "MatMul"]
-    # A smaller product is no growth.
+    # A smaller product is not growth.
     assert operators(optimise(taso_opt, chain(64, 34), tmp_path, "--max-growth", "0")[2]) == ["MatMul"]
 
 
@@ -166,7 +172,8 @@ def test_below_min_gain_only_clean_ups_are_done(taso_opt, tmp_path):
              helper.make_node("Identity", ["x"], ["v0"])]
     for i in range(12):
         nodes.append(helper.make_node("Softmax", [f"v{i}"], [f"v{i + 1}"]))
-    model = model_of(nodes, [floats("x", [256, 512]), floats("z", [16, 64])], [floats("o", [16, 8]), floats("v12", [256, 512])],
+    model = model_of(nodes, [floats("x", [256, 512]), floats("z", [16, 64])],
+                     [floats("o", [16, 8]), floats("v12", [256, 512])],
                      [weight("A", random.normal(size=(64, 64))), weight("B", random.normal(size=(64, 8)))])
     _, report, out = optimise(taso_opt, model, tmp_path, "--lanes", "1")
     cost = report["search"]["cost"]
@@ -183,7 +190,7 @@ def test_below_min_gain_only_clean_ups_are_done(taso_opt, tmp_path):
 
 
 def small_gain(others):
-    """Two products of which one can be made, beside a long chain that stays as it is."""
+    """Two products that can become one, beside a long chain that stays unchanged."""
     random = np.random.default_rng(1)
     nodes = [helper.make_node("MatMul", ["z", "A"], ["a"]), helper.make_node("MatMul", ["a", "B"], ["o"])]
     nodes += [helper.make_node("Softmax", [f"v{i}"], [f"v{i + 1}"]) for i in range(others)]

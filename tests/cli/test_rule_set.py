@@ -1,4 +1,4 @@
-"""Which rules taso-opt searches with, and which of them it takes for proved."""
+"""Which rules taso-opt searches with, and which of them count as proved."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def model(tmp_path):
 
 
 class Data:
-    """A folder of data as taso ships it, which a test may spoil."""
+    """A data folder as shipped, which a test may change."""
 
     def __init__(self, taso_opt, source_folder, folder):
         self.rules = folder / "data" / "rules"
@@ -53,7 +53,7 @@ class Data:
         (self.rules / file).write_text(text.replace(old, new, 1))
 
     def proves(self):
-        """Whether anything was proved: proofs are kept."""
+        """Whether anything was proved: proofs are cached."""
         return self.cache.exists()
 
 
@@ -64,10 +64,11 @@ def data(taso_opt, source_folder, tmp_path):
 
 @pytest.fixture
 def small(data, taso_verify):
-    """The same with a few rules, recorded anew: what is to be proved is proved soon."""
+    """The same with a few rules and a new record, so that proofs are quick."""
     (data.rules / "taso.rules").write_text(SMALL)
     (data.rules / "networks.rules").unlink()
-    done = data.run(data.rules / "taso.rules", "--record", data.rules / "proved.json", "--no-cache", program=taso_verify)
+    done = data.run(data.rules / "taso.rules", "--record", data.rules / "proved.json", "--no-cache",
+                    program=taso_verify)
     assert done.code == 0, done
     return data
 
@@ -79,10 +80,11 @@ def test_shipped_rules_are_used_without_a_proof(data, model, tmp_path):
     done = data.run(model, "-o", tmp_path / "out.onnx", "--report", tmp_path / "report.json")
     assert done.code == 0 and "warning" not in done.err and not data.proves(), done
     assert json.loads((tmp_path / "report.json").read_text())["search"]["rules"] == number
-    # A file counts by its bytes, wherever it lies.
+    # A file is identified by its bytes, wherever it is.
     for i, file in enumerate(files):
         shutil.copy(file, tmp_path / f"{i}.rules")
-    done = data.run(model, "-o", tmp_path / "again.onnx", "--rules", tmp_path / "0.rules", "--rules", tmp_path / "1.rules")
+    done = data.run(model, "-o", tmp_path / "again.onnx", "--rules", tmp_path / "0.rules", "--rules",
+                    tmp_path / "1.rules")
     assert done.code == 0 and not data.proves()
     assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
 
@@ -167,9 +169,9 @@ def test_a_rule_that_is_not_there_cannot_be_disabled(data, model, tmp_path):
     for arguments in (["--list-rules"], [model, "--dry-run"]):
         done = data.run(*arguments, "--rules", tmp_path / "my.rules", "--disable-rule", "relu-twcie")
         assert done.code == 2 and done.out == "", done
-        assert "there is no rule 'relu-twcie'; did you mean 'relu-twice'?" in done.err
+        assert "unknown rule 'relu-twcie'; did you mean 'relu-twice'?" in done.err
     done = data.run("--list-rules", "--disable-rule", "something")
-    assert done.code == 2 and "--list-rules prints those that there are" in done.err
+    assert done.code == 2 and "--list-rules prints the known ones" in done.err
     (data.rules / "taso.rules").unlink()
     (data.rules / "taso.rules").mkdir()
     assert data.run("--list-rules").code == 3
@@ -182,7 +184,8 @@ def test_extra_rules_are_added_to_the_others(data, model, taso_verify, tmp_path)
     done = data.run("--list-rules", "--extra-rules", extra)
     assert re.findall(r"^rule (\S+)$", done.out, re.MULTILINE) == [*shipped, "my-own-relu"]
     (tmp_path / "my.rules").write_text(SMALL)
-    done = data.run("--list-rules", "--rules", tmp_path / "my.rules", "--extra-rules", extra, "--disable-rule", "relu-twice")
+    done = data.run("--list-rules", "--rules", tmp_path / "my.rules", "--extra-rules", extra, "--disable-rule",
+                    "relu-twice")
     assert re.findall(r"^rule (\S+)$", done.out, re.MULTILINE) == ["shared-left-factor", "my-own-relu"]
     assert not data.proves()
     done = data.run(model, "-o", tmp_path / "out.onnx", "--extra-rules", extra, "--report", tmp_path / "r.json")
@@ -201,4 +204,4 @@ def test_an_extra_rule_is_proved_and_has_a_name_of_its_own(data, model, taso_ver
     name = re.search(r"^rule (\S+)$", (data.rules / "networks.rules").read_text(), re.MULTILINE).group(1)
     extra.write_text(f"taso rules 1\n\nrule {name}\n  relu(relu(x)) => relu(x)\n")
     done = data.run(model, "-o", tmp_path / "out.onnx", "--extra-rules", extra)
-    assert done.code == 3 and f"there is another rule '{name}', in " in done.err, done
+    assert done.code == 3 and f"rule '{name}' already exists in " in done.err, done

@@ -1,4 +1,4 @@
-"""taso-opt with a search: rules are proved first, what is found is checked and written, and what cannot be is not."""
+"""taso-opt with a search: rules are proved first, and results are written only if they are checked."""
 
 import json
 import re
@@ -22,21 +22,24 @@ rule relu-twice
 
 
 def projections(shape=(16, 8)):
-    """Three products of one input; what comes before and after has documentation to be kept."""
+    """Three products of one input; the nodes before and after have documentation, which must stay."""
     random = np.random.default_rng(1)
-    weights = [numpy_helper.from_array(random.standard_normal((shape[1], 4)).astype(np.float32), name) for name in "qkv"]
+    weights = [numpy_helper.from_array(random.standard_normal((shape[1], 4)).astype(np.float32), name)
+               for name in "qkv"]
     nodes = [helper.make_node("Tanh", ["x"], ["t"], name="first", doc_string="before")]
     nodes += [helper.make_node("MatMul", ["t", name], ["p" + name], name="product " + name) for name in "qkv"]
-    nodes += [helper.make_node("Softmax", ["p" + name], ["r" + name], name="last " + name, doc_string="after") for name in "qkv"]
+    nodes += [helper.make_node("Softmax", ["p" + name], ["r" + name], name="last " + name, doc_string="after")
+              for name in "qkv"]
     return helper.make_model(
         helper.make_graph(nodes, "projections",
                           [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-                          [helper.make_tensor_value_info("r" + name, TensorProto.FLOAT, [shape[0], 4]) for name in "qkv"],
+                          [helper.make_tensor_value_info("r" + name, TensorProto.FLOAT, [shape[0], 4])
+                           for name in "qkv"],
                           initializer=weights),
         opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-# Merged products are faster one kernel after the other; side by side, those that are to be merged may be as fast.
+# Merged products are faster sequentially; concurrently, separate ones may be as fast.
 MERGING = ("--budget", "50", "--lanes", "1")
 
 
@@ -46,18 +49,19 @@ def model(tmp_path):
 
 
 @pytest.fixture
-def rules(tmp_path, taso_verify):  # which is there only where rules can be proved
+def rules(tmp_path, taso_verify):  # which exists only in builds with a prover
     (tmp_path / "my.rules").write_text(RULES)
     return tmp_path / "my.rules"
 
 
 def test_a_weight_that_the_model_makes_keeps_no_others_from_being_merged(taso_opt, rules, tmp_path):
-    """Merged with the others, it would take a Concat that stays in the model; that alone is left out."""
+    """Merging it with the others would take a Concat that stays in the model, so only this one is left out."""
     made = projections()
     weight = next(one for one in made.graph.initializer if one.name == "k")
     small = np.clip(np.rint(numpy_helper.to_array(weight) * 32), -127, 127).astype(np.int8)
     made.graph.initializer.remove(weight)
-    made.graph.initializer.extend([numpy_helper.from_array(small, "small"), numpy_helper.from_array(np.float32(1 / 32), "scale")])
+    made.graph.initializer.extend([numpy_helper.from_array(small, "small"),
+                                   numpy_helper.from_array(np.float32(1 / 32), "scale")])
     made.graph.node.insert(0, helper.make_node("DequantizeLinear", ["small", "scale"], ["k"]))
     model = save(made, tmp_path / "made.onnx")
     done = run(taso_opt, model, "-o", tmp_path / "out.onnx", *MERGING, "--rules", rules)
@@ -143,14 +147,15 @@ def test_unknown_dimensions_are_kept(taso_opt, rules, tmp_path):
 
 @pytest.mark.parametrize("scaled", [("q", "s"), ("s", "q")])
 def test_a_number_moves_behind_the_product_where_it_is_merged(taso_opt, tmp_path, scaled):
-    """As attention is written: queries times one number, then times keys."""
+    """As in attention: queries times one number, then times keys."""
     shapes = {"q": [2, 4, 32, 16], "k": [2, 4, 16, 32], "y": [2, 4, 32, 32]}
     info = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()}
     nodes = [helper.make_node("Mul", scaled, ["scaled"]), helper.make_node("MatMul", ["scaled", "k"], ["y"])]
     made = helper.make_model(helper.make_graph(nodes, "attention", [info["q"], info["k"]], [info["y"]],
                                                initializer=[numpy_helper.from_array(np.float32(0.3), "s")]),
                              opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    done = run(taso_opt, save(made, tmp_path / "model.onnx"), "-o", tmp_path / "out.onnx", "--report", tmp_path / "r.json")
+    done = run(taso_opt, save(made, tmp_path / "model.onnx"), "-o", tmp_path / "out.onnx", "--report",
+               tmp_path / "r.json")
     assert done.code == 0 and done.err.splitlines()[-1] == "PASSED", done
     report = json.loads((tmp_path / "r.json").read_text())
     assert [report[model_is]["predicted"]["kernels"] for model_is in ("before", "after")] == [2, 1], done.err
@@ -159,12 +164,13 @@ def test_a_number_moves_behind_the_product_where_it_is_merged(taso_opt, tmp_path
 
 
 def test_nothing_is_written_that_is_only_longer(taso_opt, tmp_path):
-    """Weights that nodes compute: to fold a batch norm into them costs nothing in a plan, and is more to write down."""
+    """Weights computed by nodes: folding a batch norm into them costs nothing in a plan, but takes more nodes."""
     def filled(name, shape, value):
         return helper.make_node("ConstantOfShape", [shape], [name],
                                 value=helper.make_tensor("value", TensorProto.FLOAT, [1], [value]))
 
-    nodes = [filled("w", "filters", 0.5), *(filled(name, "channels", value) for name, value in zip("sbmv", (0.5, 1, 0.1, 2))),
+    nodes = [filled("w", "filters", 0.5), *(filled(name, "channels", value) for name,
+                                            value in zip("sbmv", (0.5, 1, 0.1, 2))),
              helper.make_node("Conv", ["x", "w"], ["c"]),
              helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"])]
     shapes = [numpy_helper.from_array(np.array(shape, dtype=np.int64), name)
@@ -173,7 +179,8 @@ def test_nothing_is_written_that_is_only_longer(taso_opt, tmp_path):
     model = helper.make_model(helper.make_graph(nodes, "g", [info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
                                                 [info("y", TensorProto.FLOAT, [1, 64, 8, 8])], initializer=shapes),
                               opset_imports=[helper.make_opsetid("", 9)], ir_version=8)
-    done = run(taso_opt, save(model, tmp_path / "model.onnx"), "-o", tmp_path / "out.onnx", "--report", tmp_path / "r.json",
+    done = run(taso_opt, save(model, tmp_path / "model.onnx"), "-o", tmp_path / "out.onnx", "--report",
+               tmp_path / "r.json",
                "--disable-pass", "constant-folding", "--disable-pass", "batch-norm")
     assert done.code == 0, done
     report = json.loads((tmp_path / "r.json").read_text())

@@ -1,4 +1,4 @@
-"""Which rules taso-opt chooses for a kind of network, and what it says about that."""
+"""Which rules taso-opt chooses for a kind of network, and what it prints about that."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def data(source_folder, tmp_path):
-    """A folder of data as taso ships it, which a test may spoil."""
+    """A data folder as shipped, which a test may change."""
     rules = tmp_path / "data" / "rules"
     rules.mkdir(parents=True)
     for file in ("taso.rules", "networks.rules", "properties.rules", "proved.json", "search.experience"):
@@ -60,23 +60,23 @@ def search(taso_opt, data, model, tmp_path):
 def test_the_rules_that_paid_are_chosen_and_told(search, tmp_path):
     done, report = search("--explain")
     assert done.code == 0, done
-    assert "the network is Inception-like: 4 concats of 12 branches that start from one value; 12 convolutions" in done.err
-    told = re.search(r"the search uses (\d+) rules: (\d+) paid for networks of this kind, (\d+) elsewhere, (\d+) are kept "
-                     r"anyway; (\d+) others are used where they save time at once", done.err)
+    reason = "4 concats of 12 branches that start from one value; 12 convolutions"
+    assert f"the network is Inception-like: {reason}" in done.err
+    told = re.search(r"the search uses (\d+) rules: (\d+) paid off for this kind of network, (\d+) for other kinds, "
+                     r"(\d+) are always used; (\d+) others are used where they save time at once", done.err)
     used, paid, elsewhere, kept, dropped = map(int, told.groups())
     assert used == paid + elsewhere + kept and paid > 0 and kept > 0 and dropped > used
     assert "  relu-conv-bias-shared-input\n" in done.err
-    assert report["network"] == {"kind": "inception",
-                                 "reason": "4 concats of 12 branches that start from one value; 12 convolutions"}
+    assert report["network"] == {"kind": "inception", "reason": reason}
     assert (report["rules"], report["chosen_rules"]) == (used + dropped, used)
     assert report["all_rules_because"] is None
     assert any(one["rule"] == "relu-conv-bias-shared-input" for one in report["applied"])
     chosen = (tmp_path / "out.onnx").read_bytes()
 
     done, report = search("--all-rules", "--explain")
-    assert done.code == 0 and f"the search uses all {used + dropped} rules: all are asked for" in done.err
-    assert report["chosen_rules"] == report["rules"] and report["all_rules_because"] == "all are asked for"
-    # Not said unless it is asked for.
+    assert done.code == 0 and f"the search uses all {used + dropped} rules: --all-rules is given" in done.err
+    assert report["chosen_rules"] == report["rules"] and report["all_rules_because"] == "--all-rules is given"
+    # Printed only on request.
     done, _ = search()
     assert "Inception" not in done.err and (tmp_path / "out.onnx").read_bytes() == chosen
 
@@ -89,7 +89,7 @@ def test_a_small_model_gets_all_rules(search, tmp_path):
 
 def test_other_objectives_get_all_rules(search):
     done, report = search("--explain", "--objective", "launches")
-    assert done.code == 0 and report["all_rules_because"] == "it is only known which of them save time"
+    assert done.code == 0 and report["all_rules_because"] == "it is only known which rules save time"
 
 
 def test_rules_of_ones_own_are_all_used(search, tmp_path):
@@ -97,7 +97,7 @@ def test_rules_of_ones_own_are_all_used(search, tmp_path):
     rules.write_text("taso rules 1\n\nrule relu-relu-to-relu-0123456789\n  relu(relu(x)) => relu(x)\n")
     done, report = search("--explain", "--rules", rules)
     assert done.code == 0 and report["chosen_rules"] == report["rules"] == 1, done
-    assert "1 are kept anyway; 0 others are used where they save time at once" in done.err
+    assert "1 are always used; 0 others are used where they save time at once" in done.err
 
 
 @pytest.mark.parametrize("text, message", [
@@ -110,14 +110,15 @@ def test_a_record_that_cannot_be_read_costs_time_only(search, data, text, messag
     done, report = search()
     assert done.code == 0 and "warning" in done.err and message in done.err, done
     assert report["chosen_rules"] == report["rules"]
-    assert report["all_rules_because"] == "nothing is known of them"
+    assert report["all_rules_because"] == "there is no record of which rules paid off"
 
 
 def test_a_record_of_other_rules_does_not_count(search, data):
     file = data / "search.experience"
     file.write_text(re.sub(r"(?m)^  [\w-]+:", lambda found: found[0][:-1] + "-of-old:", file.read_text()))
     done, report = search()
-    assert done.code == 0 and re.fullmatch(r"of \d+ rules that paid, 0 are there", report["all_rules_because"])
+    assert done.code == 0
+    assert re.fullmatch(r"only 0 of the \d+ rules that paid off are present", report["all_rules_because"])
 
 
 def test_the_number_of_jobs_changes_nothing(search, tmp_path):
@@ -134,7 +135,7 @@ def test_there_is_nothing_to_explain_without_a_search(search):
 
 
 def test_extra_rules_are_searched_with_beside_those_that_paid(search, taso_verify, tmp_path):
-    """Also those that are called as if taso had found them, and not paid."""
+    """Also rules with a generated name that did not pay off."""
     extra = tmp_path / "extra.rules"
     extra.write_text("taso rules 1\n\nrule relu-relu-to-relu-0123456789\n  relu(relu(relu(x))) => relu(x)\n")
     usual = search()[1]

@@ -1,14 +1,14 @@
-"""Dimensions of one name: ONNX has them equal, rewrites take them so, and who gives them different sizes is told."""
+"""Dimensions of one name: ONNX defines them as equal, rewrites rely on it, and taso-opt reports them."""
 
 import onnx
 from onnx import helper
 from opt_models import floats, model_of, run
 
-SAID = "dimensions of one name are taken to be equal, as ONNX has it: "
+SAID = "dimensions of the same name are assumed equal, as ONNX specifies: "
 
 
 def optimised(taso_opt, folder, first, second, again):
-    """The sum of two inputs, with a Relu after it, or two of which one is too many."""
+    """The sum of two inputs, followed by Relu and Tanh, or by two Relus, of which one is superfluous."""
     nodes = [helper.make_node("Add", ["x", "z"], ["s"]), helper.make_node("Relu", ["s"], ["r"]),
              helper.make_node("Relu" if again else "Tanh", ["r"], ["y"])]
     onnx.save(model_of(nodes, [floats("x", first), floats("z", second)], [floats("y", first)]), folder / "model.onnx")

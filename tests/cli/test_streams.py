@@ -1,4 +1,4 @@
-"""`-` is the standard input or output, for models and reports; and no program ever makes a file of that name."""
+"""`-` is the standard input or output for models and reports; no program makes a file of that name."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from test_search import MERGING, projections, rules  # noqa: F401: a fixture
 
 @pytest.fixture
 def piped(tmp_path):
-    """Runs a program in an empty folder; its data are bytes. Nothing called `-` may appear there."""
+    """Runs a program in an empty folder; its data are bytes. No file `-` may appear there."""
     folder = tmp_path / "here"
     folder.mkdir()
 
@@ -33,9 +33,9 @@ def test_a_model_goes_from_stream_to_stream(taso_opt, piped, tmp_path):
     model = models.with_identity()
     out, err = piped(taso_opt, "-", "-o", "-", data=model.SerializeToString())
     assert [node.op_type for node in onnx.load_from_string(out).graph.node] == ["Relu", "Add"]
-    assert "PASSED" in err and "needs an output with a name" in err
+    assert "PASSED" in err and "needs a named output file" in err
     assert os.listdir(piped.folder) == []
-    # The same as from file to file, but for the certificate that lies beside that.
+    # The same bytes as from file to file, apart from the certificate.
     file = save(model, tmp_path / "model.onnx")
     piped(taso_opt, file, "-o", tmp_path / "out.onnx", "--no-certificate")
     assert (tmp_path / "out.onnx").read_bytes() == out
@@ -50,7 +50,7 @@ def test_weights_come_along(taso_opt, piped, tmp_path):
     tensor = onnx.load_from_string(out).graph.initializer[0]
     assert tensor.name == "w" and list(onnx.numpy_helper.to_array(tensor)) == list(range(16))
     _, err = piped(taso_opt, file, "-o", "-", "--external-data", code=2)
-    assert "needs an output with a name" in err
+    assert "needs a named output file" in err
 
 
 def test_a_model_from_a_stream_has_a_certificate(taso_opt, taso_verify, rules, piped, tmp_path):  # noqa: F811
@@ -58,12 +58,14 @@ def test_a_model_from_a_stream_has_a_certificate(taso_opt, taso_verify, rules, p
     out = tmp_path / "out.onnx"
     piped(taso_opt, "-", "-o", out, *MERGING, "--rules", rules, data=data)
     certificate = f"{out}.cert"
-    report, err = piped(taso_verify, "--certificate", certificate, "-", out, "--rules", rules, "--report", "-", data=data)
+    report, err = piped(taso_verify, "--certificate", certificate, "-", out, "--rules", rules, "--report", "-",
+                        data=data)
     assert err.splitlines()[-1] == "ACCEPTED"
     report = json.loads(report)
     assert report["verdict"] == "ACCEPTED" and report["reason"] is None and report["steps"] > 0 and report["rules"]
     other = models.with_identity().SerializeToString()
-    report, _ = piped(taso_verify, "--certificate", certificate, "-", out, "--rules", rules, "--report", "-", data=other,
+    report, _ = piped(taso_verify, "--certificate", certificate, "-", out, "--rules", rules, "--report", "-",
+                      data=other,
                       code=5)
     report = json.loads(report)
     assert report["verdict"] == "REJECTED" and "is not the input" in report["reason"]
@@ -97,19 +99,19 @@ def test_what_needs_a_name_says_so(taso_opt, taso_verify, taso_gen, taso_bench, 
     rule_file.write_text("taso rules 1\n\nrule relu-twice\n  relu(relu(x)) => relu(x)\n")
     for program, arguments, message in [
             (taso_opt, (file, "-o", "-", "--report", "-"), "cannot both go to the standard output"),
-            (taso_opt, (file, "-o", "out.onnx", "--log-file", "-"), "--log-file needs a name"),
-            (taso_opt, (file, "-o", "out.onnx", "--prices", "-"), "--prices needs a name"),
+            (taso_opt, (file, "-o", "out.onnx", "--log-file", "-"), "--log-file needs a file name"),
+            (taso_opt, (file, "-o", "out.onnx", "--prices", "-"), "--prices needs a file name"),
             (taso_opt, ("-", "-o", "out.onnx", "--rules", "-"), "read only once"),
             (taso_opt, (file, "-o", "out.onnx", "--rules", "-", "--extra-rules", "-"), "read only once"),
             (taso_verify, (rule_file, "--report", "-", "--junit", "-"), "cannot both go to the standard output"),
-            (taso_verify, (rule_file, "--log-file", "-"), "--log-file needs a name"),
-            (taso_verify, (rule_file, "--dump-smt", "-"), "--dump-smt needs a name"),
-            (taso_verify, (rule_file, "--cache", "-"), "--cache needs a name"),
+            (taso_verify, (rule_file, "--log-file", "-"), "--log-file needs a file name"),
+            (taso_verify, (rule_file, "--dump-smt", "-"), "--dump-smt needs a file name"),
+            (taso_verify, (rule_file, "--cache", "-"), "--cache needs a file name"),
             (taso_verify, ("-", "--properties", "-"), "read only once"),
             (taso_verify, ("--certificate", "-", "-", file), "read only once"),
             (taso_gen, ("-o", "-"), "-o takes the name of a file"),
-            (taso_gen, ("-o", "out.rules", "--checkpoint", "-"), "--checkpoint needs a name"),
-            (taso_bench, (file, "--prices", "-"), "--prices needs a name"),
+            (taso_gen, ("-o", "out.rules", "--checkpoint", "-"), "--checkpoint needs a file name"),
+            (taso_bench, (file, "--prices", "-"), "--prices needs a file name"),
             (taso_bench, (file, "--json", "-", "--export", "-"), "cannot both go to the standard output"),
             (taso_bench, ("-", "-"), "read only once"),
     ]:
@@ -132,11 +134,13 @@ def test_merged_weights_are_named_after_what_they_replace(taso_opt, rules, tmp_p
 
 def test_what_is_understood_and_what_is_opaque_is_said(taso_opt, tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Det", ["a"], ["b"]),
-             helper.make_node("Strange", ["b"], ["c"], domain="org.example"), helper.make_node("Identity", ["c"], ["y"])]
+             helper.make_node("Strange", ["b"], ["c"], domain="org.example"),
+             helper.make_node("Identity", ["c"], ["y"])]
     model = models.model_of(nodes, [models.floats("x", [2, 3, 3])], [models.floats("y", [2])])
     model.opset_import.add(domain="org.example", version=1)
     done = run(taso_opt, save(model, tmp_path / "model.onnx"), "--dry-run", "--report", tmp_path / "r.json")
-    assert "\nunderstood 2 of 4 operators; opaque: 1 Det (not modelled); 1 org.example.Strange (not of ONNX)\n" in done.err, done
+    opaque = "1 Det (not modelled); 1 org.example.Strange (not part of ONNX)"
+    assert f"\nunderstood 2 of 4 operators; opaque: {opaque}\n" in done.err, done
     coverage = json.loads((tmp_path / "r.json").read_text())["coverage"]
     assert (coverage["understood"], coverage["operators"]) == (2, 4)
     assert {"operator": "Det", "count": 1, "reason": "not modelled"} in coverage["opaque"]
@@ -157,13 +161,15 @@ def test_help_fits_a_terminal_and_has_examples_that_parse(name, request):
     assert len(examples) >= 2
     for command in examples:
         assert command[0] == program.name
-        assert "there is no option" not in run(program, *command[1:], "--version").err
+        assert "unknown option" not in run(program, *command[1:], "--version").err
         assert run(program, *command[1:], "--version").code == 0
 
 
-@pytest.mark.parametrize("name, wrong, right", [("taso_opt", "--budgt", "--budget"), ("taso_opt", "--ouput", "--output"),
-                                                ("taso_verify", "--reprot=x", "--report"), ("taso_gen", "--max-op", "--max-ops"),
+@pytest.mark.parametrize("name, wrong, right", [("taso_opt", "--budgt", "--budget"),
+                                                ("taso_opt", "--ouput", "--output"),
+                                                ("taso_verify", "--reprot=x", "--report"),
+                                                ("taso_gen", "--max-op", "--max-ops"),
                                                 ("taso_bench", "--devcie", "--device")])
 def test_a_mistyped_option_gets_a_proposal(name, wrong, right, request):
     done = run(request.getfixturevalue(name), "model.onnx" if name != "taso_gen" else "--resume", wrong, "7")
-    assert done.code == 2 and f"there is no option '{wrong.partition('=')[0]}'; did you mean '{right}'?" in done.err, done
+    assert done.code == 2 and f"unknown option '{wrong.partition('=')[0]}'; did you mean '{right}'?" in done.err, done

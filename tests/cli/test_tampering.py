@@ -1,6 +1,6 @@
-"""Outputs, inputs and certificates that somebody has changed, field by field: what is accepted must still be the same model.
+"""Outputs, inputs and certificates changed field by field: an accepted model must still be the same model.
 
-Whoever changes a model may change the certificate too, so each certificate is about the very files that it is checked with.
+Whoever changes a model may change the certificate too, so each certificate matches the files that it is checked with.
 """
 
 import concurrent.futures
@@ -23,7 +23,8 @@ from test_search import MERGING, RULES, projections
 
 
 def with_clean_ups():
-    """Constants to fold, a batch normalisation, a known shape, something unused, a branch, and declarations of many kinds."""
+    """Constants to fold, a batch normalisation, a known shape, an unused node, a branch, and declarations of many
+    kinds."""
     generator = np.random.default_rng(2)
     branches = [helper.make_graph([helper.make_node(kind, ["m", "b"], [name])], name, [], [floats(name, [1, 4])],
                                   [weight("b", [1, 2, 3, 4])]) for kind, name in (("Add", "then"), ("Mul", "else"))]
@@ -57,7 +58,7 @@ def with_clean_ups():
 
 
 def with_functions():
-    """Two functions of one name, told apart by their overload, and operators that nobody knows."""
+    """Two functions of one name with different overloads, and unknown operators."""
     model = model_of([helper.make_node("Scale", ["x"], ["a"], domain="of.ours", overload="twice"),
                       helper.make_node("Scale", ["a"], ["b"], domain="of.ours", overload="thrice"),
                       helper.make_node("Identity", ["b"], ["c"]), helper.make_node("Relu", ["c"], ["y"])],
@@ -73,7 +74,7 @@ def with_functions():
 
 
 def with_weights_as_inputs():
-    """As models were before IR version 4."""
+    """As in models before IR version 4."""
     model = model_of([helper.make_node("Identity", ["x"], ["i"]), helper.make_node("MatMul", ["i", "w"], ["p"]),
                       helper.make_node("Concat", ["p", "p"], ["y"], axis=1)],
                      [floats("x", [2, 3]), floats("w", [3, 2])], [floats("y", [2, 4])],
@@ -101,7 +102,7 @@ class Certified:
         assert self.verdict(0, self.before, self.after, self.certificate) == 0
 
     def verdict(self, number, before, after, certificate):
-        """The exit code that the certificate gets, made to be about these models."""
+        """The exit code for the certificate, adapted to these models."""
         files = [self.folder / f"{number}.{kind}" for kind in ("before", "after", "cert")]
         save(before, files[0])
         save(after, files[1])
@@ -132,16 +133,17 @@ def inputs_for(model):
 
 
 def results(model, feed):
-    """What ONNX Runtime computes, as the model stands; an exception if it cannot load it."""
+    """The results of ONNX Runtime without optimisations; an exception if it cannot load the model."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, feed)
+    return onnxruntime.InferenceSession(model.SerializeToString(), options,
+                                        providers=["CPUExecutionProvider"]).run(None, feed)
 
 
 def by_meaning(model):
-    """The model without what computes nothing: names of nodes, orders that do not count, our own metadata."""
+    """The model without parts that compute nothing: names of nodes, irrelevant orders, metadata of taso."""
     plain = copy.deepcopy(model)
     kept = [entry for entry in plain.metadata_props if not entry.key.startswith("taso.")]
     del plain.metadata_props[:]
@@ -162,13 +164,13 @@ def by_meaning(model):
 
 
 def same_model(tampered, original, feed, exact):
-    """Why what was accepted is the same model; empty if nothing shows it."""
+    """Why an accepted model is the same model; empty if nothing shows it."""
     if by_meaning(tampered) == by_meaning(original):
         return "by construction"
     try:
         onnx.checker.check_model(tampered)
         mine, theirs = results(tampered, feed), results(original, feed)
-    except Exception:  # whatever keeps it from being loaded: an input that nobody can load means nothing
+    except Exception:  # a model that cannot be loaded means nothing
         return "" if exact else "without a meaning"
     same = [np.array_equal(a, b, equal_nan=True) if exact else np.allclose(a, b, rtol=1e-3, atol=1e-5)
             for a, b in zip(mine, theirs, strict=True)]
@@ -176,7 +178,8 @@ def same_model(tampered, original, feed, exact):
 
 
 def campaign(certified, which, chosen):
-    """Tampers with one of the models, each time by several changes; returns how often, and how what was accepted is the same."""
+    """Changes one of the models, each time in several places; returns how often, and why accepted models are the same.
+    """
     model = {"output": certified.after, "input": certified.before}[which]
     feed = inputs_for(certified.before)
 
@@ -186,12 +189,13 @@ def campaign(certified, which, chosen):
         try:
             for step in changes:
                 tampering.apply(changed, step)
-        except (ValueError, TypeError, IndexError):  # a value that the field cannot have, or the place is gone
+        except (ValueError, TypeError, IndexError):  # the field cannot have this value, or the place no longer exists
             return None
         if changed.SerializeToString() == model.SerializeToString():
             return None
         pair = (certified.before, changed) if which == "output" else (changed, certified.after)
-        return " and ".join(map(tampering.describe, changes)), changed, certified.verdict(number, *pair, certified.certificate)
+        return " and ".join(map(tampering.describe, changes)), changed, certified.verdict(number, *pair,
+                                                                                          certified.certificate)
 
     tried, accepted = 0, {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -212,7 +216,7 @@ def some(steps, count):
 
 
 def changes_of(json_value, path=()):
-    """Every place of a certificate with another content."""
+    """Every place of a certificate with other contents."""
     if isinstance(json_value, dict):
         for key in json_value:
             yield path, "delete", key
@@ -250,17 +254,19 @@ def tampered_certificate(certificate, step):
     return changed
 
 
-# What a certificate may say in another way: the models are what they are, and still follow from one another.
+# Parts of a certificate that may differ: the models stay, and one still follows from the other.
 MAY_DIFFER = ("version", "names", "clean_ups_after", "rules", "fold_limit", "disabled_passes", "steps",
               "input_shapes")
 
 
 def certificate_campaign(certified, count):
-    """Both models stay as they are, so that no acceptance is false; returns how many were tried and what was accepted."""
+    """Both models stay unchanged, so that no acceptance is wrong; returns how many were tried and which were accepted.
+    """
     tried, accepted = 0, []
     for number, step in enumerate(some(changes_of(certified.certificate), count)):
         tried += 1
-        if certified.verdict(number, certified.before, certified.after, tampered_certificate(certified.certificate, step)) == 0:
+        if certified.verdict(number, certified.before, certified.after,
+                             tampered_certificate(certified.certificate, step)) == 0:
             accepted.append(step)
             assert step[0] and step[0][0] in MAY_DIFFER, f"accepted: certificate {step}"
     return tried, accepted
@@ -281,7 +287,8 @@ def test_all_tamperings(name, taso_opt, taso_verify, tmp_path):
     single = list(tampering.steps(certified.after))
     source = random.Random(6)
     pairs = [source.sample(single, 2) for _ in range(600)]
-    for which, changes in (("output", zip(single)), ("output", pairs), ("input", zip(tampering.steps(certified.before)))):
+    for which, changes in (("output", zip(single)), ("output", pairs),
+                           ("input", zip(tampering.steps(certified.before)))):
         tried, accepted = campaign(certified, which, changes)
         print(f"\n{name}: {which}: {tried} tamperings, accepted {({why: len(list) for why, list in accepted.items()})}")
         for line in itertools.chain(accepted.get("by running", [])):

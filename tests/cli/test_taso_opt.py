@@ -1,4 +1,4 @@
-"""taso-opt as people use it: what it writes, what it says, how it ends."""
+"""taso-opt as people use it: what it writes, what it prints, how it ends."""
 
 import json
 import os
@@ -86,7 +86,7 @@ def test_a_failed_check_writes_nothing(taso_opt, tmp_path):
     out.write_bytes(b"precious")
     assert run(taso_opt, model, "-o", out, "--rtol", "0", "--atol", "0").code == 4
     assert out.read_bytes() == b"precious"
-    # With the tolerance that the type has, or without the check, it is written.
+    # With the default tolerance, or without the check, it is written.
     assert run(taso_opt, model, "-o", out).code == 0
     assert operators(out) == ["Conv"]
     done = run(taso_opt, model, "-o", out, "--rtol", "0", "--atol", "0", "--check", "0")
@@ -185,9 +185,10 @@ def test_input_shapes_can_be_overwritten(taso_opt, tmp_path):
 
 
 def test_a_shape_that_the_model_contradicts_is_refused(taso_opt, tmp_path):
-    """The model names its batch inside, too: with another one it could not run."""
+    """The model also contains its batch inside: with another one it could not run."""
     model = model_of([helper.make_node("Reshape", ["x", "shape"], ["a"]), helper.make_node("Relu", ["a"], ["y"])],
-                     [floats("x", [1, 6])], [floats("y", [1, 3, 2])], [numpy_helper.from_array(np.array([1, 3, 2]), "shape")])
+                     [floats("x", [1, 6])], [floats("y", [1, 3, 2])],
+                     [numpy_helper.from_array(np.array([1, 3, 2]), "shape")])
     path = save(model, tmp_path / "model.onnx")
     done = run(taso_opt, path, "-o", tmp_path / "out.onnx", "--overwrite-input-shape", "x:16,6")
     assert done.code == 3 and "[1, 3, 2] does not have as many elements as [16, 6]" in done.err, done

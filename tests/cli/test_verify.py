@@ -1,4 +1,4 @@
-"""taso-verify as people use it: what it says, what it writes, how it ends."""
+"""taso-verify as people use it: what it prints, what it writes, how it ends."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def write(tmp_path):
 
 @pytest.fixture
 def verify(taso_verify, tmp_path):
-    """Without the user's own cache, but with one that the runs of a test share."""
+    """With a cache that the runs of a test share, instead of the user's own."""
 
     def verify(*arguments, **options):
         environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "caches"), **options.pop("env", {})}
@@ -62,7 +62,7 @@ def report_of(verify, *arguments, folder, code=None):
 
 
 def table(err):
-    """The verdict by rule, out of the table."""
+    """The verdicts by rule, from the table."""
     lines = err.splitlines()
     start = next(i for i, line in enumerate(lines) if re.match(r"rule +verdict", line))
     return {line.split()[0]: line.split()[1] for line in lines[start + 1:lines.index("", start)]}
@@ -150,7 +150,8 @@ def test_verdicts_do_not_depend_on_the_number_of_jobs(verify, write, tmp_path):
     path = write(*rules, CONDITIONAL)
     said, reports, junit = set(), [], set()
     for jobs in (1, 2, 7):
-        done = verify(path, "--no-cache", "--jobs", jobs, "--report", tmp_path / "r.json", "--junit", tmp_path / "r.xml")
+        done = verify(path, "--no-cache", "--jobs", jobs, "--report", tmp_path / "r.json", "--junit",
+                      tmp_path / "r.xml")
         assert done.code == 5
         said.add(done.err)
         report = json.loads((tmp_path / "r.json").read_text())
@@ -213,7 +214,8 @@ def test_reports_never_replace_what_is_read(verify, write, tmp_path):
     before = path.read_bytes()
     os.link(path, tmp_path / "hard")
     for arguments in (["--report", path], ["--junit", path], ["--log-file", tmp_path / "hard"],
-                      ["--report", tmp_path / "r", "--junit", tmp_path / "r"], ["--properties", path, "--report", path]):
+                      ["--report", tmp_path / "r", "--junit", tmp_path / "r"],
+                      ["--properties", path, "--report", path]):
         done = verify(path, *arguments)
         assert done.code == 2 and len(done.err.splitlines()) == 1, (arguments, done)
     assert path.read_bytes() == before
@@ -307,7 +309,7 @@ def test_a_second_prover_that_does_not_know_is_counted(verify, write, tmp_path, 
 
 def test_a_second_prover_that_is_missing_is_said(verify, write, tmp_path):
     done = verify(write(PROVED), "--second-prover", tmp_path / "nowhere")
-    assert done.code == 6 and "there is no second prover" in done.err and len(done.err.splitlines()) == 1
+    assert done.code == 6 and "cannot start the second prover" in done.err and len(done.err.splitlines()) == 1
 
 
 def test_known_proofs_are_not_made_again(verify, write, tmp_path):
@@ -349,7 +351,8 @@ def test_a_damaged_cache_is_ignored(verify, write, tmp_path):
     assert from_cache() == [True, True]
     file, = folder.glob("*.proofs")
     good = file.read_bytes()
-    for bad in (b"", b"\0" * 1000, good[:40], b"something else\n" + good, good.replace(b"relu-of-relu", b"made-up-name"),
+    for bad in (b"", b"\0" * 1000, good[:40], b"something else\n" + good,
+                good.replace(b"relu-of-relu", b"made-up-name"),
                 good.replace(b"taso proofs 1", b"taso proofs 2")):
         file.write_bytes(bad)
         assert False in from_cache(), bad[:60]
@@ -367,7 +370,7 @@ def test_processes_share_the_cache(taso_verify, write, tmp_path):
     running = [subprocess.Popen([taso_verify, "-q", file], env=environment) for file in files]
     assert [process.wait() for process in running] == [0] * 4
     done = run(taso_verify, *files, env=environment)
-    assert "cache: 8 of the proofs were known" in done.err
+    assert "cache: 8 of the proofs were already known" in done.err
 
 
 # --- Properties ---
@@ -435,11 +438,12 @@ def test_a_terminal_gets_a_live_line(taso_verify, write, tmp_path):
 
 @pytest.mark.parametrize("jobs, sent", [*((jobs, signal.SIGINT) for jobs in (1, 1, 2, 2, 2)), (2, signal.SIGTERM)])
 def test_an_interrupt_reports_what_is_done(taso_verify, tmp_path, source_folder, jobs, sent):
-    """More than once: a library that handles signals of its own shows only now and then."""
+    """Repeated, because a library with its own signal handling fails only now and then."""
     files = sorted((source_folder / "tests/verifier/sound").glob("*.rules"))
-    process = subprocess.Popen([taso_verify, *files, "--no-cache", "--jobs", str(jobs), "-v", "--report", tmp_path / "r.json"],
+    process = subprocess.Popen([taso_verify, *files, "--no-cache", "--jobs", str(jobs), "-v", "--report",
+                                tmp_path / "r.json"],
                                stderr=subprocess.PIPE, text=True)
-    assert "rules in" in process.stderr.readline()  # from here on it is at work
+    assert "rules in" in process.stderr.readline()  # from here on it works
     time.sleep(0.3)
     process.send_signal(sent)
     _, err = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Broken rule files end with exit 3 and a place to look at; nothing crashes, nothing hangs."""
+"""Broken rule files end with exit 3 and a position; nothing crashes, nothing hangs."""
 
 import random
 
@@ -28,7 +28,8 @@ def check(taso_verify, path, place, words=""):
     (RULES.replace("(relu(x))", "(y)"), ":4:", "x"),
     (RULES.replace("relu(relu(x))", "relu(x, y)"), ":4:", ""),
     (RULES.replace("relu(relu(x))", "split[axis=0, at=1](x)"), ":4:", ""),
-    (RULES.replace("relu(relu(x))", "concat[axis=q](x, x)").replace("=> relu(x)", "=> concat[axis=r](x, x)"), ":4:", "r"),
+    (RULES.replace("relu(relu(x))", "concat[axis=q](x, x)").replace("=> relu(x)", "=> concat[axis=r](x, x)"), ":4:",
+     "r"),
     (RULES + RULES[13:], ":7:", "relu-twice"),
     (RULES.replace("  relu(relu", "relu(relu"), ":3:16", "indented"),
 ])
@@ -70,7 +71,7 @@ def test_files_that_are_none(taso_verify, tmp_path):
     (tmp_path / "folder.rules").mkdir()
     check(taso_verify, tmp_path / "folder.rules", ": is a folder, not a file")
     with open(tmp_path / "large.rules", "wb") as file:
-        file.truncate(1 << 30)  # a hole
+        file.truncate(1 << 30)  # a sparse file
     check(taso_verify, tmp_path / "large.rules", ": larger than")
 
 
@@ -91,7 +92,7 @@ def test_much_random_damage(taso_verify, tmp_path):
 
 
 def damage(taso_verify, path, good, count):
-    """Bytes changed, inserted, dropped, repeated, the end cut off: exit 0, 3 or 5, whatever comes out."""
+    """Bytes changed, inserted, dropped or repeated, the end cut off: exit 0, 3 or 5 in every case."""
     choice = random.Random(7)
     for i in range(count):
         data = bytearray(good)

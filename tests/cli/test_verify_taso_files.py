@@ -1,4 +1,4 @@
-"""Rule files in TASO's binary format: read, or refused with the rule at fault; nothing crashes, nothing hangs."""
+"""Rule files in TASO's binary format: read, or refused with the offending rule; nothing crashes, nothing hangs."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def test_a_binary_file_is_read(taso_verify, tmp_path):
     text.write_text(printed.out)
     again = run(taso_verify, text, "--no-cache")
     assert again.code == 5 and "2 rules: 1 proved, 1 refuted" in again.err
-    # By what it holds, whatever it is called.
+    # By its contents, whatever its name.
     other = tmp_path / "file"
     other.write_bytes(path.read_bytes())
     assert run(taso_verify, other, "--print").out == printed.out
@@ -91,7 +91,8 @@ BAD_BINARY = {
     "negative operator": rule(operator(1, -5, [-1]), operator(2, 8, [-1]), output(0, 0)),
     "operator of itself": rule(operator(1, 8, [0]), operator(2, 8, [-1]), output(0, 0)),
     "operator that is not there": rule(operator(1, 8, [7]), operator(2, 8, [-1]), output(0, 0)),
-    "operators in a circle": rule(operator(1, 16, [1, -1]), operator(1, 16, [0, -1]), operator(2, 8, [-1]), output(0, 0)),
+    "operators in a circle": rule(operator(1, 16, [1, -1]), operator(1, 16, [0, -1]), operator(2, 8, [-1]),
+                                  output(0, 0)),
     "result that is not there": rule(operator(1, 8, [-1]), operator(2, 8, [-1]), output(0, 5)),
     "negative result": rule(operator(1, 8, [-1]), operator(2, 8, [-1]), output(-3, 0)),
     "output that is not there": rule(operator(1, 8, [-1]), operator(2, 8, [-1]), output(0, 0, 9, 9)),

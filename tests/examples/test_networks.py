@@ -1,4 +1,5 @@
-"""The benchmark networks are valid, have the parameters and the arithmetic of their papers, run, and go through taso-opt."""
+"""The benchmark networks are valid, have the parameters and the arithmetic of their papers, run, and pass through
+taso-opt."""
 
 import dataclasses
 import hashlib
@@ -18,7 +19,7 @@ import runtime_comparison  # noqa: E402
 @dataclasses.dataclass
 class Expected:
     parameters: int
-    giga: float = None  # published multiplications with addition, in thousands of millions
+    giga: float = None  # published multiply-adds, in billions
     small: tuple = ()  # options of the smallest variant
     batch: int = 2
 
@@ -36,8 +37,8 @@ def ssd_parameters():
     return trunk + more + heads
 
 
-# torchvision publishes parameters and operations of its models, Hugging Face and timm the parameters of theirs, the NASNet
-# paper its operations.
+# torchvision publishes parameters and operations of its models, Hugging Face and timm the parameters of theirs, and the
+# NASNet paper its operations.
 TINY = ("--image-size", 32)
 NETWORKS = {
     "resnet50": Expected(25_557_032, 4.09, TINY),
@@ -82,7 +83,7 @@ def small(networks, tmp_path_factory):
 
 
 def listed(networks, *arguments):
-    """Parameters and nodes by network, as --list tells them."""
+    """Parameters and nodes by network, from --list."""
     rows = [line.split() for line in networks("--list", *arguments).splitlines()[1:]]
     return {row[0]: (int(row[1].replace(",", "")), int(row[2].replace(",", ""))) for row in rows}
 
@@ -93,7 +94,7 @@ def parameters_of(model):
 
 
 def multiplications(model):
-    """In convolutions and products, from the inferred shapes."""
+    """Multiplications in convolutions and products, from the inferred shapes."""
     model = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     shapes = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
     for info in [*model.graph.value_info, *model.graph.input, *model.graph.output]:
@@ -144,7 +145,7 @@ def test_a_network_is_valid_and_runs(networks, small, name):
     for first, second, declared in zip(*(session.run(None, feed) for feed in feeds), session.get_outputs()):
         assert list(first.shape) == declared.shape
         assert numpy.isfinite(first).all()
-        # Of a sane size, different from element to element, and different for different inputs.
+        # Of reasonable size, and different for different elements and inputs.
         assert 0.01 < first.std() < 10
         assert len(numpy.unique(first)) > first.size / 3
         assert numpy.abs(first - second).mean() > 0.02 * first.std()
@@ -158,7 +159,8 @@ def test_taso_opt_takes_a_network(taso_opt, small, tmp_path, name):
 
 @pytest.mark.parametrize("name", ["resnet50", "nasnet_mobile", "ssd300_resnet50"])
 def test_depth_does_not_blow_up_what_rounding_does(networks, taso_opt, tmp_path, name):
-    """Folded batch norms round otherwise; after all layers that is still far below the tolerance of the check."""
+    """Folded batch norms round differently; after all layers the difference is still far below the tolerance of the
+    check."""
     networks(name, "-o", tmp_path / "full.onnx")
     done = subprocess.run([taso_opt, tmp_path / "full.onnx", "-o", tmp_path / "out.onnx", "--budget", "0"],
                           capture_output=True, text=True)
@@ -175,9 +177,9 @@ def test_a_detector_has_all_its_boxes(networks, tmp_path):
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "double"])
 def test_every_element_type_is_valid(networks, tmp_path, kind):
-    """Of one network for each set of operators. ONNX Runtime has few kernels for these types on processors."""
+    """For one network of each set of operators. ONNX Runtime has few CPU kernels for these types."""
     names = ["mobilenet_v2", "inception_v3", "nasnet_mobile", "nas_cell", "vit_b_16"]
-    for name in names + (["bert_base"] if kind != "double" else []):  # whose table alone has 200 MB then
+    for name in names + (["bert_base"] if kind != "double" else []):  # its table alone has 200 MB in double
         path = tmp_path / "typed.onnx"
         networks(name, "-o", path, "--type", kind, *NETWORKS[name].small)
         model = onnx.load(path)
@@ -205,7 +207,7 @@ def test_an_open_batch_computes_the_same(networks, small, tmp_path, name):
 
 
 def test_blocks_repeat_evenly(networks):
-    """So that search times over 1, 2, 4 and 8 blocks say how they grow."""
+    """So that search times over 1, 2, 4 and 8 blocks show how they grow."""
     counts = [listed(networks, "--blocks", blocks) for blocks in (1, 2, 4, 8)]
     for name in NETWORKS:
         one, two, four, eight = (nodes[name][1] for nodes in counts)
@@ -213,7 +215,7 @@ def test_blocks_repeat_evenly(networks):
         assert (four - two, eight - four) == (2 * (two - one), 4 * (two - one)), name
 
 
-# Of the names and bytes of all parameters, not of the file, whose bytes may differ between versions of protobuf.
+# Hashes of the names and bytes of all parameters; the bytes of files may differ between versions of protobuf.
 DIGESTS = {
     ("squeezenet1_1", "float32"): "c7c37c26f8b689ad",
     ("densenet121", "float16"): "23c0ed6996d91fa5",

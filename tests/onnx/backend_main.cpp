@@ -1,6 +1,6 @@
 // Runs ONNX's backend tests (folders with model.onnx and test_data_set_*) through import, export, clean-ups and the
-// interpreter: onnx_backend [--list] [--at-least N] FOLDER…
-// Prints how many ran, and for the rest why not. Exit 1 if one gives a wrong result, or fewer than N ran.
+// interpreter: onnx_backend [--list] [--at-least N] FOLDER… Prints how many ran, and why the others did not. Exit 1 if
+// one gives a wrong result, or fewer than N ran.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -36,7 +36,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Operands or results of a test; ONNX stores one message per file, of a kind that only the model's type tells.
+/// Operands or results of a test. ONNX stores one message per file; only the model's type determines its kind.
 std::vector<Array> read_data(const fs::path& folder, const std::string& prefix) {
   std::vector<Array> arrays;
   for (int i = 0;; ++i) {
@@ -47,7 +47,7 @@ std::vector<Array> read_data(const fs::path& folder, const std::string& prefix) 
       throw NotRun{"sequence or optional values"};
     try {
       const Array view = read_tensor(tensor, folder);
-      Array owned(view.type(), view.extents());  // the message goes
+      Array owned(view.type(), view.extents());  // the message is destroyed
       std::copy_n(view.data(), view.bytes(), owned.mutable_data());
       arrays.push_back(owned);
     } catch (const InputError& error) {
@@ -56,7 +56,7 @@ std::vector<Array> read_data(const fs::path& folder, const std::string& prefix) 
   }
 }
 
-/// ONNX's older tests store bfloat16 as the 16-bit integers that it is made of; the model tells.
+/// ONNX's older tests store bfloat16 as 16-bit integers; the model declares the type.
 Array as_declared(const Array& array, ElementType declared) {
   if (declared != ElementType::bfloat16 || array.type() != ElementType::uint16) return array;
   Array converted(declared, array.extents());
@@ -77,7 +77,7 @@ bool close(const Array& expected, const Array& actual) {
   return true;
 }
 
-/// Comes back as it was, and means the same graph.
+/// The model is written back unchanged and means the same graph.
 void check_round_trip(const fs::path& path) {
   Model model = Model::load(path);
   const std::string plain = model.serialise();
@@ -129,7 +129,7 @@ void run_test(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory() || entry.path().filename().string().rfind("test_data_set_", 0) != 0) continue;
     any = true;
-    check_results(original, entry.path(), "as it came");
+    check_results(original, entry.path(), "unchanged");
     check_results(cleaned, entry.path(), "cleaned up");
   }
   if (!any) throw NotRun{"no data"};

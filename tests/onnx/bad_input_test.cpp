@@ -1,4 +1,4 @@
-// What no runtime could run is refused with one clear line.
+// Models that no runtime could run are refused with one clear line.
 #include <functional>
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ std::string one_line(std::string message) {
   return message;
 }
 
-/// What load() and validate() say to the file; "" if nothing.
+/// The error of load() and validate() for the file; "" if there is none.
 std::string refusal(const std::filesystem::path& path) {
   try {
     Model::load(path).validate();
@@ -55,7 +55,7 @@ std::string refusal(const std::function<void(proto::ModelProto&)>& spoil) {
 
 }  // namespace
 
-TEST_CASE("files that are no models") {
+TEST_CASE("files that are not models") {
   const TemporaryFolder folder;
   CHECK_THAT(refusal(folder / "missing.onnx"), ContainsSubstring("No such file"));
   CHECK_THAT(refusal(folder.path()), ContainsSubstring("is a folder"));
@@ -99,7 +99,7 @@ TEST_CASE("messages nested without end do not overflow the stack") {
   CHECK_THROWS_AS(Model::parse(nested(5'000), {}), InputError);
 }
 
-TEST_CASE("subgraphs that are built too deep are refused") {
+TEST_CASE("subgraphs that are nested too deeply are refused") {
   proto::ModelProto proto = small_model();
   proto::GraphProto* graph = proto.mutable_graph();
   for (int i = 0; i < 200; ++i)
@@ -109,7 +109,7 @@ TEST_CASE("subgraphs that are built too deep are refused") {
   CHECK_THROWS_WITH(model.validate(), ContainsSubstring("nested too deeply"));
 }
 
-TEST_CASE("versions and graph have to be there") {
+TEST_CASE("versions and graph are required") {
   CHECK_THAT(refusal([](auto& m) { m.clear_opset_import(); }), ContainsSubstring("no opset_import"));
   CHECK_THAT(refusal([](auto& m) { m.clear_ir_version(); }), ContainsSubstring("no ir_version"));
   CHECK_THAT(refusal([](auto& m) { m.set_ir_version(0); }), ContainsSubstring("ir_version 0"));
@@ -139,12 +139,12 @@ TEST_CASE("operands and outputs that nothing produces") {
   auto& branch = *inner.mutable_graph()->mutable_node(2)->mutable_attribute(1)->mutable_g();
   branch.mutable_node(0)->set_input(0, "nowhere");
   CHECK_THAT(refusal(inner), ContainsSubstring("'nowhere'"));
-  // What a subgraph defines is its own.
+  // Values of a subgraph are visible only inside it.
   proto::ModelProto leak = subgraph_model();
   leak.mutable_graph()->mutable_node(1)->set_input(0, "product");
   CHECK_THAT(refusal(leak), ContainsSubstring("'product'"));
   proto::ModelProto function = varied_model();
-  function.mutable_functions(0)->mutable_node(0)->set_input(0, "x");  // of the graph, which a function does not see
+  function.mutable_functions(0)->mutable_node(0)->set_input(0, "x");  // a graph's value, invisible here
   CHECK_THAT(refusal(function), ContainsSubstring("function 'Twice'") && ContainsSubstring("'x'"));
   function = varied_model();
   function.mutable_functions(0)->set_output(0, "nowhere");
@@ -187,7 +187,7 @@ TEST_CASE("wrong types") {
           m.add_opset_import()->set_domain("custom");
           m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(99);
         }).empty());
-  // The type of an intermediate value, from value_info, inside a subgraph.
+  // The type of an inner value, from value_info, inside a subgraph.
   proto::ModelProto inner = subgraph_model();
   declare(*inner.mutable_graph()->add_value_info(), "sum", {2}, proto::TensorProto::DOUBLE);
   CHECK_THAT(refusal(inner), ContainsSubstring("'sum' of float64") && ContainsSubstring("'inner_weight' of float32"));
@@ -233,7 +233,7 @@ TEST_CASE("nodes and attributes without a name") {
              ContainsSubstring("'a\\x0ab\\x1b[2J'"));
 }
 
-TEST_CASE("external data that is not there or not ours to read") {
+TEST_CASE("external data that is missing or must not be read") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "model");
   std::filesystem::create_directory(folder / "model/inner");

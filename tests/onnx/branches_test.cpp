@@ -1,4 +1,5 @@
-// If on the host: which branch runs, what it sees, what is known of its results before, and what is said where it cannot run.
+// If on the host: which branch runs, what it sees, what is known of its results in advance, and the message if it
+// cannot run.
 #include "onnx/import/branches.h"
 
 #include "onnx/import/import.h"
@@ -14,7 +15,7 @@ using namespace onnx;
 
 namespace {
 
-/// An If of y by `condition`, whose branches are still empty.
+/// An If of y by `condition`, with empty branches.
 proto::NodeProto& add_if(proto::GraphProto& graph, Names outputs, std::string_view condition = "condition") {
   proto::NodeProto& node = add_node(graph, "If", {condition}, outputs);
   for (const std::string_view name : {"then_branch", "else_branch"})
@@ -26,12 +27,12 @@ proto::GraphProto& branch(proto::NodeProto& node, bool condition) {
   return *node.mutable_attribute(condition ? 0 : 1)->mutable_g();
 }
 
-/// What a branch gives back, without a type: nobody has to declare it.
+/// Declares the outputs of a branch without types, which are optional.
 void give(proto::GraphProto& graph, Names names) {
   for (const auto name : names) graph.add_output()->set_name(std::string(name));
 }
 
-/// x: float[2] and a condition; y, of which nothing is declared.
+/// x: float[2] and a condition; y without a declared type.
 proto::ModelProto model_with_condition() {
   proto::ModelProto model = empty_model();
   proto::GraphProto& graph = *model.mutable_graph();
@@ -42,7 +43,7 @@ proto::ModelProto model_with_condition() {
   return model;
 }
 
-/// Inputs are x = {3, -4} and whatever conditions follow.
+/// Inputs are x = {3, -4} and the conditions.
 std::vector<std::vector<double>> run(const proto::ModelProto& proto, std::initializer_list<bool> conditions,
                                      const std::filesystem::path& folder = {}) {
   Model model(proto, folder);
@@ -83,12 +84,12 @@ using Results = std::vector<std::vector<double>>;
 
 }  // namespace
 
-TEST_CASE("the condition says which branch runs, on what it captures and what it holds itself") {
+TEST_CASE("the condition decides which branch runs, on captured and own values") {
   proto::ModelProto model = model_with_condition();
   proto::GraphProto& graph = *model.mutable_graph();
   add_node(graph, "Neg", {"x"}, {"minus"});
   proto::NodeProto& node = add_if(graph, {"y"});
-  // Both branches call their values alike, and the one has of its own what the other captures.
+  // Both branches use the same names, and one defines what the other captures.
   add_node(branch(node, true), "Add", {"minus", "x"}, {"inner"});
   add_floats(branch(node, false), "x", {2}, {10, 20});
   add_node(branch(node, false), "Sub", {"minus", "x"}, {"inner"});
@@ -97,7 +98,7 @@ TEST_CASE("the condition says which branch runs, on what it captures and what it
   CHECK(run(model, {false}) == Results{{-13, -16}});
 }
 
-TEST_CASE("a branch may give back what it captures, or a constant, and as many results as the node has") {
+TEST_CASE("a branch may return captured values or constants, and as many results as the node has") {
   proto::ModelProto model = model_with_condition();
   proto::GraphProto& graph = *model.mutable_graph();
   proto::NodeProto& node = add_if(graph, {"y", "", "z"});
@@ -112,7 +113,7 @@ TEST_CASE("a branch may give back what it captures, or a constant, and as many r
   CHECK(error_of([&] { run(model, {true}); }).find("then_branch of If has 2 results, not 3") != std::string::npos);
 }
 
-TEST_CASE("branches within branches see what is around all of them") {
+TEST_CASE("nested branches see all outer values") {
   proto::ModelProto model = model_with_condition();
   proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "inner_condition", {}, proto::TensorProto::BOOL);
@@ -131,8 +132,8 @@ TEST_CASE("branches within branches see what is around all of them") {
   CHECK(type_of(model) == Type{ElementType::float32, Shape{2}});
 }
 
-TEST_CASE("nodes inside are of the opset that the model has") {
-  // Axes are an attribute before opset 13, an operand from then on.
+TEST_CASE("nodes inside have the model's opset") {
+  // Axes are an attribute before opset 13, and an operand since.
   proto::ModelProto model = model_with_condition();
   proto::NodeProto& node = add_if(*model.mutable_graph(), {"y"});
   proto::NodeProto& sum = add_node(branch(node, true), "ReduceSum", {"x"}, {"sum"});
@@ -159,7 +160,7 @@ TEST_CASE("nodes inside are of the opset that the model has") {
   CHECK(run(model, {false}) == Results{{3, 0}});
 }
 
-TEST_CASE("weights of branches may lie in a file") {
+TEST_CASE("weights of branches may be in a file") {
   TemporaryFolder folder;
   const std::vector<float> values{7, 8};
   write_file(folder / "weights", {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
@@ -177,7 +178,7 @@ TEST_CASE("weights of branches may lie in a file") {
   CHECK(run(model, {false}, folder.path()) == Results{{7, 8}});
 }
 
-TEST_CASE("of results it is known what both branches say, or the only one that can be taken") {
+TEST_CASE("results have the type that both branches give, or the only possible branch") {
   proto::ModelProto model = model_with_condition();
   proto::GraphProto& graph = *model.mutable_graph();
   proto::NodeProto& node = add_if(graph, {"y"});
@@ -186,27 +187,27 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
   for (const bool condition : {true, false}) give(branch(node, condition), {"inner"});
   const Type pair{ElementType::float32, Shape{2}};
   CHECK(type_of(model) == pair);
-  // A dimension without a number is as good, if it is the same one.
+  // The same unknown dimension is as good as a number.
   auto& dim = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0);
   dim.set_dim_param("N");
   CHECK(type_of(model) == Type{ElementType::float32, Shape{Dim::symbol("N")}});
   dim.set_dim_value(2);
 
-  SECTION("not where shapes differ") {
+  SECTION("not if shapes differ") {
     add_node(branch(node, false), "Concat", {"inner", "x"}, {"longer"});
     add_attribute(*branch(node, false).mutable_node(1), "axis", proto::AttributeProto::INT).set_i(0);
     branch(node, false).mutable_output(0)->set_name("longer");
     CHECK(type_of(model) == Type{ElementType::float32, std::nullopt});
     CHECK(run(model, {true}) == Results{{3, 0}});
     CHECK(run(model, {false}) == Results{{-3, 4, 3, -4}});
-    // What the branches call their dimensions is not looked at.
+    // The names that the branches give their dimensions are ignored.
     for (const bool condition : {true, false}) {
       auto& declared = *branch(node, condition).mutable_output(0)->mutable_type()->mutable_tensor_type();
       declared.set_elem_type(proto::TensorProto::FLOAT);
       declared.mutable_shape()->add_dim()->set_dim_param("K");
     }
     CHECK(type_of(model) == Type{ElementType::float32, std::nullopt});
-    // A condition that is known has one branch.
+    // With a known condition only one branch counts.
     graph.mutable_input()->RemoveLast();
     for (const bool condition : {true, false}) {
       proto::ModelProto fixed = model;
@@ -218,7 +219,7 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
       CHECK(run(fixed, {}).at(0).size() == (condition ? 2U : 4U));
     }
   }
-  SECTION("nor where types do") {
+  SECTION("nor if types do") {
     auto& cast = add_node(branch(node, false), "Cast", {"inner"}, {"whole"});
     add_attribute(cast, "to", proto::AttributeProto::INT).set_i(proto::TensorProto::INT64);
     branch(node, false).mutable_output(0)->set_name("whole");
@@ -226,7 +227,7 @@ TEST_CASE("of results it is known what both branches say, or the only one that c
   }
 }
 
-TEST_CASE("what cannot be run inside a branch is named") {
+TEST_CASE("operators that cannot run inside a branch are named") {
   proto::ModelProto model = model_with_condition();
   proto::GraphProto& graph = *model.mutable_graph();
   proto::NodeProto& node = add_if(graph, {"y"});
@@ -258,7 +259,7 @@ TEST_CASE("what cannot be run inside a branch is named") {
     first.add_input("condition");
     CHECK(obstacle_to(model) == "Dropout inside: it may draw random numbers");
   }
-  SECTION("other domains, and operators that nobody knows") {
+  SECTION("other domains, and unknown operators") {
     first.set_domain("test.custom");
     CHECK(obstacle_to(model) == "Relu inside: operator of domain 'test.custom'");
     first.clear_domain();
@@ -284,20 +285,20 @@ TEST_CASE("what cannot be run inside a branch is named") {
     value.mutable_t()->set_data_type(proto::TensorProto::FLOAT);
     CHECK(obstacle_to(model).empty());
   }
-  SECTION("constants of kinds that we do not model") {
+  SECTION("constants of kinds that are not modelled") {
     branch(node, true).add_initializer()->set_data_type(proto::TensorProto::STRING);
     CHECK(obstacle_to(model) == "a constant of string inside");
     branch(node, true).clear_initializer();
     branch(node, true).add_sparse_initializer();
     CHECK(obstacle_to(model) == "a sparse constant inside");
   }
-  SECTION("and a branch that is not there") {
+  SECTION("and a missing branch") {
     node.mutable_attribute()->RemoveLast();
     CHECK(obstacle_to(model) == "control flow");
   }
 }
 
-TEST_CASE("an If never is computed ahead, and tells which branch failed") {
+TEST_CASE("an If is never computed ahead, and names the branch that failed") {
   proto::ModelProto model = model_with_condition();
   proto::GraphProto& graph = *model.mutable_graph();
   proto::NodeProto& node = add_if(graph, {"y"});

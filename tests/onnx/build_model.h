@@ -16,7 +16,7 @@
 
 namespace taso::test {
 
-/// A folder that is gone at the end.
+/// A folder that is removed at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -158,7 +158,7 @@ inline proto::ModelProto subgraph_model() {
   return model;
 }
 
-/// Something of everything: a function, metadata, sparse, string and 8-bit tensors, lists, attributes of many kinds.
+/// A bit of everything: a function, metadata, sparse, string and 8-bit tensors, lists, attributes of many kinds.
 inline proto::ModelProto varied_model() {
   proto::ModelProto model = subgraph_model();
   proto::GraphProto& graph = *model.mutable_graph();
@@ -195,7 +195,7 @@ inline proto::ModelProto varied_model() {
   words.add_string_data("two");
   proto::TensorProto& tiny = *graph.add_initializer();
   tiny.set_name("tiny");
-  tiny.set_data_type(17);  // an 8-bit float, which older schemas do not know
+  tiny.set_data_type(17);  // an 8-bit float, unknown to older schemas
   tiny.add_dims(3);
   tiny.set_raw_data("\1\2\3");
 

@@ -1,4 +1,4 @@
-"""compare_models.py TASO_OPT FOLDER: a line for each model of the folder, and how many came out equal."""
+"""compare_models.py TASO_OPT FOLDER: prints a line for each model of the folder, and how many are equal."""
 
 import pathlib
 import sys

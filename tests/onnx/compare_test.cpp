@@ -1,4 +1,4 @@
-// The check has to catch wrong edits, whole and by regions, and to pass right ones.
+// The check catches wrong edits, in whole models and by regions, and passes correct ones.
 #include <functional>
 
 #include "tests/onnx/cleanup/clean_model.h"
@@ -24,7 +24,7 @@ proto::ModelProto base_model(Scope scope) {
   set_float(add_node(graph, "HardSigmoid", {"d"}, {"h"}), "alpha", 0.25F);
   add_node(graph, "Mul", {"a", "b"}, {"c"});
   add_node(graph, "Add", {"h", "c"}, {"y"});
-  if (scope == Scope::regions) {  // something that cannot be run
+  if (scope == Scope::regions) {  // an operator that cannot run
     auto& opset = *model.add_opset_import();
     opset.set_domain("test.custom");
     opset.set_version(1);
@@ -163,7 +163,7 @@ TEST_CASE("wrong edits are caught") {
     }
 }
 
-TEST_CASE("right edits pass") {
+TEST_CASE("correct edits pass") {
   for (const Scope scope : {Scope::whole, Scope::regions})
     for (const Plant& plant : right_edits) {
       const auto result = check_edit(base_model(scope), plant.change);
@@ -216,7 +216,7 @@ TEST_CASE("subgraphs are part of what is compared") {
   };
   CHECK(change_branch([](proto::GraphProto& g) { g.mutable_node(0)->set_input(0, "copy"); }).passed);
   CHECK(!change_branch([](proto::GraphProto& g) { g.mutable_node(0)->set_input(0, "exp"); }).passed);
-  // What happens inside cannot be run: that is said, not passed over.
+  // Changes inside cannot be run: this is reported, not ignored.
   for (const auto& change : std::vector<std::function<void(proto::GraphProto&)>>{
            [](proto::GraphProto& g) { g.mutable_node(0)->set_op_type("Add"); },
            [](proto::GraphProto& g) { g.mutable_node(1)->mutable_input()->SwapElements(0, 1); },
@@ -231,14 +231,14 @@ TEST_CASE("subgraphs are part of what is compared") {
   }
 }
 
-TEST_CASE("what no run has shown, because another branch was taken, has to stand for itself") {
+TEST_CASE("a branch that no run takes must be checked by itself") {
   auto model = subgraph_model();
   auto& graph = *model.mutable_graph();
   add_node(graph, "Exp", {"x"}, {"exp"});
   add_node(graph, "Neg", {"exp"}, {"minus"});
   auto& choice = *std::find_if(graph.mutable_node()->begin(), graph.mutable_node()->end(),
                                [](const auto& node) { return node.op_type() == "If"; });
-  // Each branch has something that only it sees.
+  // Each branch uses a value that the other does not.
   choice.mutable_attribute(0)->mutable_g()->mutable_node(1)->set_input(1, "exp");
   choice.mutable_attribute(1)->mutable_g()->mutable_node(1)->set_input(1, "minus");
   for (const bool condition : {true, false}) {
@@ -268,13 +268,13 @@ TEST_CASE("what no run has shown, because another branch was taken, has to stand
   }
 }
 
-TEST_CASE("a rounding error that turns a condition over is not what regions are refused for") {
+TEST_CASE("regions are not refused for a rounding error that flips a condition") {
   auto model = subgraph_model();
   auto& graph = *model.mutable_graph();
   add_floats(graph, "a", {1}, {1.1F});
   add_floats(graph, "b", {1}, {0.2F});
   add_floats(graph, "c", {1}, {0.3F});
-  add_floats(graph, "threshold", {1}, {1.6F});  // between the two ways to add
+  add_floats(graph, "threshold", {1}, {1.6F});  // between the results of the two orders of addition
   add_node(graph, "Add", {"a", "b"}, {"two"});
   add_node(graph, "Add", {"two", "c"}, {"three"});
   add_node(graph, "Greater", {"three", "threshold"}, {"decided"});
@@ -296,7 +296,7 @@ TEST_CASE("a rounding error that turns a condition over is not what regions are 
   CHECK(!added("b").passed);
 }
 
-TEST_CASE("indices stay within what they select from") {
+TEST_CASE("indices stay in range") {
   auto model = plain_model({1}, {2, 3});
   auto& graph = *model.mutable_graph();
   graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::INT64);
@@ -316,7 +316,7 @@ TEST_CASE("indices stay within what they select from") {
          }).passed);
 }
 
-TEST_CASE("choices by booleans, and dimensions without a number") {
+TEST_CASE("choices by booleans, and unknown dimensions") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "choice", {2}, proto::TensorProto::BOOL);
@@ -349,7 +349,7 @@ TEST_CASE("a model without inputs") {
   for (const Plant& plant : right_edits) CHECK(check_edit(model, plant.change).passed);
 }
 
-TEST_CASE("shapes that are folded in part, where the rest is kept") {
+TEST_CASE("shapes that are folded in part") {
   auto model = base_model(Scope::regions);
   auto& graph = *model.mutable_graph();
   add_integers(graph, "k", {1}, {1});

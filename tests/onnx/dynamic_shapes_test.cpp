@@ -1,4 +1,4 @@
-// Models whose sizes are computed: what an exporter writes for a dynamic BERT or GPT-2 stays visible to the search.
+// Models with computed sizes: the search understands what exporters write for a dynamic BERT or GPT-2.
 #include "onnx/import/import.h"
 #include "onnx/model/model.h"
 #include "tests/catch.h"
@@ -44,7 +44,7 @@ std::size_t opaque_floats(const Imported& imported) {
 
 }  // namespace
 
-TEST_CASE("attention over a mask that is cut to computed ends is understood") {
+TEST_CASE("attention with a mask sliced to computed ends is understood") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   declare_named(*graph.add_input(), "x", {"N", "S", "8"});
@@ -67,7 +67,7 @@ TEST_CASE("attention over a mask that is cut to computed ends is understood") {
   add_numbers(graph, "fourth", {3});
   add_numbers(graph, "heads", {2});
   add_numbers(graph, "rest", {-1});
-  // Positions [:, :S], as BERT has them.
+  // Positions [:, :S], as in BERT.
   add_node(graph, "Shape", {"x"}, {"shape"});
   add_node(graph, "Gather", {"shape", "zero"}, {"n"});
   add_node(graph, "Gather", {"shape", "one"}, {"s"});
@@ -89,7 +89,7 @@ TEST_CASE("attention over a mask that is cut to computed ends is understood") {
   auto& turn = add_attribute(add_node(graph, "Transpose", {"kall"}, {"kt"}), "perm", proto::AttributeProto::INTS);
   for (const std::int64_t axis : {0, 1, 3, 2}) turn.add_ints(axis);
   add_node(graph, "MatMul", {"q", "kt"}, {"scores"});
-  // The mask [:, :, t - s : t, :t], as GPT-2 has it.
+  // The mask [:, :, t - s : t, :t], as in GPT-2.
   add_node(graph, "Shape", {"scores"}, {"sizes"});
   add_node(graph, "Slice", {"sizes", "fourth", "end", "first"}, {"t"});
   add_numbers(graph, "end", {4});
@@ -111,11 +111,11 @@ TEST_CASE("attention over a mask that is cut to computed ends is understood") {
   CHECK(text_of(imported.values.at("h").type()) == "float32[N, S, 8]");
   CHECK(text_of(imported.values.at("masked").type()) == "float32[N, 2, S, P + S]");
   CHECK(text_of(imported.values.at("y").type()) == "float32[N, S, 8]");
-  // The slices of tables, the sum with one, and the choice by the mask. Everything else is ours.
+  // The slices of tables, the sum with one, and the selection by the mask. All other operators are modelled.
   CHECK(opaque_floats(imported) == 3);
 }
 
-TEST_CASE("names of a model are never taken for names that were made up") {
+TEST_CASE("names of a model never clash with generated names") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   SECTION("of dimensions") {
@@ -143,7 +143,7 @@ TEST_CASE("names of a model are never taken for names that were made up") {
   }
 }
 
-TEST_CASE("declared sizes inside a model are not believed, declared ranks are where nothing else tells") {
+TEST_CASE("declared inner sizes are not trusted; declared ranks are, if nothing else is known") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   auto& domain = *proto.add_opset_import();
@@ -151,8 +151,8 @@ TEST_CASE("declared sizes inside a model are not believed, declared ranks are wh
   domain.set_version(1);
   declare_named(*graph.add_input(), "x", {"N", "4"});
   declare_named(*graph.add_output(), "y", {"", ""});
-  declare(*graph.add_value_info(), "a", {1, 1, 9});  // of the one run in which it was traced
-  declare(*graph.add_value_info(), "b", {7});        // wrong, and inference knows better
+  declare(*graph.add_value_info(), "a", {1, 1, 9});  // from the run in which it was traced
+  declare(*graph.add_value_info(), "b", {7});        // wrong; inference overrides it
   add_node(graph, "Own", {"x"}, {"a"}).set_domain("elsewhere");
   add_node(graph, "Relu", {"x"}, {"b"});
   add_node(graph, "Add", {"a", "b"}, {"y"});
@@ -164,7 +164,7 @@ TEST_CASE("declared sizes inside a model are not believed, declared ranks are wh
   CHECK(text_of(imported.values.at("b").type()) == "float32[N, 4]");
 }
 
-TEST_CASE("what is passed on as it is has the declared type of what it becomes") {
+TEST_CASE("a value that is passed on unchanged has the declared type of the result") {
   proto::ModelProto proto = empty_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   auto& domain = *proto.add_opset_import();

@@ -1,4 +1,4 @@
-// From graphs back to ONNX: changed models compute the changed graph, and random graphs survive the way there and back.
+// From graphs back to ONNX: changed models compute the changed graph, and random graphs survive export and import.
 #include "onnx/export/export.h"
 
 #include "ops/text/graph_text.h"
@@ -14,7 +14,7 @@ struct Exported {
   Model before, after;
 };
 
-/// Exports the graph that `change` makes of the imported one, and requires that the model then computes that graph.
+/// Exports the graph that `change` makes of the imported one, and requires that the model computes that graph.
 template <class Change>
 Exported change_model(const proto::ModelProto& proto, Change&& change) {
   Model original(proto, {});
@@ -50,7 +50,7 @@ std::vector<std::string> operators(const Model& model) {
 
 using Operators = std::vector<std::string>;
 
-/// y = exp(relu(relu(x)) + w), z = (x + w) + relu(x), with untouched company.
+/// y = exp(relu(relu(x)) + w), z = (x + w) + relu(x), with untouched nodes besides.
 proto::ModelProto two_outputs() {
   auto model = plain_model({4, 3}, {4, 3});
   auto& graph = *model.mutable_graph();
@@ -72,7 +72,7 @@ TEST_CASE("an unchanged graph changes nothing") {
   CHECK(before.serialise() == after.serialise());
 }
 
-TEST_CASE("a changed output is written anew, the rest stays") {
+TEST_CASE("a changed output is written again, the rest stays") {
   const auto [before, after] = change_model(two_outputs(), [](Graph& graph, const auto& values) {
     const Value sum = graph.pool->apply(op::Add{}, {values.at("r"), values.at("w")});
     graph.outputs[0] = graph.pool->apply(op::Exp{}, {sum});
@@ -82,7 +82,7 @@ TEST_CASE("a changed output is written anew, the rest stays") {
   for (const auto& node : after.proto().graph().node())
     for (const auto& old : before.proto().graph().node())
       if (node.SerializeAsString() == old.SerializeAsString()) ++kept;
-  CHECK(kept == 3);  // the first Relu, and what the other output needs
+  CHECK(kept == 3);  // the first Relu, and the nodes of the other output
   for (const auto& node : after.proto().graph().node()) CHECK(!node.name().empty());
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("an output that is a value of the model already") {
   SECTION("the other output") {
     change_model(two_outputs(), [](Graph& graph, const auto&) { graph.outputs[0] = graph.outputs[1]; });
   }
-  SECTION("what the old output needed only in part") {
+  SECTION("a part of the old output") {
     change_model(two_outputs(), [](Graph& graph, const auto& values) {
       graph.outputs[1] = graph.pool->apply(op::Mul{}, {graph.outputs[0], values.at("rr")});
     });
@@ -125,14 +125,14 @@ TEST_CASE("a part of a split that the model has no name for") {
   set_integer(add_node(graph, "Split", {"x", "lengths"}, {"a", "b", "c"}), "axis", 0);
   add_node(graph, "Relu", {"b"}, {"y"});
   change_model(model, [](Graph& changed, const auto& values) {
-    // Cut in two, and in two again: the rest after the first cut is not among the results.
+    // Cut in two, and again in two: the rest after the first cut is not among the results.
     const ops::Node* first = values.at("a").node;
     REQUIRE(first->outputs().size() == 2);
     changed.outputs[0] = changed.pool->apply(op::Exp{}, {first->output(1)});
   });
 }
 
-TEST_CASE("equal parts are cut without saying how long they are, where nobody knows") {
+TEST_CASE("equal parts of unknown length are cut without lengths") {
   for (const std::int64_t opset : {7, 11, 13, 17, 18, 21}) {
     INFO("opset " << opset);
     const Graph graph = parse_graph(
@@ -142,7 +142,7 @@ TEST_CASE("equal parts are cut without saying how long they are, where nobody kn
     REQUIRE_NOTHROW(model.validate());
     CHECK(equal(import_model(view_of(model)).graph, graph));
   }
-  // Different ones would need their lengths.
+  // Different extents would need their lengths.
   const Graph different = parse_graph(
       "graph\n  input x: float32[N, 4]\n  input y: float32[M, 4]\n  j = concat[axis=0](x, y)\n"
       "  a, b = split[axis=0, at=N](j)\n  s = tanh(a)\n  t = tanh(b)\n  output s, t\n");
@@ -180,7 +180,7 @@ TEST_CASE("an output that no node computes cannot be changed") {
   CHECK_THROWS_AS(export_graph(imported, graph, edit), InputError);
 }
 
-TEST_CASE("random graphs come back from ONNX, at every opset that can say them") {
+TEST_CASE("random graphs survive export and import at every opset that can express them") {
   std::map<std::int64_t, int> written;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     RandomGraphOptions options;
@@ -193,7 +193,7 @@ TEST_CASE("random graphs come back from ONNX, at every opset that can say them")
     try {
       model.emplace(write_model(graph, {.opset = opset}));
     } catch (const InputError&) {
-      continue;  // this opset has no way to say it
+      continue;  // this opset cannot express it
     }
     ++written[opset];
     REQUIRE_NOTHROW(model->validate());

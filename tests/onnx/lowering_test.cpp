@@ -1,4 +1,4 @@
-// What our operators say of an ONNX node is what its plain function computes.
+// The operators that an ONNX node is lowered to compute the same as its plain function.
 #include "onnx/lowering/lowering.h"
 
 #include <fmt/ranges.h>
@@ -26,7 +26,8 @@ Array list(const Integers& values) {
 }
 Array floats(const Extents& extents, const std::vector<float>& values) { return Array::of<float>(extents, values); }
 
-/// Through our operators, all operands but the first known ahead; nothing if they do not cover it.
+/// The result through operators of taso, with all operands but the first known in advance; nothing if they do not cover
+/// it.
 std::optional<Array> lowered(std::string_view op_type, std::int64_t opset, const runtime::Attributes& attributes,
                              const Operands& operands) {
   Graph graph{std::make_shared<Pool>(), {}, {}};
@@ -50,7 +51,7 @@ std::optional<Array> lowered(std::string_view op_type, std::int64_t opset, const
   return runtime::interpret(graph, given).at(0);
 }
 
-/// Whether it is covered; if so, it has to be right.
+/// Whether it is covered; if so, it must be correct.
 bool is_covered(std::string_view op_type, std::int64_t opset, const runtime::Attributes& attributes,
                 const Operands& operands) {
   const std::optional<Array> found = lowered(op_type, opset, attributes, operands);
@@ -83,11 +84,11 @@ TEST_CASE("slices with steps") {
   CHECK(is_covered("Slice", 10, {}, {row, list({1}), list({8}), list({0}), list({2})}));
   CHECK(is_covered("Slice", 10, {}, {row, list({2}), list({8}), list({0}), list({4})}));
   CHECK(is_covered("Slice", 10, {}, {row, list({2}), list({7}), list({0}), list({3})}));
-  CHECK_FALSE(is_covered("Slice", 10, {}, {row, list({0}), list({8}), list({0}), list({3})}));  // fits nowhere
+  CHECK_FALSE(is_covered("Slice", 10, {}, {row, list({0}), list({8}), list({0}), list({3})}));  // uneven
   CHECK_FALSE(is_covered("Slice", 10, {}, {row, list({7}), list({0}), list({0}), list({-2})}));
 }
 
-TEST_CASE("resizing to the nearest place") {
+TEST_CASE("resizing to the nearest position") {
   Random random(2);
   int covered = 0, tried = 0;
   for (const char* places : {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners", "tf_half_pixel_for_nn"})
@@ -117,7 +118,7 @@ TEST_CASE("resizing to the nearest place") {
       is_covered("Resize", 13, with({{"mode", std::string("linear")}}), {x, std::nullopt, floats({4}, {1, 1, 2, 2})}));
 }
 
-TEST_CASE("what is written with other operators") {
+TEST_CASE("operators written with other operators") {
   Random random(3);
   const Array x = random_array(random, ElementType::float32, {2, 3, 4, 5});
   CHECK(is_covered("Reciprocal", 13, {}, {x}));
@@ -127,7 +128,7 @@ TEST_CASE("what is written with other operators") {
   CHECK_FALSE(is_covered("PRelu", 9, {}, {x, floats({1}, {std::numeric_limits<float>::infinity()})}));
 }
 
-TEST_CASE("one number as a factor is told from what is broadcast otherwise") {
+TEST_CASE("one number as a factor is distinguished from other broadcasts") {
   struct Case {
     Extents first, second;
     std::string_view op;
@@ -151,7 +152,7 @@ TEST_CASE("one number as a factor is told from what is broadcast otherwise") {
       call.inputs.push_back(pool.input("x", {operand->type(), shape_of(operand->extents())}));
     CHECK(name_of(*lower(call)->at(0).node->as_operator()) == one.op);
     for (Value& input : call.inputs) input = pool.input("h", {ElementType::float16, input.shape()});
-    CHECK(name_of(*lower(call)->at(0).node->as_operator()) == "mul");  // may keep what follows from becoming infinite
+    CHECK(name_of(*lower(call)->at(0).node->as_operator()) == "mul");  // it may prevent an infinity later
   }
 }
 

@@ -200,7 +200,7 @@ class ModelMutator {
         output.set_name(any_name(graph));
         break;
       }
-      case 11: {  // an input that is the default of a constant, or a constant that no longer is
+      case 11: {  // an input that is the default of a constant, or a constant that no longer is one
         if (graph.initializer_size() == 0) break;
         const auto& tensor =
             graph.initializer(static_cast<int>(below(static_cast<std::size_t>(graph.initializer_size()))));

@@ -1,4 +1,4 @@
-// Damaged models end in success or an InputError, never otherwise. The sanitizers' build runs this too.
+// Damaged models end in success or an InputError, never otherwise. The sanitizer builds run this too.
 #include <random>
 
 #include "tests/catch.h"
@@ -34,14 +34,14 @@ class Mutator {
   }
 
  private:
-  std::mt19937_64 random_;  // the same numbers everywhere, unlike the distributions of the library
+  std::mt19937_64 random_;  // the same numbers everywhere, unlike the distributions of the standard library
 };
 
 std::vector<std::string> seeds() {
   return {small_model().SerializeAsString(), subgraph_model().SerializeAsString(), varied_model().SerializeAsString()};
 }
 
-/// Something for every clean-up to do, in few bytes: there every byte counts.
+/// Something to do for every clean-up, in few bytes, so that every byte counts.
 proto::ModelProto busy_model() {
   auto model = plain_model({1, 2, 4, 4}, {2, 4});
   auto& graph = *model.mutable_graph();
@@ -99,7 +99,7 @@ proto::ModelProto constant_model() {
   return model;
 }
 
-/// Models of ONNX's own tests, where they are installed.
+/// Models of ONNX's own tests, if they are installed.
 void add_backend_models(std::vector<std::string>& models) {
   const std::filesystem::path node = "/usr/share/libonnx-testdata/data/node";
   for (const char* test : {"test_averagepool_2d_ceil",
@@ -133,7 +133,7 @@ void add_backend_models(std::vector<std::string>& models) {
     if (std::filesystem::exists(node / test / "model.onnx")) models.push_back(read_file(node / test / "model.onnx"));
 }
 
-/// One in four as bytes of any kind, the others as messages whose contents make no sense.
+/// One in four as arbitrary bytes, the others as messages with nonsensical contents.
 void exercise_mutations(std::uint64_t first, std::uint64_t end) {
   const TemporaryFolder folder;
   std::vector<std::string> models = seeds();
@@ -160,7 +160,7 @@ void exercise_mutations(std::uint64_t first, std::uint64_t end) {
     CHECK_NOTHROW(fate = exercise_cleanup(bytes, folder.path()));
     ++fates[fate];
   }
-  // All three ends have to be met, or the campaign tests nothing.
+  // All three outcomes must occur, or the campaign tests nothing.
   for (const Fate fate : {Fate::refused, Fate::untouched, Fate::cleaned})
     CHECK(fates[fate] > static_cast<int>(end - first) / 20);
 }
@@ -195,7 +195,7 @@ TEST_CASE("models with ten thousand random mutations") {
     REQUIRE_NOTHROW(survived = exercise_import(bytes, folder.path()));
     valid += survived;
   }
-  // Both sides have to be tried, or the campaign tests nothing.
+  // Both outcomes must occur, or the campaign tests nothing.
   CHECK(valid > 500);
   CHECK(valid < 9'500);
 }

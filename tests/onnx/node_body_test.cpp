@@ -1,4 +1,4 @@
-// What nodes that we do not model tell of themselves: which plain function they are, and whether they can be computed ahead.
+// What opaque nodes report about themselves: their plain function, and whether they can be computed ahead.
 #include "onnx/import/node_body.h"
 
 #include "runtime/host/host.h"
@@ -16,7 +16,7 @@ proto::NodeProto with(proto::NodeProto node, const char* name, std::int64_t valu
   return node;
 }
 
-/// With operands: a node without them is nothing that a kernel could compute.
+/// With operands, because no kernel computes a node without them.
 proto::NodeProto node_named(std::string_view op_type) {
   proto::NodeProto node;
   for (const char* operand : {"x", "y"}) node.add_input(operand);
@@ -41,7 +41,7 @@ TEST_CASE("plain functions are called as ONNX calls them, and the host has them 
   CHECK(found == static_cast<std::size_t>(PlainFunction::Kind::dequantise) + 1);
 }
 
-TEST_CASE("a plain function has an axis, and none that is cut into blocks or rounded otherwise is one") {
+TEST_CASE("a plain function has an axis; blocked or differently rounded forms are not plain") {
   for (const char* name : {"QuantizeLinear", "DequantizeLinear"}) {
     const proto::NodeProto node = node_named(name);
     CHECK(make_body(node, 21, {})->function()->axis == 1);
@@ -57,7 +57,7 @@ TEST_CASE("a plain function has an axis, and none that is cut into blocks or rou
   }
 }
 
-TEST_CASE("what is random, nested or unknown is not computed ahead") {
+TEST_CASE("random, nested and unknown operators are not computed ahead") {
   for (const char* name : {"DequantizeLinear", "Where", "Expand", "Add"})
     CHECK(make_body(node_named(name), 19, {})->is_deterministic());
   for (const char* name : {"RandomNormalLike", "Bernoulli", "NoSuchOperator"})

@@ -1,4 +1,4 @@
-"""Steps of making a random model that compute: each adds a few nodes, or declines by returning None."""
+"""Computing steps of making a random model: each adds a few nodes, or returns None."""
 
 import numpy
 from onnx import helper, numpy_helper
@@ -10,7 +10,8 @@ class Arithmetic:
     def unary(self):
         x = self.pick()
         kind = self.random.choice(["Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Floor", "Ceil", "Softplus", "Softsign",
-                                   "LeakyRelu", "Elu", "Selu", "HardSigmoid", "Erf", "Sin", "Atan", "Round", "HardSwish",
+                                   "LeakyRelu", "Elu", "Selu", "HardSigmoid", "Erf", "Sin", "Atan", "Round",
+                                   "HardSwish",
                                    "Gelu", "Mish", "ThresholdedRelu", "Celu", "Sign", "Exp"])
         oldest = {"Erf": 9, "Sign": 9, "Round": 11, "HardSwish": 14, "Gelu": 20, "Mish": 18, "ThresholdedRelu": 10,
                   "Celu": 12}
@@ -120,7 +121,8 @@ class Arithmetic:
             if ceil:
                 attributes["ceil_mode"] = 1
             extent = [-(-(n - 2) // stride) + 1 if ceil else (n - 2) // stride + 1 for n in x.shape[2:]]
-        return self.node(kind, [x], x.shape[:2] + tuple(extent), kernel_shape=[2, 2], strides=[stride] * 2, **attributes)
+        return self.node(kind, [x], x.shape[:2] + tuple(extent), kernel_shape=[2, 2], strides=[stride] * 2,
+                         **attributes)
 
     def normalise(self):
         x = self.pick(least=1)
@@ -137,7 +139,8 @@ class Arithmetic:
         axis = self.random.randrange(x.rank)
         if kind == "LayerNormalization":
             operands = [x, self.weights(*x.shape[axis:])]
-            return self.node(kind, operands + ([self.weights(*x.shape[axis:])] if self.chance(0.5) else []), x.shape, axis=axis)
+            return self.node(kind, operands + ([self.weights(*x.shape[axis:])] if self.chance(0.5) else []), x.shape,
+                             axis=axis)
         if kind == "LpNormalization":
             return self.node(kind, [self.node("Exp", [self.node("Tanh", [x], x.shape)], x.shape)], x.shape, axis=axis)
         return self.node(kind, [x], x.shape, axis=axis)
@@ -163,7 +166,7 @@ class Arithmetic:
             self.nodes.append(helper.make_node(kind, [x.name, self.integers([1]).name], names, axis=axis))
             return self.note(Value(names[0], FLOAT, x.shape[:axis] + (1,) + x.shape[axis + 1:]))
         by_input = self.opset >= (13 if kind == "ReduceSum" else 18)
-        if self.chance(0.15):  # no axes: all of them
+        if self.chance(0.15):  # no axes means all
             return self.node(kind, [x], (1,) * x.rank if keep else (), keepdims=keep)
         if by_input:
             return self.node(kind, [x, self.integers([axis])], shape, keepdims=keep)
@@ -174,7 +177,8 @@ class Arithmetic:
         x = self.pick(INT64)
         if x is None:
             return None
-        kind = self.random.choice(["Add", "Sub", "Mul", "Div", "Mod", "Cast", "Neg", "Abs", "Equal", "ReduceSum", "Where",
+        kind = self.random.choice(["Add", "Sub", "Mul", "Div", "Mod", "Cast", "Neg", "Abs", "Equal", "ReduceSum",
+                                   "Where",
                                    "Max", "Min", "Range", "ConstantOfShape", "Size", "NonZero"])
         if kind == "Cast":
             return self.node(kind, [x], x.shape, FLOAT, to=FLOAT)

@@ -1,4 +1,4 @@
-"""Random ONNX models that mix operators, versions, subgraphs and the things a clean-up looks for, from a seed."""
+"""Random ONNX models by seed, which mix operators, versions, subgraphs and targets of clean-ups."""
 
 import random
 
@@ -32,7 +32,7 @@ class RandomModel(Arithmetic, Movement):
         return self.random.random() < probability
 
     def constant(self, array, element=None, overridable=True):
-        """A constant, as initializer or as node, whichever the dice say."""
+        """A constant, at random as initializer or as node."""
         array = numpy.asarray(array)
         name = self.fresh("c")
         element = element or helper.np_dtype_to_tensor_dtype(array.dtype)
@@ -62,14 +62,15 @@ class RandomModel(Arithmetic, Movement):
         return value
 
     def pick(self, element=FLOAT, rank=None, least=0):
-        """A value there is, rather a recent one; None if there is none of the kind."""
-        fitting = [v for v in self.values if v.element == element and v.rank >= least and (rank is None or v.rank == rank)]
+        """An existing value, preferably a recent one; None if there is none of the kind."""
+        fitting = [v for v in self.values if v.element == element and v.rank >= least
+                   and (rank is None or v.rank == rank)]
         if not fitting:
             return None
         return fitting[-1] if self.chance(0.4) else self.random.choice(fitting)
 
     def inside(self, steps, inputs=()):
-        """Nodes of a subgraph that may use every value there is outside, and its last float value."""
+        """Nodes of a subgraph that may use every outer value, and its last float value."""
         outer_nodes, outer_values = self.nodes, self.values
         self.nodes, self.values = [], list(self.values) + list(inputs)
         self.depth += 1
@@ -106,7 +107,8 @@ class RandomModel(Arithmetic, Movement):
             if self.opset < 9:
                 return None
             condition = self.node("Greater", [total, self.constant(numpy.float32(0))], (), BOOL)
-        return self.node("If", [condition], (), FLOAT, then_branch=self.branch((), "yes"), else_branch=self.branch((), "no"))
+        return self.node("If", [condition], (), FLOAT, then_branch=self.branch((), "yes"),
+                         else_branch=self.branch((), "no"))
 
     def loop(self):
         if self.depth > 1 or self.opset < 8:
@@ -129,7 +131,7 @@ class RandomModel(Arithmetic, Movement):
         return self.node("Loop", [self.integers(self.random.randint(0, 3)), "", x], x.shape, FLOAT, body=body)
 
     def function(self):
-        """A call of a function that the model defines, at times under the name of an operator of ONNX."""
+        """Calls a function that the model defines, sometimes with the name of an ONNX operator."""
         if self.opset < 15 or self.ir < 8:
             return None
         x = self.pick()
@@ -178,7 +180,7 @@ class RandomModel(Arithmetic, Movement):
         outputs += self.random.sample(others, min(len(others), self.random.randint(0, 2)))
         results = []
         for value in outputs:
-            if self.chance(0.3):  # an Identity in front of an output
+            if self.chance(0.3):  # an Identity before an output
                 name = self.fresh("y")
                 self.nodes.append(helper.make_node("Identity", [value.name], [name]))
                 value = Value(name, value.element, value.shape)

@@ -1,4 +1,4 @@
-"""Steps of making a random model that move values about, or do nothing at all; each may decline by returning None."""
+"""Steps of making a random model that move values or do nothing; each may return None."""
 
 import numpy
 import onnx
@@ -9,7 +9,7 @@ from random_values import BOOL, FLOAT, INT64, SMALL, Value
 
 class Movement:
     def idle(self):
-        """Something that changes nothing."""
+        """A node that changes nothing."""
         x = self.pick(self.random.choice([FLOAT, FLOAT, INT64, BOOL]))
         if x is None:
             return None
@@ -40,7 +40,8 @@ class Movement:
         if kind == "Slice" and x.rank > 0:
             return self.slice(x, 0, 0, 2**31 - 1, 1)
         if kind == "Add":
-            return self.node(kind, [x, self.constant(numpy.zeros([1] * self.random.randint(0, x.rank), numpy.float32))], x.shape)
+            return self.node(kind, [x, self.constant(numpy.zeros([1] * self.random.randint(0, x.rank), numpy.float32))],
+                             x.shape)
         if kind == "Mul":
             return self.node(kind, [self.constant(numpy.ones([1] * self.random.randint(0, x.rank), numpy.float32)), x],
                              x.shape, FLOAT)
@@ -80,7 +81,8 @@ class Movement:
             if step != 1:
                 return None
             return self.node("Slice", [x], shape, axes=[axis], starts=[start], ends=[end])
-        operands = [x, self.integers([start]), self.integers([end]), self.integers([axis - x.rank if self.chance(0.3) else axis])]
+        operands = [x, self.integers([start]), self.integers([end]),
+                    self.integers([axis - x.rank if self.chance(0.3) else axis])]
         return self.node("Slice", operands + ([self.integers([step])] if step != 1 or self.chance(0.5) else []), shape)
 
     def split(self, x, axis):
@@ -136,7 +138,8 @@ class Movement:
                 return None
             if self.opset < 11:
                 return self.node(kind, [x], shape, pads=pads)
-            return self.node(kind, [x, self.integers(pads)] + ([self.constant(numpy.float32(0.5))] if self.chance(0.5) else []), shape)
+            return self.node(kind, [x, self.integers(pads)] + ([self.constant(numpy.float32(0.5))] if self.chance(0.5)
+                                                               else []), shape)
         if kind == "Gather":
             scalar = self.chance(0.3)
             index = self.integers(0 if scalar else [0, x.shape[axis] - 1])
@@ -171,14 +174,14 @@ class Movement:
         else:
             first = self.slice(whole, 0, 0, 1, 1)
         kind = self.random.choice(["Add", "Sub", "Mul", "Div"])
-        if self.chance(0.4):  # a value of its own; whether it is used is up to others
+        if self.chance(0.4):  # a separate value, which may stay unused
             self.node(kind, [first, self.integers([self.random.choice([1, 2, 3])])], (1,), INT64)
         rest = self.integers([-1])
         target = self.node("Concat", [first, rest], (2,), INT64, axis=0)
         return self.node("Reshape", [x, target], (x.shape[0], int(numpy.prod(x.shape[1:]))))
 
     def again(self):
-        """A node that is there already, under other names."""
+        """An existing node again, with other names."""
         if self.depth or not self.nodes:
             return None
         node = onnx.NodeProto()

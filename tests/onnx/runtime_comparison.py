@@ -19,9 +19,9 @@ class Outcome:
 
 
 def open_session(model, threads=2):
-    """`model`: a file, or the bytes of one."""
+    """`model`: a file, or its bytes."""
     options = onnxruntime.SessionOptions()
-    # The models as they are: what the runtime's own optimiser would do to them is not the question.
+    # Without the runtime's own optimiser, to run the models as they are.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
@@ -30,7 +30,7 @@ def open_session(model, threads=2):
 
 
 def random_inputs(session, seed=0, size=2):
-    """Inputs that fit the session's signature; a dimension that is left open gets `size`."""
+    """Inputs that fit the session's signature; an open dimension gets `size`."""
     generator = numpy.random.default_rng(seed)
     inputs = {}
     for entry in session.get_inputs():
@@ -70,9 +70,10 @@ CLEAN_UPS = ("--budget", "0")
 
 
 def optimise(taso_opt, model, output, flags=CLEAN_UPS):
-    # Whoever reads memory that was given back finds nonsense there.
+    # Freed memory is overwritten, so that reading it gives nonsense.
     environment = {**os.environ, "MALLOC_PERTURB_": "165"}
-    return subprocess.run([taso_opt, model, "-o", output, "-q", *flags], capture_output=True, text=True, env=environment)
+    return subprocess.run([taso_opt, model, "-o", output, "-q", *flags], capture_output=True, text=True,
+                          env=environment)
 
 
 def compare(taso_opt, model, output, inputs=None, flags=CLEAN_UPS):
@@ -82,13 +83,14 @@ def compare(taso_opt, model, output, inputs=None, flags=CLEAN_UPS):
         return Outcome("failed", f"taso-opt ended with {result.returncode}: {result.stderr.strip()}")
     try:
         before = open_session(model)
-    except Exception as error:  # whatever the runtime does not take is not ours to judge
+    except Exception as error:  # a model that the runtime rejects cannot be judged
         return Outcome("not run", f"ONNX Runtime does not load the original: {first_line(error)}")
     try:
         after = open_session(output)
     except Exception as error:
         return Outcome("failed", f"ONNX Runtime does not load the result: {first_line(error)}")
-    if [(i.name, i.shape, i.type) for i in before.get_inputs()] != [(i.name, i.shape, i.type) for i in after.get_inputs()]:
+    if [(i.name, i.shape, i.type) for i in before.get_inputs()] != [(i.name, i.shape, i.type)
+                                                                    for i in after.get_inputs()]:
         return Outcome("failed", "the inputs changed")
     if [o.name for o in before.get_outputs()] != [o.name for o in after.get_outputs()]:
         return Outcome("failed", "the outputs changed")
@@ -139,7 +141,7 @@ def backend_folders(root):
 
 
 def write_node_tests(root):
-    """Writes the node tests that the onnx package can make, in the layout of its backend tests."""
+    """Writes the node tests that the onnx package can generate, in the layout of its backend tests."""
     import warnings
 
     from onnx.backend.test.case.node import collect_testcases
@@ -164,6 +166,7 @@ def write_node_tests(root):
         for index, data in enumerate(case.data_sets):
             target = folder / f"test_data_set_{index}"
             target.mkdir()
-            for kind, values, infos in zip(("input", "output"), data, (case.model.graph.input, case.model.graph.output)):
+            for kind, values, infos in zip(("input", "output"), data,
+                                           (case.model.graph.input, case.model.graph.output)):
                 for position, (value, info) in enumerate(zip(values, infos)):
                     (target / f"{kind}_{position}.pb").write_bytes(to_message(value, info).SerializeToString())

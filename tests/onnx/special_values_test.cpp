@@ -1,4 +1,4 @@
-// What the check makes of elements that are not finite or far apart in size, and of decisions that rounding turns over.
+// The check of elements that are not finite or very different in size, and of decisions that rounding flips.
 #include <functional>
 
 #include "tests/onnx/cleanup/clean_model.h"
@@ -37,7 +37,7 @@ void insert_node(GraphEdit& edit, const std::string& type, const std::vector<std
   edit.add(std::move(node));
 }
 
-/// y = type(x), and a change of y's own addend, which is `added` afterwards.
+/// y = type(x) plus an addend, which the edit changes to `added`.
 CheckResult check_behind(const std::vector<std::string>& types, float added, const CheckOptions& options = {}) {
   auto model = plain_model({2, 64}, {2, 64});
   auto& graph = *model.mutable_graph();
@@ -59,8 +59,8 @@ CheckResult check_behind(const std::vector<std::string>& types, float added, con
 
 }  // namespace
 
-TEST_CASE("what is NaN on both sides shows nothing: other operands are drawn") {
-  // Log of Neg of Exp is never a number; all the others are for some draw.
+TEST_CASE("NaN on both sides shows nothing: other operands are drawn") {
+  // Log of Neg of Exp is never a number; all others are for some draw.
   for (const std::vector<std::string>& types :
        std::vector<std::vector<std::string>>{{"Log"},
                                              {"Sqrt"},
@@ -77,7 +77,7 @@ TEST_CASE("what is NaN on both sides shows nothing: other operands are drawn") {
   }
 }
 
-TEST_CASE("a change of which no element is ever finite is not checked, and not passed") {
+TEST_CASE("a change without any finite element is not checked, and not passed") {
   auto model = plain_model({2, 8}, {2, 8});
   auto& graph = *model.mutable_graph();
   add_floats(graph, "w", {1}, {-0.5F});
@@ -85,7 +85,7 @@ TEST_CASE("a change of which no element is ever finite is not checked, and not p
   add_node(graph, "Neg", {"e"}, {"n"});
   add_node(graph, "Log", {"n"}, {"l"});
   add_node(graph, "Mul", {"l", "w"}, {"y"});
-  // What is not touched is cut off, and its results are drawn: what gives no number has to be part of the change.
+  // Untouched nodes are cut off, and their results are drawn: a node that gives no number must be part of the change.
   const auto wrong = [](GraphEdit& edit) {
     insert_node(edit, "Exp", {"x"}, "f");
     insert_node(edit, "Neg", {"f"}, "m");
@@ -100,7 +100,7 @@ TEST_CASE("a change of which no element is ever finite is not checked, and not p
   CHECK_THROWS_WITH(check_edit(model, wrong), Catch::Contains("no element of 'y' is finite"));
 }
 
-TEST_CASE("a mask of huge numbers hides no error beside it") {
+TEST_CASE("a mask of huge numbers does not hide errors beside it") {
   const auto with_mask = [](float mask, std::size_t masked, float error) {
     std::vector<float> expected = some_floats(64), actual = expected;
     for (std::size_t i = 0; i < masked; ++i) expected[i * 3] = actual[i * 3] = mask;
@@ -115,7 +115,7 @@ TEST_CASE("a mask of huge numbers hides no error beside it") {
       CHECK(!with_mask(mask, masked, 0.05F));
       CHECK(with_mask(mask, masked, 1e-6F));
     }
-  // Few elements, of which the mask is most.
+  // Few elements, most of which are the mask.
   for (const float mask : {-3.4e38F, -1e9F}) {
     double worst = 0;
     CHECK(!agrees(floats({1, mask, mask}), floats({1.1F, mask, mask}), Tolerance::of(ElementType::float32), worst));
@@ -125,7 +125,7 @@ TEST_CASE("a mask of huge numbers hides no error beside it") {
 TEST_CASE("a tolerance grows with the terms that a sum may have had") {
   std::vector<float> expected = some_floats(4096), actual;
   for (float& value : expected) value *= 1e6F;
-  expected[7] = 1e3F;  // what large terms left
+  expected[7] = 1e3F;  // the remainder of large terms
   actual = expected;
   actual[7] += 5;
   double worst = 0;
@@ -135,7 +135,8 @@ TEST_CASE("a tolerance grows with the terms that a sum may have had") {
 
 namespace {
 
-/// A sum of 1.6, or the number after it if it is added in another order; how far it is above 1.6, grown; and a decision on that.
+/// A sum of 1.6, or the next number in another order of addition; its distance above 1.6, enlarged; and a decision on
+/// that.
 proto::ModelProto with_decision(const std::string& decision) {
   auto model = plain_model({1, 1}, {1, 1});
   auto& graph = *model.mutable_graph();
@@ -166,7 +167,7 @@ proto::ModelProto with_decision(const std::string& decision) {
 
 }  // namespace
 
-TEST_CASE("rounding that turns a step over inside is no reason to refuse what is right") {
+TEST_CASE("rounding that flips an inner decision does not refuse a correct model") {
   for (const std::string decision : {"Round", "Floor", "Cast", "Greater", "DynamicQuantizeLinear", "QuantizeLinear"}) {
     const auto model = with_decision(decision);
     const auto added = [&](const std::string& first) {
@@ -214,7 +215,7 @@ CheckResult check_factored(SpecialValues level) {
       options);
 }
 
-/// A convolution of one tap becomes one of three, of which two are zero.
+/// A convolution with one tap becomes one with three, two of which are zero.
 CheckResult check_enlarged(SpecialValues level) {
   auto model = plain_model({1, 1, 1, 64}, {1, 1, 1, 64});
   auto& graph = *model.mutable_graph();
@@ -236,7 +237,7 @@ CheckResult check_enlarged(SpecialValues level) {
 
 }  // namespace
 
-TEST_CASE("large inputs must not make more infinities, unless nothing is demanded") {
+TEST_CASE("large inputs must not make more infinities, unless the check only reports") {
   for (const SpecialValues level : {SpecialValues::usual, SpecialValues::strict}) {
     const CheckResult found = check_factored(level);
     CHECK(!found.passed);
@@ -247,7 +248,7 @@ TEST_CASE("large inputs must not make more infinities, unless nothing is demande
   CHECK(reported.large.lost > 0);
 }
 
-TEST_CASE("NaN and infinities among the inputs are reported, and have to stay where they are if that is strict") {
+TEST_CASE("NaN and infinities among the inputs are reported, and must stay in place in strict mode") {
   const CheckResult usual = check_enlarged(SpecialValues::usual);
   CHECK(usual.passed);
   CHECK(usual.special.lost > 0);

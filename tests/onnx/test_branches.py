@@ -1,4 +1,4 @@
-"""The interpreter gives for If what ONNX Runtime gives: on random models with branches, and on one with both in turn."""
+"""The interpreter computes the same as ONNX Runtime for If: on random models with branches, and on one with both."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ import test_random_models
 
 
 def write_test(folder, model, feeds_of):
-    """A test as ONNX's own are, with what ONNX Runtime says; False if it does not run the model."""
+    """A test in ONNX's format with the results of ONNX Runtime; False if that does not run the model."""
     folder.mkdir(parents=True)
     path = folder / "model.onnx"
     onnx.save(model, path)
@@ -60,7 +60,7 @@ def branch(name, nodes, outputs, initializers=()):
 
 
 def model_with_branches(opset):
-    """y, z = one of two small networks, of which one has an If inside, by the first of `choice`, and inside by the second."""
+    """y, z = one of two small networks, one of which has an If inside; `choice` has the two conditions."""
     weight = numpy_helper.from_array(numpy.arange(12, dtype="float32").reshape(4, 3) / 10, "w")
     inner = helper.make_node(
         "If", ["second"], ["chosen"],

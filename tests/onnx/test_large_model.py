@@ -1,4 +1,4 @@
-"""A model of 3 GB, mostly holes, goes through taso-opt in little memory, and its holes stay holes."""
+"""A model of 3 GB, mostly holes, passes through taso-opt in little memory, and its holes stay holes."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ def make_model(folder):
         weights.append(external_weight(f"w{i}", [COLUMNS, ROWS] if i % 2 else [ROWS, COLUMNS], i * BYTES))
         nodes.append(helper.make_node("MatMul", [value, f"w{i}"], [f"product{i}"]))
         nodes.append(helper.make_node("Identity", [f"product{i}"], [f"same{i}"]))
-        # Between two products, or the search would make one of them.
+        # Between two products, because the search would merge them.
         value = f"value{i}" if i + 1 < WEIGHTS else "y"
         nodes.append(helper.make_node("Relu", [f"same{i}"], [value]))
     graph = helper.make_graph(

@@ -1,4 +1,4 @@
-"""Every backend test of ONNX, after taso-opt, still gives in ONNX Runtime what it gave before."""
+"""Every backend test of ONNX gives the same results in ONNX Runtime after taso-opt."""
 
 import collections
 import os
@@ -17,7 +17,7 @@ def compare_all(taso_opt, folders, scratch):
     for folder in folders:
         feeds = runtime_comparison.read_data_sets(folder)
         output = scratch / "out.onnx"
-        if feeds is None:  # sequences and the like: the model must still go through
+        if feeds is None:  # sequences and the like: the model must still pass through
             result = runtime_comparison.optimise(taso_opt, folder / "model.onnx", output)
             outcome = runtime_comparison.Outcome("not run" if result.returncode == 0 else "failed", result.stderr)
         else:
@@ -39,7 +39,7 @@ def test_packaged_backend_tests(taso_opt, tmp_path):
 
 @pytest.fixture(scope="session")
 def newest_backend_tests(tmp_path_factory):
-    """The node tests of the installed onnx package, which it makes on request."""
+    """The node tests of the installed onnx package, which generates them on request."""
     folder = tmp_path_factory.mktemp("backend")
     runtime_comparison.write_node_tests(folder)
     return folder

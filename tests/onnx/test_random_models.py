@@ -1,4 +1,4 @@
-"""Random models, after taso-opt, still give in ONNX Runtime what they gave before, and a second run changes nothing."""
+"""Random models give the same results in ONNX Runtime after taso-opt, and a second run changes nothing."""
 
 import concurrent.futures
 import os
@@ -21,7 +21,7 @@ def feed(session, seed, sizes=None):
 
 
 def feeds_of(path):
-    """Inputs at the sizes that the model was made for, and at others if it takes them; None if it does not run at all."""
+    """Inputs at the sizes that the model was made for, and at others if it accepts them; None if it does not run."""
     try:
         session = runtime_comparison.open_session(path)
         feeds = [feed(session, 0)]
@@ -43,7 +43,7 @@ def without_metadata(path):
 
 
 def try_seed(taso_opt, seed, folder):
-    """None if all is well, "not run" if ONNX Runtime does not take the model, else what went wrong."""
+    """None if all is well, "not run" if ONNX Runtime rejects the model, else the error."""
     model, once, twice = (pathlib.Path(folder) / f"{seed}-{name}.onnx" for name in ("model", "once", "twice"))
     onnx.save(random_models.random_model(seed), model)
     feeds = feeds_of(model)
@@ -63,7 +63,7 @@ def try_seed(taso_opt, seed, folder):
 
 
 def try_search(taso_opt, seed, folder):
-    """The same for a search that goes far, once."""
+    """The same for one deep search."""
     model, found = (pathlib.Path(folder) / f"{seed}-{name}.onnx" for name in ("model", "found"))
     onnx.save(random_models.random_model(seed), model)
     feeds = feeds_of(model)

@@ -1,4 +1,4 @@
-// Weights of test models as numbers and as bytes, and processes that end before their time.
+// Weights of test models as numbers and as bytes, and processes that end early.
 #pragma once
 
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ inline std::vector<float> floats(const onnx::Model& model, int initializer) {
   return {values.begin(), values.end()};
 }
 
-/// Runs in a process of its own, which may be given limits; the status that it returns.
+/// Runs in a separate process, which may be given limits; returns its status.
 inline int in_child(const std::function<int()>& work) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);

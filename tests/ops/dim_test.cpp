@@ -1,4 +1,4 @@
-// Laws of dimensions, at random: the text form is canonical, and every operation means what it says at every binding.
+// Laws of dimensions, tested at random: the text form is canonical, and every operation is correct at every binding.
 #include "ops/core/dim.h"
 
 #include <map>
@@ -45,7 +45,7 @@ struct Source {
 
 }  // namespace
 
-TEST_CASE("dimensions form a ring with one form for equal ones") {
+TEST_CASE("dimensions form a ring with a canonical form") {
   Source source{std::mt19937(1)};
   for (int i = 0; i < 400; ++i) {
     const Dim a = source.polynomial(2), b = source.polynomial(2), c = source.polynomial(1);
@@ -133,7 +133,7 @@ TEST_CASE("text, names and symbols") {
   CHECK(Dim(7).known() == 7);
 }
 
-TEST_CASE("what overflows is refused") {
+TEST_CASE("overflow is refused") {
   const Dim big = std::numeric_limits<std::int64_t>::max();
   const Dim n = Dim::symbol("N");
   CHECK_THROWS_AS(big + 1, ShapeError);
@@ -151,7 +151,7 @@ TEST_CASE("what overflows is refused") {
   CHECK(exact_div(n * -6, -3) == n * 2);
 }
 
-TEST_CASE("what holds for every value of the unknowns") {
+TEST_CASE("statements that hold for every value of the unknowns") {
   const Dim n = Dim::symbol("N"), h = Dim::symbol("H");
   CHECK(surely_at_least(n, 1));
   CHECK_FALSE(surely_at_least(n, 2));
@@ -159,7 +159,7 @@ TEST_CASE("what holds for every value of the unknowns") {
   CHECK_FALSE(surely_at_least(n - h, 0));
   CHECK(surely_non_negative(n - 1));
   CHECK_FALSE(surely_non_negative(n - 2));
-  // The output of a convolution with stride 2 has a row even where the input has one; half of the input need not.
+  // The output of a convolution with stride 2 has a row even if the input has one; half of the input need not.
   CHECK(surely_at_least(floor_div(h - 1, 2) + 1, 1));
   CHECK_FALSE(surely_at_least(floor_div(h, 2), 1));
   CHECK(surely_non_negative(floor_div(h, 2)));

@@ -1,4 +1,4 @@
-// The two small floating-point formats, against their definition: nearest, ties to even.
+// The two small floating-point formats against their definition: nearest, ties to even.
 #include "ops/core/element_type.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ void rounds_to_nearest_even(Half (*make)(unsigned), unsigned largest) {
   bool good = true;
   for (unsigned bits = 0; bits < largest; ++bits) {
     const auto low = static_cast<float>(make(bits)), high = static_cast<float>(make(bits + 1));
-    const float middle = low + (high - low) / 2;  // exact: one more bit than the format has
+    const float middle = low + (high - low) / 2;  // exact: one bit more than the format has
     const unsigned even = bits % 2 == 0 ? bits : bits + 1;
     good = good && Half(middle).bits == even;
     good = good && Half(std::nextafter(middle, low)).bits == bits;
@@ -79,7 +79,7 @@ TEST_CASE("rounding is to the nearest, ties to even") {
   rounds_to_nearest_even<BFloat16>(brain_of, 0x7f7f);
 }
 
-TEST_CASE("what is too large becomes infinite, what is too small becomes zero") {
+TEST_CASE("numbers that are too large become infinite, too small ones zero") {
   CHECK(Float16(65504.0F).bits == 0x7bff);
   CHECK(Float16(65519.996F).bits == 0x7bff);
   CHECK(Float16(65520.0F).bits == 0x7c00);

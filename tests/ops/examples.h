@@ -1,4 +1,4 @@
-// Every operator at least once, on operands that fit it: what properties of all operators are tested on.
+// Every operator at least once, on operands that fit it, for tests of properties of all operators.
 #pragma once
 
 #include <random>
@@ -10,7 +10,7 @@ namespace taso::test {
 
 enum class Exactness {
   approximate,  ///< uses functions that are not polynomials
-  dyadic,       ///< divides, but by powers of two only: exact on small integers
+  dyadic,       ///< divides by powers of two only: exact on small integers
   integral,     ///< integers stay integers
 };
 

@@ -122,8 +122,8 @@ TEST_CASE("equality across pools is equality of structure") {
   CHECK(!equal_texts("output x", "input z: float32[4]\n output x"));
 }
 
-TEST_CASE("the same operators wired otherwise are another graph") {
-  // As many nodes of each kind, the same operands in sum: only the wiring differs.
+TEST_CASE("the same operators with other wiring are another graph") {
+  // The same number of nodes of each kind and the same operands: only the wiring differs.
   CHECK(!equal_texts("a = relu(x)\n b = tanh(a)\n d = relu(y)\n e = add(b, d)\n output e",
                      "a = relu(y)\n b = tanh(a)\n d = relu(x)\n e = add(b, d)\n output e"));
   CHECK(!equal_texts("a = add(x, y)\n b = mul(a, a)\n output b", "a = add(x, y)\n b = mul(a, x)\n output b"));
@@ -137,7 +137,7 @@ TEST_CASE("opaque nodes are paired one to one, by what they do") {
       !equal_texts("a = opaque \"R\"(x, _) -> float32[4]\n output a", "a = opaque \"R\"(x) -> float32[4]\n output a"));
   CHECK(!equal_texts("a = opaque \"R\"(_, x) -> float32[4]\n output a",
                      "a = opaque \"R\"(x, _) -> float32[4]\n output a"));
-  // One random node used twice is not two of them.
+  // One random node used twice is not two nodes.
   const std::string twins = "a = opaque \"R\"() -> float32[4]\n b = opaque \"R\"() -> float32[4]\n ";
   CHECK(equal_texts(twins + "s = sub(a, b)\n output s", twins + "s = sub(b, a)\n output s"));
   CHECK(!equal_texts(twins + "s = sub(a, b)\n output s", twins + "s = sub(a, a)\n output s"));

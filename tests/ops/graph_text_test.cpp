@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<fs::path> files_in(const std::string& folder) {
-  // ctest says where the sources are; by hand, run from there.
+  // ctest sets the source folder; by hand, run from there.
   const char* root = std::getenv("TASO_SOURCE_FOLDER");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(fs::path(root ? root : ".") / "tests/ops/text" / folder))
@@ -25,7 +25,7 @@ std::vector<fs::path> files_in(const std::string& folder) {
   return files;
 }
 
-// TASO_BLESS=1 rewrites what the files expect to what the program does. Read the diff.
+// TASO_BLESS=1 rewrites the expectations in the files to the actual results. Read the diff.
 bool blessing() {
   const char* bless = std::getenv("TASO_BLESS");
   return bless != nullptr && std::string_view(bless) == "1";
@@ -61,7 +61,7 @@ TEST_CASE("canonical files print as they are") {
   }
 }
 
-TEST_CASE("every mistake is reported where it stands") {
+TEST_CASE("every mistake is reported at its position") {
   const std::string mark = "# expect: ";
   for (const fs::path& path : files_in("bad")) {
     INFO(path);
@@ -70,8 +70,8 @@ TEST_CASE("every mistake is reported where it stands") {
     const std::size_t line_end = text.find('\n');
     const std::string message = error_of(text, "");
     const std::size_t message_end = message.find('\n');
-    REQUIRE(message_end != std::string::npos);                        // else it was accepted
-    const std::string headline = message.substr(1, message_end - 1);  // after the empty name's colon
+    REQUIRE(message_end != std::string::npos);                        // otherwise it was accepted
+    const std::string headline = message.substr(1, message_end - 1);  // after the colon of the empty name
     if (blessing())
       write(path, mark + headline + text.substr(line_end));
     else
@@ -81,12 +81,12 @@ TEST_CASE("every mistake is reported where it stands") {
   }
 }
 
-TEST_CASE("the caret stands under the mistake") {
+TEST_CASE("the caret is under the mistake") {
   CHECK(error_of("graph\n  input x: float32[2]\n  t0 = matmull(x, x)\n  output t0\n", "model.graph") ==
         "model.graph:3:8: unknown operator 'matmull'; did you mean 'matmul'?\n"
         "  t0 = matmull(x, x)\n"
         "       ^~~~~~~");
-  // A tab stays a tab, so that the caret is right however wide it is shown; a code point is one column.
+  // A tab stays a tab, so that the caret is right at any tab width; a code point is one column.
   CHECK(error_of("graph\r\n\tinput \"\u00e9\": float23[2]\r\n") ==
         "g:2:13: unknown element type 'float23'; did you mean 'float32'?\n"
         "\tinput \"\u00e9\": float23[2]\n"
@@ -108,7 +108,7 @@ TEST_CASE("text need not be canonical") {
   CHECK(parse_graphs(Source("two", "graph\n  output\n\ngraph\n  input x: bool[]\n  output x\n")).size() == 2);
 }
 
-TEST_CASE("the data of small constants goes through text") {
+TEST_CASE("the data of small constants survives printing and parsing") {
   Random random(1);
   for (auto type = ElementType::float32; type <= ElementType::boolean;
        type = static_cast<ElementType>(static_cast<int>(type) + 1))
@@ -194,7 +194,7 @@ TEST_CASE("random graphs read back as they print") {
 TEST_CASE("random graphs have every operator") {
   std::vector<std::size_t> seen(std::variant_size_v<AnyOperator>);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const Graph graph = random_graph(seed);  // named: the nodes live as long as it does
+    const Graph graph = random_graph(seed);  // named, because the nodes live as long as it does
     for (const ops::Node* node : graph.nodes())
       if (const Operator* op = node->as_operator()) ++seen[op->index()];
   }
@@ -204,7 +204,7 @@ TEST_CASE("random graphs have every operator") {
   }
 }
 
-TEST_CASE("hostile text is refused, never worse") {
+TEST_CASE("hostile text is refused without a crash") {
   // Pieces of good text, cut, doubled and shuffled.
   std::vector<std::string> texts;
   for (const fs::path& path : files_in("good")) texts.emplace_back(Source::read(path.string()).text());

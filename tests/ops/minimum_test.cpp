@@ -1,4 +1,4 @@
-// The smaller of two dimensions: one form, known bounds, and a number once there are numbers.
+// The smaller of two dimensions: a canonical form, known bounds, and a number if both are numbers.
 #include "ops/core/minimum.h"
 
 #include <map>
@@ -25,14 +25,14 @@ TEST_CASE("the smaller of two dimensions") {
   CHECK(smaller == minimum(512, n));
   CHECK(smaller.text() == "min(512, N)");
   CHECK(parse_dim(smaller.text()) == smaller);
-  CHECK(smaller != Dim::symbol("min(512, N)"));  // a name that a model may have for a dimension
+  CHECK(smaller != Dim::symbol("min(512, N)"));  // a model may name a dimension like this
   CHECK(parse_dim("min") == Dim::symbol("min"));
   CHECK_THROWS_AS(parse_dim("min(N - 5, T - 5)"), InputError);
   CHECK(smaller.symbols() == std::vector<std::string>{"N"});
   CHECK(value_at(smaller, {{"N", 3}}) == 3);
   CHECK(value_at(smaller, {{"N", 3000}}) == 512);
   CHECK(substitute(smaller, [](std::string_view) { return std::optional(Dim(600)); }) == Dim(512));
-  // It is 1 or more, and at most either.
+  // It is 1 or more, and at most either operand.
   CHECK(surely_at_least(smaller, 1));
   CHECK(surely_at_least(n, smaller));
   CHECK(surely_at_least(512, smaller));
@@ -40,7 +40,7 @@ TEST_CASE("the smaller of two dimensions") {
   CHECK_FALSE(surely_at_least(smaller, 2));
   CHECK_FALSE(surely_at_least(smaller, n));
   CHECK_FALSE(surely_at_least(t, smaller));
-  // Of a window that begins at T, no more than is wanted.
+  // A window that begins at T has at most the wanted length.
   const Dim window = minimum(n, Dim(512) - minimum(t, 512));
   CHECK(surely_at_least(n, window));
   CHECK_FALSE(surely_at_least(window, n));

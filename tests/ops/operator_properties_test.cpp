@@ -1,4 +1,4 @@
-// What holds for every operator, whatever it means.
+// Properties of every operator, whatever it computes.
 #include <cmath>
 #include <set>
 
@@ -84,7 +84,7 @@ TEST_CASE("a changed field makes another operator") {
     }
 }
 
-TEST_CASE("results have the shapes that inference says") {
+TEST_CASE("results have the inferred shapes") {
   for (const Example& example : examples()) {
     CAPTURE(name_of(example.op));
     const Shapes shapes = infer(example.op, shapes_of_operands(example));
@@ -98,7 +98,7 @@ TEST_CASE("results have the shapes that inference says") {
   }
 }
 
-TEST_CASE("work is counted: what is written is what results") {
+TEST_CASE("the bytes written are those of the results") {
   for (const Example& example : examples()) {
     CAPTURE(name_of(example.op));
     const Work work = work_of(example.op, shapes_of_operands(example));
@@ -147,8 +147,8 @@ TEST_CASE("float and double agree on the other functions") {
   }
 }
 
-// Replaces dimensions by unknowns, equal ones by the same: where inference accepts that, it must say what it says of
-// the numbers.
+// Replaces dimensions by unknowns, equal ones by the same: if inference accepts that, it must agree with the inference
+// on numbers.
 TEST_CASE("symbolic inference, evaluated, is concrete inference") {
   std::set<std::string_view> symbolic;
   for (const Example& example : examples()) {
@@ -184,7 +184,7 @@ TEST_CASE("symbolic inference, evaluated, is concrete inference") {
       }
     }
   }
-  // Constants have no operands, and the target of a reshape stands in its attribute.
+  // Constants have no operands, and the target of a reshape is in its attribute.
   for (const Operator& op : all_operators())
     if (max_inputs(op) > 0 && name_of(op) != "reshape") {
       CAPTURE(name_of(op));

@@ -1,4 +1,4 @@
-// Every operator against values worked out by hand.
+// Every operator against values computed by hand.
 #include <cmath>
 #include <limits>
 
@@ -71,7 +71,7 @@ TEST_CASE("unary operators") {
   near(run(op::HardSwish{}, {T({4}, Values{-4, -1, 1, 4})}), {0, -1.0 / 3, 2.0 / 3, 4});
 }
 
-TEST_CASE("not-a-number goes through, and negative zero becomes zero") {
+TEST_CASE("NaN is passed on, and negative zero becomes zero") {
   const T x({2}, Values{not_a_number, -0.0});
   const Values relu = run(op::Relu{}, {x});
   CHECK(std::isnan(relu[0]));
@@ -127,14 +127,14 @@ TEST_CASE("pooling") {
   CHECK(run(line, {row}) == Values{3, 4.5, 7.5});
   line.count_padding = true;
   CHECK(run(line, {row}) == Values{1.5, 4.5, 7.5});
-  // Rounding up reaches beyond the padding by one cell, which does not count even when padding does.
+  // Rounding up reaches one cell beyond the padding, which does not count even if padding does.
   const op::AveragePool beyond{
       .kernel = {3}, .strides = {2}, .dilations = {1}, .pads = {0, 1}, .ceil = true, .count_padding = true};
   CHECK(run(beyond, {counting({1, 1, 4})}) == Values{2, 7.0 / 3});
   const op::AveragePool further{
       .kernel = {3}, .strides = {3}, .dilations = {1}, .pads = {0, 1}, .ceil = true, .count_padding = true};
   CHECK(run(further, {counting({1, 1, 4})}) == Values{2, 2});
-  // The last window would start in the padding at the end: it is left out.
+  // The last window would start in the padding at the end, so it is left out.
   const op::AveragePool last{.kernel = {3, 3},
                              .strides = {3, 3},
                              .dilations = {1, 1},
@@ -142,13 +142,13 @@ TEST_CASE("pooling") {
                              .ceil = true,
                              .count_padding = true};
   near(run(last, {counting({1, 1, 2, 2})}), {10.0 / 9});
-  // Dilation steps over everything that there is.
+  // Dilation skips the whole input.
   CHECK(run(op::AveragePool{.kernel = {2}, .strides = {1}, .dilations = {2}, .pads = {1, 1}}, {T({1, 1, 1}, 4.0)}) ==
         Values{0});
   CHECK(run(op::MaxPool{.kernel = {2}, .strides = {1}, .dilations = {2}, .pads = {1, 1}}, {T({1, 1, 1}, 4.0)}) ==
         Values{-infinity});
   CHECK(run(op::GlobalAveragePool{}, {counting({1, 2, 2, 2})}) == Values{2.5, 6.5});
-  // Squares 1, 4, 9, 16: with the next one only, the window being even; then with one on either side.
+  // Squares 1, 4, 9, 16: with the next one only, because the window is even; then with one on either side.
   const T channels({1, 4, 1}, std::vector<double>{1, 2, 3, 4});
   CHECK(run(op::LocalResponseNorm{.size = 2, .alpha = 2, .beta = 1, .bias = 0}, {channels}) ==
         Values{1.0 / 5, 2.0 / 13, 3.0 / 25, 4.0 / 16});
@@ -214,7 +214,7 @@ TEST_CASE("constants") {
   CHECK(run(op::Ones{.shape = {}}, {}) == Values{1});
 }
 
-TEST_CASE("the constant kernels do what they are named for") {
+TEST_CASE("the constant kernels do what their names say") {
   const T image = counting({2, 4, 5, 3});
   for (const std::int64_t groups : {1, 2, 4}) {
     const auto kernel = evaluate<double>(op::IdentityKernel{.channels = 4, .groups = groups, .kernel = {3, 1}}, {});

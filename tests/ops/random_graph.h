@@ -6,7 +6,7 @@
 
 namespace taso::test {
 
-/// Data of a constant that is held in memory.
+/// Constant data held in memory.
 class HeldWeight : public Weight {
  public:
   explicit HeldWeight(Array array) : array_(std::move(array)) {}
@@ -20,7 +20,7 @@ struct RandomGraphOptions {
   std::size_t nodes = 8;
   ElementType element = ElementType::float32;
   RandomShapes shapes;
-  std::int64_t most_elements = 10'000;  ///< of any value all of whose dimensions are numbers
+  std::int64_t most_elements = 10'000;  ///< of any value with known dimensions
   double opaque = 0;                    ///< the share of opaque nodes
   double constants = 0.3;               ///< the share of constants among new operands
   std::vector<std::string> names;       ///< of the first inputs and constants; then x0, x1, …
@@ -58,7 +58,7 @@ class RandomGraph {
     const auto operators = all_operators();
     for (std::size_t i = 0; i < options_.nodes;)
       i += random_.chance(options_.opaque) ? add_opaque() : add_operator(random_.pick(operators)) ? 1 : 0;
-    if (random_.chance(0.2)) fresh(random_shape(random_, options_.shapes), false);  // an input that nobody uses
+    if (random_.chance(0.2)) fresh(random_shape(random_, options_.shapes), false);  // an unused input
     for (const Value& value : made_)
       if (!used_.contains(value.node) || random_.chance(0.1)) graph_.outputs.push_back(value);
     if (graph_.outputs.empty()) graph_.outputs.push_back(graph_.inputs[0]);

@@ -1,4 +1,4 @@
-// Random operators with attributes and operand shapes that fit: what property tests of operators run on.
+// Random operators with fitting attributes and operand shapes, for property tests of operators.
 #pragma once
 
 #include <limits>
@@ -11,10 +11,10 @@
 namespace taso::test {
 
 struct RandomShapes {
-  std::vector<std::string> symbols;  ///< names of unknown dimensions; none: all are numbers
+  std::vector<std::string> symbols;  ///< names of unknown dimensions; if empty, all are numbers
   std::int64_t largest = 6;
   std::size_t most_axes = 5;
-  bool empty = true;  ///< once in a while a dimension is 0
+  bool empty = true;  ///< sometimes a dimension is 0
 };
 
 /// An operator and the shapes of its operands, which its shape inference accepts.
@@ -43,9 +43,9 @@ inline Shape random_shape(Random& random, const RandomShapes& shapes) {
   return shape;
 }
 
-/// Sets the attributes of an operator and names the shapes of all operands, given the first. What it proposes mostly
-/// fits; shape inference has the last word. Operators without a row here are taken to work element by element or along
-/// an axis, with broadcasting.
+/// Sets the attributes of an operator and the shapes of all operands, given the first. The proposal mostly fits; shape
+/// inference decides. Operators without a row here are assumed to work element by element or along an axis, with
+/// broadcasting.
 class Proposal {
  public:
   Proposal(Random& random, const RandomShapes& shapes, ElementType element)
@@ -264,8 +264,8 @@ class Proposal {
   ElementType element_;
 };
 
-/// An application of this kind of operator whose first operand has the shape `first`, or a random one; nothing if none
-/// was found that fits in a few attempts (never so if `first` is not given).
+/// An application of this kind of operator whose first operand has the shape `first`, or a random one. Nothing if no
+/// fit was found in a few attempts, which never happens if `first` is not given.
 inline std::optional<Application> random_application(Random& random, const Operator& kind, const RandomShapes& shapes,
                                                      ElementType element = ElementType::float32,
                                                      const std::optional<Shape>& first = std::nullopt) {

@@ -14,7 +14,7 @@ std::string hash_of(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("SHA-256 gives what its standard says") {
+TEST_CASE("SHA-256 agrees with its standard") {
   CHECK(hash_of("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(hash_of("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(hash_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
@@ -22,7 +22,7 @@ TEST_CASE("SHA-256 gives what its standard says") {
   CHECK(hash_of(std::string(1'000'000, 'a')) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST_CASE("it does not matter in which pieces SHA-256 is told something") {
+TEST_CASE("SHA-256 does not depend on how its input is split") {
   Random random(1);
   std::string text;
   for (int i = 0; i < 5000; ++i) text += static_cast<char>(random.below(256));

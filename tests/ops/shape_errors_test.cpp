@@ -1,4 +1,4 @@
-// What does not fit is refused, with a ShapeError and never with anything worse.
+// Operands that do not fit are refused with a ShapeError.
 #include <limits>
 
 #include "ops/graph/operator.h"
@@ -32,7 +32,7 @@ TEST_CASE("the number of operands is checked") {
   }
 }
 
-TEST_CASE("element-wise operators refuse what does not broadcast") {
+TEST_CASE("element-wise operators refuse shapes that do not broadcast") {
   refuses(op::Add{}, {{2, 3}, {2}});
   refuses(op::Mul{}, {{N}, {M}});
   accepts(op::Mul{}, {{N}, {1}});
@@ -175,7 +175,7 @@ TEST_CASE("normalisation and reduction refuse foreign axes and shapes") {
   accepts(op::ReduceSum{.axes = {0}}, {{0, 3}});
 }
 
-TEST_CASE("constants refuse sizes that make no sense") {
+TEST_CASE("constants refuse invalid sizes") {
   refuses(op::IdentityMatrix{.size = 0}, {});
   refuses(op::IdentityMatrix{.size = huge}, {});
   refuses(op::IdentityMatrix{.size = 2, .type = ElementType::undefined}, {});

@@ -8,7 +8,7 @@
 namespace taso::test {
 namespace {
 
-TEST_CASE("the name that was meant is the nearest one, or none") {
+TEST_CASE("the suggested name is the nearest one, or none") {
   const std::vector<std::string> known = {"relu-twice", "shared-left-factor", "shared-left-factors", "add",
                                           std::string(80, 'x') + "-long"};
   const auto meant = [&](const std::string& name) { return did_you_mean(name, known); };
@@ -17,7 +17,7 @@ TEST_CASE("the name that was meant is the nearest one, or none") {
   CHECK(meant("shared_left_factors") == "; did you mean 'shared-left-factors'?");
   CHECK(meant("add") == "; did you mean 'add'?");
   CHECK(meant(std::string(80, 'x') + "-lung") ==
-        "; did you mean '" + known.back() + "'?");  // as found rules are called
+        "; did you mean '" + known.back() + "'?");  // a name like those of generated rules
   CHECK(meant("sub").empty());
   CHECK(meant("").empty());
   CHECK(meant("something-else").empty());

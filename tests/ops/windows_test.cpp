@@ -1,4 +1,4 @@
-// Convolution and pooling against loops that were written independently of them, at random sizes.
+// Convolution and pooling against independently written loops, at random sizes.
 #include <cmath>
 #include <random>
 
@@ -60,7 +60,8 @@ List places(const Setting& s) {
     std::int64_t n = 0;
     for (std::int64_t start = -s.pads[a];; start += s.strides[a], ++n) {
       if (start + reach < end) continue;
-      // Rounding up admits one more window if the one before left cells over, and it starts before the end's padding.
+      // Rounding up admits one more window if the one before left cells over, and if it starts before the padding at
+      // the end.
       const std::int64_t before = start - s.strides[a] + reach;
       if (s.ceil && before < end - 1 && start < s.input[a]) ++n;
       break;
@@ -77,7 +78,7 @@ List index_of(std::int64_t flat, const List& extents) {
   return index;
 }
 
-/// Where cell `k` of window `o` lies: its flat position in the input, -1 in the padding, -2 beyond it.
+/// The flat position of cell `k` of window `o` in the input; -1 in the padding, -2 beyond it.
 std::int64_t cell(const Setting& s, const List& o, const List& k) {
   std::int64_t flat = 0;
   bool padding = false;

@@ -34,7 +34,7 @@ Array draw(Random& random, const Extents& extents, Draw kind) {
   return array;
 }
 
-/// For each output, whether there is an operator on the way to it of which laws hold that hold for real numbers only.
+/// For each output, whether it depends on an operator with laws that hold for real numbers only.
 std::vector<bool> are_of_real_numbers(const Graph& graph) {
   static const std::vector<std::string_view> names{"max",  "min",        "relu",     "leaky_relu", "clip",
                                                    "gelu", "hard_swish", "max_pool", "reduce_max", "softmax",
@@ -53,8 +53,8 @@ std::vector<bool> are_of_real_numbers(const Graph& graph) {
   return result;
 }
 
-/// For each output, whether it differs over the field. Elements from anywhere in it show everything but laws of the order,
-/// like relu(2x) = 2 relu(x). Those hold for whole numbers that are small, and that averages divide.
+/// For each output, whether it differs over the field. Arbitrary elements show all differences except laws of the
+/// order, like relu(2x) = 2 relu(x). Those hold for small integers that averages divide.
 std::vector<bool> differences_over_field(const Graph& before, const Graph& after, std::uint64_t seed) {
   const auto differences = [&](std::uint64_t draw, bool whole) {
     const auto expected = evaluate_field(before, seed + draw, whole), given = evaluate_field(after, seed + draw, whole);
@@ -73,7 +73,7 @@ std::vector<bool> differences_over_field(const Graph& before, const Graph& after
   return in_small;
 }
 
-/// The outputs, and for each the greatest number on the way to it; infinite if there is something that is none.
+/// The outputs, and for each the greatest number on the way to it; infinite if an intermediate result is not a number.
 struct Outcome {
   std::vector<Array> outputs;
   std::vector<double> greatest;
@@ -101,7 +101,7 @@ Outcome outcome_of(const Graph& graph, std::span<const Array> inputs) {
   return outcome;
 }
 
-/// Of one output; empty if there is none.
+/// The difference of one output; empty if there is none.
 std::string difference_of(const Array& before, const Array& after, double scale, std::size_t output) {
   if (before.extents() != after.extents()) return fmt::format("output {} has another shape", output);
   const auto left = before.doubles(), right = after.doubles();
@@ -220,7 +220,7 @@ Agreement compare(const Graph& before, const Graph& after, std::uint64_t seed) {
     for (std::size_t i = 0; i < told.size(); ++i) {
       if (first.greatest[i] > greatest_number) continue;
       told[i] = true;
-      // Where only the other graph leaves the numbers, the result says it.
+      // If only the other graph has results that are not numbers, the difference shows it.
       const double scale = std::max(first.greatest[i], std::isfinite(second.greatest[i]) ? second.greatest[i] : 0);
       const std::string difference = difference_of(first.outputs[i], second.outputs[i], scale, i);
       if (difference.empty()) continue;

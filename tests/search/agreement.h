@@ -1,4 +1,4 @@
-// Whether two graphs of one pool compute the same: exactly, over the prime field, and in float64 on the interpreter.
+// Compares two graphs of one pool: exactly over the prime field, and in float64 with the interpreter.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 
 namespace taso::test {
 
-/// An operator that nobody models: results that depend on every element of every operand. The first has the type of the
-/// first operand; if there is a second, it is a whole number.
+/// An opaque operator whose results depend on every element of every operand. The first has the type of the first
+/// operand; the second, if any, is an integer.
 class Mixture : public OpaqueBody {
  public:
   explicit Mixture(std::uint64_t key, std::size_t results) : key_(key), results_(results) {}
@@ -26,31 +26,31 @@ class Mixture : public OpaqueBody {
   std::size_t results_;
 };
 
-/// What the unknown dimensions of random graphs stand for when they are run.
+/// The sizes of the unknown dimensions of random graphs when they run.
 std::int64_t size_of_unknown(std::string_view name);
 Operator at_sizes(Operator op);
 
-/// The values of the outputs over the field, for random inputs; for small whole numbers, if `whole`.
+/// The values of the outputs over the field, for random inputs; for small integers if `whole`.
 std::vector<ops::Tensor<Field>> evaluate_field(const Graph& graph, std::uint64_t seed, bool whole);
 
 struct Agreement {
   enum class Kind {
     agrees,
     differs,
-    no_number,  ///< something on the way to an output is infinite, or none: rules speak of real numbers only
+    no_number,  ///< an intermediate result is infinite or NaN: rules concern real numbers only
   };
   Kind field = Kind::agrees, real = Kind::agrees;
-  std::string difference;  ///< the first that was found
+  std::string difference;  ///< the first one found
 
-  /// Some laws of the order, like relu(x / 3) = relu(x) / 3, and of functions, like tanh(0) = 0, hold for real numbers only:
-  /// of an output that such operators lead to, it takes these numbers to tell. This is one without them that differs over
+  /// Some laws of the order, like relu(x / 3) = relu(x) / 3, and of functions, like tanh(0) = 0, hold for real numbers
+  /// only: outputs that depend on such operators need real numbers. This is set if an output without them differs over
   /// the field.
   bool differs_exactly = false;
 
   bool wrong() const { return real == Kind::differs || differs_exactly; }
 };
 
-/// `after` has the inputs of `before`, and as many outputs.
+/// `after` has the inputs of `before`, and the same number of outputs.
 Agreement compare(const Graph& before, const Graph& after, std::uint64_t seed);
 
 }  // namespace taso::test

@@ -1,4 +1,4 @@
-// Kinds of networks, told from small networks of each, and from the example networks.
+// Kinds of networks, recognised from small networks of each kind and from the example networks.
 #include "search/selection/architecture.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ using namespace search;
 
 namespace {
 
-/// Writes down a network line by line.
+/// Writes a network line by line.
 class Text {
  public:
   explicit Text(std::string input) : text_("graph\n  input x: float32[" + std::move(input) + "]\n") {}
@@ -29,7 +29,7 @@ class Text {
     text_ += fmt::format("  {} = {}\n", name, what);
     return name;
   }
-  /// Of 8 channels to 8, unless said otherwise, at the same size.
+  /// From 8 channels to 8 by default, at the same size.
   std::string conv(const std::string& x, int kernel = 1, const std::string& filters = "8, 8", int groups = 1,
                    int stride = 1) {
     const std::string w = weight(fmt::format("{}, {}, {}", filters, kernel, kernel));
@@ -72,7 +72,7 @@ TEST_CASE("residual sums make a ResNet, and depthwise convolutions a MobileNet")
   CHECK(residual_network(4, 8).reason == "12 convolutions, 4 of them depthwise; 4 residual sums");
 }
 
-TEST_CASE("a small graph and a plain one are of no kind") {
+TEST_CASE("a small graph and a plain one are of unknown kind") {
   const Architecture small = residual_network(2, 1);
   CHECK(small.kind == NetworkKind::unknown);
   CHECK(small.reason == "6 convolutions and products are too few to tell");
@@ -83,7 +83,7 @@ TEST_CASE("a small graph and a plain one are of no kind") {
   CHECK(net.recognise({"x"}).kind == NetworkKind::unknown);
 }
 
-TEST_CASE("what does not depend on the inputs does not count") {
+TEST_CASE("nodes that do not depend on the inputs do not count") {
   Text net(image);
   std::string x = "x";
   for (int i = 0; i < 12; ++i) {
@@ -94,7 +94,7 @@ TEST_CASE("what does not depend on the inputs does not count") {
   CHECK(net.recognise({x}).kind == NetworkKind::unknown);
 }
 
-TEST_CASE("branches that are joined make an Inception, and what is joined with itself a DenseNet") {
+TEST_CASE("joined branches make an Inception, and layers joined with their inputs a DenseNet") {
   Text branches(image), layers("1, 8, 16, 16");
   std::string x = "x", y = "x";
   for (int i = 0; i < 4; ++i) {
@@ -111,7 +111,7 @@ TEST_CASE("branches that are joined make an Inception, and what is joined with i
     y = layers.line(
         fmt::format("concat[axis=1]({}, {})", y, layers.relu(layers.conv(y, 1, fmt::format("8, {}", 8 + 8 * i)))));
   CHECK(layers.recognise({y}).kind == NetworkKind::dense);
-  CHECK(layers.recognise({y}).reason == "8 concats of what a layer gives with what it was given; 8 convolutions");
+  CHECK(layers.recognise({y}).reason == "8 concats of a layer's output with its input; 8 convolutions");
 }
 
 TEST_CASE("heads at several sizes make an SSD, joined or not") {
@@ -130,7 +130,7 @@ TEST_CASE("heads at several sizes make an SSD, joined or not") {
   std::string joined = net.line(fmt::format("concat[axis=2]({}, {})", rows[0], rows[1]));
   joined = net.line(fmt::format("concat[axis=2]({}, {})", joined, rows[2]));
   CHECK(net.recognise({joined}).kind == NetworkKind::ssd);
-  CHECK(net.recognise({joined}).reason == "heads at 3 sizes are put together; 12 convolutions");
+  CHECK(net.recognise({joined}).reason == "heads at 3 sizes are joined; 12 convolutions");
 }
 
 TEST_CASE("softmax over products of activations makes a BERT") {
@@ -186,13 +186,13 @@ TEST_CASE("operators that are not modelled count by their name") {
   CHECK(recognise(parse_graph(text + "  output " + x + "\n")).kind == NetworkKind::bert);
 }
 
-TEST_CASE("names of kinds are those of files") {
+TEST_CASE("names of kinds are those used in files") {
   for (const NetworkKind kind : network_kinds()) CHECK(network_kind_named(search::name_of(kind)) == kind);
   CHECK_FALSE(network_kind_named("unknown"));
   CHECK_FALSE(network_kind_named(""));
 }
 
-TEST_CASE("the example networks are what they are, however few blocks they have") {
+TEST_CASE("the example networks are recognised, however few blocks they have") {
   const std::vector<std::pair<std::string_view, NetworkKind>> expected{
       {"resnet50", NetworkKind::resnet},         {"resnext50", NetworkKind::resnet},
       {"mobilenet_v2", NetworkKind::mobilenet},  {"ssd300_resnet50", NetworkKind::ssd},

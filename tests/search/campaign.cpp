@@ -13,16 +13,16 @@ using namespace search;
 
 namespace {
 
-/// What is wrong with the numbers of the steps on the face of it: whether the steps are right is for the verifier to say.
+/// Obvious flaws in the numbers of the steps; the verifier checks whether the steps are right.
 std::string flaw_of(const Graph& graph, const SearchResult& result) {
   rules::ValueNumber next = 0;
   for (const ops::Node* node : graph.nodes()) next += node->outputs().size();
   cost::Cost cost = result.cost_before;
   for (const rules::RewriteStep& step : result.steps) {
     for (const auto& [name, value] : step.inputs)
-      if (value >= next) return "an input of " + step.rule + " that nobody made";
+      if (value >= next) return "an input of " + step.rule + " does not exist";
     for (const rules::ValueNumber value : step.replaced)
-      if (value >= next) return step.rule + " replaces what nobody made";
+      if (value >= next) return step.rule + " replaces a value that does not exist";
     for (const rules::RewriteStep::Made& made : step.made)
       for (const rules::ValueNumber value : made.results) {
         if (value > next) return "a value that " + step.rule + " makes does not have the next number";
@@ -116,7 +116,7 @@ std::string Campaign::force(std::size_t which, std::uint64_t seed) {
         if (is_wrong(*graph, extractor.graph(), seed, &difference)) return told(*graph, rule, seed, difference);
         program.undo(log);
         if (program.hash() != before)
-          return fmt::format("seed {}: {} is not taken back\n{}", seed, name, ops::text_of(*graph));
+          return fmt::format("seed {}: {} is not undone\n{}", seed, name, ops::text_of(*graph));
       }
     }
   }
@@ -143,7 +143,7 @@ std::string Campaign::walk(const Graph& graph, std::uint64_t seed) {
   Graph here = start;
   std::vector<Program::Log> logs;
   for (std::size_t step = 0; step < options_.walk; ++step) {
-    std::vector<std::vector<Match>> matches;  // by rule, so that rules that match everywhere do not win
+    std::vector<std::vector<Match>> matches;  // by rule, so that rules that match everywhere do not dominate
     std::map<const RewriteRule*, std::size_t> places;
     for (const ComputationId root : program.computations()) {
       if (store[root].op == nullptr) continue;
@@ -156,7 +156,7 @@ std::string Campaign::walk(const Graph& graph, std::uint64_t seed) {
         });
     }
     random.shuffle(matches);
-    // Rules that have never been applied come first.
+    // Rules that were never applied come first.
     std::stable_partition(matches.begin(), matches.end(), [&](const std::vector<Match>& list) {
       return !tally_.applied.contains(list[0].rule->name());
     });
@@ -182,7 +182,7 @@ std::string Campaign::walk(const Graph& graph, std::uint64_t seed) {
   }
   for (auto log = logs.rbegin(); log != logs.rend(); ++log) program.undo(*log);
   if (program.hash() != first || extractor.graph().outputs != start.outputs)
-    return fmt::format("seed {}: a walk is not taken back\n{}", seed, ops::text_of(graph));
+    return fmt::format("seed {}: a walk is not undone\n{}", seed, ops::text_of(graph));
   for (const Program::Log& log : logs) program.redo(log);
   if (extractor.graph().outputs != here.outputs)
     return fmt::format("seed {}: a walk is not gone again\n{}", seed, ops::text_of(graph));
@@ -233,7 +233,7 @@ std::string Campaign::search(const Graph& graph, std::uint64_t seed) {
   if (goes_wrong(graph, of_steps, seed)) rules = std::move(of_steps);
   rules = reduce(std::move(rules), [&](const auto& fewer) { return goes_wrong(graph, fewer, seed); });
   const Graph small = reduce(graph, [&](const Graph& smaller) { return goes_wrong(smaller, rules, seed); });
-  // Most likely it takes no search.
+  // Most likely it fails without a search.
   for (const rules::Rule& rule : rules)
     for (const std::size_t place : by_name_.at(rule.name))
       if (goes_wrong(small, *compiled_[place], seed)) return told(small, *compiled_[place], seed, difference);

@@ -1,5 +1,6 @@
-// Random testing of rewriting: every rule is applied where its source is planted, random walks apply whatever fits, and the
-// search does what it does; the graphs must compute the same all the way. What goes wrong is made small before it is told.
+// Random testing of rewriting: every rule is applied where its source is planted, random walks apply any matching rule,
+// and the search runs as usual. All graphs along the way must compute the same. Failures are reduced before they are
+// reported.
 #pragma once
 
 #include <map>
@@ -22,7 +23,7 @@ struct CampaignOptions {
   GraphMakeUp makeup;
   std::size_t walk = 8;                        ///< steps of a random walk
   std::size_t attempts = 12;                   ///< to plant a rule
-  const cost::KernelPrices* prices = nullptr;  ///< the roofline, if not given
+  const cost::KernelPrices* prices = nullptr;  ///< the roofline, if null
 };
 
 /// Graphs of everything, and a threshold that lets the search wander.
@@ -36,7 +37,7 @@ inline CampaignOptions wandering(std::size_t budget) {
 
 struct Tally {
   std::size_t graphs = 0, rewrites = 0, searches = 0, changed = 0, steps = 0;
-  std::size_t no_number = 0;     ///< comparisons where float64 had nothing to say: not a number, or too large
+  std::size_t no_number = 0;     ///< comparisons without a result in float64: not a number, or too large
   std::size_t unlike_field = 0;  ///< comparisons that differ over the field, but not in float64
   std::set<std::string> planted, matched, applied, in_results;  ///< rules
 };
@@ -45,18 +46,18 @@ class Campaign {
  public:
   Campaign(std::vector<rules::Rule> rules, CampaignOptions options);
 
-  // Each is the same for the same seed. What they return is empty, or says what is wrong, with a graph that is as small as
-  // it gets, and the rules that it takes.
+  // Each is deterministic for a seed. Returns an empty text, or the error with the smallest failing graph and the rules
+  // involved.
   /// Plants the rule and applies it at every match.
   std::string force(std::size_t rule, std::uint64_t seed);
-  /// Applies rules at random, and takes everything back.
+  /// Applies rules at random, and undoes them all.
   std::string walk(std::uint64_t seed);
   std::string search(std::uint64_t seed);
 
   const Tally& tally() const { return tally_; }
   std::size_t rules() const { return graphs_.rules().size(); }
   std::string summary() const;
-  /// Rules that can be looked for and were never applied.
+  /// Rules that can be matched and were never applied.
   std::vector<std::string> missing() const;
 
  private:
@@ -71,8 +72,8 @@ class Campaign {
   RuleGraphs graphs_;
   cost::Roofline roofline_;
   std::vector<std::unique_ptr<search::RewriteRule>> compiled_;
-  std::map<std::string, std::vector<std::size_t>> by_name_;       // places in compiled_
-  std::vector<std::vector<const search::RewriteRule*>> by_kind_;  // of the first result's operator
+  std::map<std::string, std::vector<std::size_t>> by_name_;       // indices in compiled_
+  std::vector<std::vector<const search::RewriteRule*>> by_kind_;  // by the operator of the first result
   Tally tally_;
 };
 

@@ -1,4 +1,4 @@
-// What was recorded of rules: as text, as a choice of rules, and as it is shipped.
+// The record of which rules paid off: as text, as a choice of rules, and as shipped.
 #include "search/selection/experience.h"
 
 #include <unordered_set>
@@ -89,7 +89,7 @@ TEST_CASE("searches add up") {
   CHECK(experience.find(NetworkKind::ssd)->searches == 1);
 }
 
-TEST_CASE("what is no experience is pointed at") {
+TEST_CASE("errors in a record have a position") {
   const auto begins = [](const std::string& message, const std::string& expected) {
     return message.rfind(expected, 0) == 0;
   };
@@ -103,7 +103,7 @@ TEST_CASE("what is no experience is pointed at") {
                "<text>:3:6: this kind"));
   const std::string kind = "taso experience 1\nkind ssd: searches 1\n";
   const std::string rule = "a: steps 1, searches 1, saved 1 ns\n";
-  CHECK(begins(complaint_about(kind + rule + rule), "<text>:4:1: this rule is told of twice"));
+  CHECK(begins(complaint_about(kind + rule + rule), "<text>:4:1: this rule appears twice"));
   CHECK(begins(complaint_about(kind + "a: steps 1\n"), "<text>:3:11: expected ','"));
   CHECK(begins(complaint_about(kind + "a: steps -1, searches 1, saved 1 ns\n"), "<text>:3:10:"));
   CHECK(begins(complaint_about(kind + "a: steps 99999999999999999999, searches 1, saved 1 ns\n"), "<text>:3:10:"));
@@ -112,7 +112,7 @@ TEST_CASE("what is no experience is pointed at") {
   CHECK(complaint_about(kind + rule).empty());
 }
 
-TEST_CASE("rules that paid are chosen, those that paid for the kind first") {
+TEST_CASE("rules that paid off are chosen, those for the kind first") {
   const Experience experience = experience_of(text);
   const auto rules = rules_named({"never-to-0123456789", "beta", "alpha-1a2b", "by-hand", "gamma"});
   const RuleChoice resnet = choose_rules(rules, NetworkKind::resnet, experience);
@@ -129,25 +129,25 @@ TEST_CASE("rules that paid are chosen, those that paid for the kind first") {
         Names{"beta", "gamma", "alpha-1a2b", "by-hand"});
 }
 
-TEST_CASE("all rules are used where nothing is known") {
+TEST_CASE("all rules are used without a record") {
   const Experience experience = experience_of(text);
   const auto rules = rules_named({"never-to-0123456789", "beta", "alpha-1a2b", "gamma"});
   const Names all{"never-to-0123456789", "beta", "alpha-1a2b", "gamma"};
   const RuleChoice unknown = choose_rules(rules, NetworkKind::unknown, experience);
   CHECK(names_of(unknown) == all);
-  CHECK(unknown.reason == "the network is of no known kind");
+  CHECK(unknown.reason == "the kind of network is unknown");
   CHECK(names_of(choose_rules(rules, NetworkKind::ssd, experience)) == all);
-  // Of rules that nobody has tried, none is dropped.
+  // Rules that were never tried are not dropped.
   const RuleChoice own = choose_rules(rules, NetworkKind::resnet, experience, false);
   CHECK(names_of(own) == Names{"gamma", "alpha-1a2b", "beta", "never-to-0123456789"});
   CHECK(own.kept == 1);
-  // A record of other rules is none.
+  // A record of other rules does not count.
   const RuleChoice other = choose_rules(rules_named({"never", "beta", "new"}), NetworkKind::resnet, experience);
   CHECK(names_of(other) == Names{"never", "beta", "new"});
-  CHECK(other.reason == "of 3 rules that paid, 1 are there");
+  CHECK(other.reason == "only 1 of the 3 rules that paid off are present");
 }
 
-TEST_CASE("the record that is shipped speaks of rules that are shipped, and of every kind") {
+TEST_CASE("the shipped record has shipped rules only, and every kind") {
   std::unordered_set<std::string> names;
   for (const rules::Rule& rule : shipped_rules()) names.insert(rule.name);
   const auto file = source_folder() / "rules/search.experience";
@@ -167,8 +167,8 @@ TEST_CASE("the record that is shipped speaks of rules that are shipped, and of e
   CHECK(known * 10 >= rules * 9);
 }
 
-TEST_CASE("what a rule saved is what the result costs more without it") {
-  // A kernel has to be enlarged, which costs something, before it can be merged with another.
+TEST_CASE("a rule's saving is the additional cost of the result without it") {
+  // A kernel must be enlarged, which costs something, before it can be merged with another.
   const Graph graph = parse_graph(R"(graph
   input x: float32[1, 16, 14, 14]
   constant a: float32[64, 16, 1, 1]
@@ -189,7 +189,7 @@ TEST_CASE("what a rule saved is what the result costs more without it") {
   CHECK(lesson.cost_with_these <= lesson.cost_with_all);
   CHECK(lesson.cost_with_all < lesson.cost_before);
   REQUIRE(lesson.rules.size() == 2);
-  // Each alone is worth nothing: both saved everything.
+  // Each alone saves nothing: both saved everything.
   for (const RuleExperience& rule : lesson.rules) {
     CHECK(rule.steps == 1);
     CHECK(rule.searches == 1);

@@ -1,4 +1,4 @@
-// From a model through the search and back: the values that were rewritten keep their names, and all others their nodes.
+// From a model through the search and back: rewritten values keep their names, all others their nodes.
 #include <map>
 
 #include "onnx/export/export.h"
@@ -27,7 +27,7 @@ TEST_CASE("random models compute the same after the search") {
       model.emplace(onnx::write_model(graph));
       model->validate();
     } catch (const InputError&) {
-      continue;  // something that ONNX cannot say at this opset
+      continue;  // ONNX cannot express something at this opset
     }
     ++written;
     auto optimised = optimise(model->copy(), rules, options);
@@ -43,10 +43,10 @@ TEST_CASE("random models compute the same after the search") {
       REQUIRE(optimised->model.serialise() == model->serialise());
     else
       ++changed;
-    // Nothing that the search got rid of is written all the same.
+    // Nothing that the search removed is written.
     const onnx::Imported again = onnx::import_model(onnx::view_of(optimised->model));
     const cost::Cost cost = search::search(again.graph, {}, cost::Roofline(), options).cost_before;
-    // Concats that are written as one come back in another order.
+    // Concats that are written as one are read in another order.
     REQUIRE(static_cast<double>(cost) == Approx(static_cast<double>(optimised->result.cost_after)).epsilon(0.001));
   }
   CHECK(written > 90);
@@ -54,8 +54,8 @@ TEST_CASE("random models compute the same after the search") {
   CHECK(refused < 10);
 }
 
-TEST_CASE("what is rewritten inside of a node is written") {
-  // One Concat of three in the model: the inner one of two has no name there.
+TEST_CASE("rewrites inside a node are written") {
+  // One Concat of three in the model: its inner concat of two has no name.
   const Graph graph = parse_graph(R"(graph
     input x: float32[1, 4, 8, 8]
     input y: float32[1, 4, 8, 8]
@@ -89,7 +89,7 @@ TEST_CASE("what is rewritten inside of a node is written") {
   CHECK(difference(model, optimised->model, 1) == "");
 }
 
-TEST_CASE("only what is rewritten is touched") {
+TEST_CASE("only rewritten nodes change") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[4, 8]
     constant q: float32[8, 2] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
@@ -145,7 +145,7 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
     output ta, rabc)");
   std::vector<rules::Rule> rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   std::erase_if(rules,
-                [](const rules::Rule& rule) { return rule.name == "cut-and-joined"; });  // else there is less of both
+                [](const rules::Rule& rule) { return rule.name == "cut-and-joined"; });  // it removes some of both
   const auto optimised = optimise(onnx::write_model(graph), rules, {});
   REQUIRE(optimised);
   std::map<std::string, int> operators;
@@ -161,7 +161,7 @@ TEST_CASE("splits of splits and concats of concats are written as one") {
   CHECK(difference(onnx::write_model(graph), optimised->model, 1) == "");
 }
 
-TEST_CASE("a value that becomes what another one was is written as that one") {
+TEST_CASE("a value that becomes equal to another one is written as that one") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[3, 2, 2]
     a, b = split[axis=2, at=1](x)

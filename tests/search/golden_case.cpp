@@ -54,10 +54,10 @@ GoldenCase read_golden(const std::filesystem::path& file) {
     } else if (words[0] == "not") {
       result.too_low_alpha = std::stod(words.at(3));
     } else {
-      check(words[0] == "rules", "a line with '#!' says something that is known");
+      check(words[0] == "rules", "a line with '#!' is a known directive");
       const std::set<std::string> names(words.begin() + 1, words.end());
       std::erase_if(result.rules, [&](const rules::Rule& rule) { return !names.contains(rule.name); });
-      check(result.rules.size() == names.size(), "rules that are named are there");
+      check(result.rules.size() == names.size(), "all named rules exist");
     }
   }
   return result;

@@ -1,4 +1,4 @@
-// Graphs in files, with the rules and options to search them with, and what should become of them; see golden_test.cpp.
+// Graphs in files, with the rules and options of their search and the expected results; see golden_test.cpp.
 #pragma once
 
 #include <filesystem>

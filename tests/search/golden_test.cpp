@@ -1,13 +1,14 @@
-// Graphs and what the search makes of them. tests/search/golden/*.graph hold the graph, and below it the result with both
-// costs; tests/search/unchanged/*.graph hold graphs that must stay as they are. Lines with '#!' say how the search goes:
+// Graphs and the results of the search. tests/search/golden/*.graph hold a graph, followed by the result with both
+// costs; tests/search/unchanged/*.graph hold graphs that must stay unchanged. Lines with '#!' set the options of the
+// search:
 //
-//   #! shipped             with the rules that are shipped; else with those of golden.rules
-//   #! rules a, b          with these of them alone
+//   #! shipped             with the shipped rules instead of those of golden.rules
+//   #! rules a, b          with only these of them
 //   #! alpha 1.1           and #! budget 100
-//   #! not with alpha 1    with this alpha, it must not find as much
-//   #! only golden         of unchanged/: the rules that are shipped have something to do here, those of golden.rules have not
+//   #! not with alpha 1    with this alpha, it must find less
+//   #! only golden         in unchanged/: the shipped rules change this graph, those of golden.rules do not
 //
-// TASO_BLESS=1 writes the results anew.
+// TASO_BLESS=1 writes the results again.
 #include "tests/search/golden_case.h"
 
 #include <cstdlib>
@@ -38,7 +39,7 @@ std::string describe(const SearchResult& result) {
 
 }  // namespace
 
-TEST_CASE("graphs become what they should") {
+TEST_CASE("graphs get the expected results") {
   const bool bless = std::getenv("TASO_BLESS") != nullptr;
   const auto files = golden_files("golden");
   CHECK(files.size() >= 12);
@@ -60,7 +61,7 @@ TEST_CASE("graphs become what they should") {
   }
 }
 
-TEST_CASE("graphs stay as they are where nothing may change") {
+TEST_CASE("graphs that must not change stay unchanged") {
   const auto files = golden_files("unchanged");
   CHECK(files.size() >= 20);
   const auto shipped = shipped_rules();

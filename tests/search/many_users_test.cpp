@@ -1,4 +1,4 @@
-// Values that very many operators use: all pairs of these match a rule, and the search has to go through them within its limits.
+// Values with very many users: all pairs of these match a rule, and the search must stay within its limits.
 #include <atomic>
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using namespace search;
 
 namespace {
 
-/// So many products of one value, which is computed or an input; with `joined`, the results make one tensor.
+/// `count` products of one value, which is computed or an input; with `joined`, the results form one tensor.
 Graph products(std::size_t count, bool computed, bool joined) {
   std::string text = "graph\n  input i: float32[8, 64]\n  x = relu(i)\n", outputs;
   for (std::size_t n = 0; n < count; ++n) {
@@ -35,7 +35,7 @@ std::vector<rules::Rule> merging() {
   return rules;
 }
 
-/// Counts how often it is asked.
+/// Counts how often it is called.
 class Counted : public cost::KernelPrices {
  public:
   cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
@@ -57,18 +57,18 @@ std::size_t matmuls_in(const Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("whoever watches can stop a search while it looks for the first rewrites") {
+TEST_CASE("the watcher can stop a search during the first matching") {
   const Graph graph = products(70, true, false);
   const cost::Roofline prices;
   for (const bool in_the_whole : {true, false}) {
     SearchOptions options;
-    options.piece = in_the_whole ? 10 : 0;  // one region, or steps in the whole graph before regions
+    options.piece = in_the_whole ? 10 : 0;  // steps in the whole graph before regions, or one region
     std::stop_source stop;
     const SearchResult found = search::search(graph, merging(), prices, options, stop.get_token(),
                                               [&](const SearchProgress&) { stop.request_stop(); });
     CHECK(found.end == SearchResult::End::stopped);
     CHECK(found.counts.matched < 70);  // of 2,415
-    // Time, like a stop, is looked at between two matches; what was found in it counts.
+    // Time, like a stop, is checked between two matches; matches found so far count.
     options.time_budget = std::chrono::duration<double>(0.02);
     const SearchResult late = search::search(graph, merging(), prices, options);
     CHECK(late.end == SearchResult::End::time);
@@ -76,22 +76,22 @@ TEST_CASE("whoever watches can stop a search while it looks for the first rewrit
   }
 }
 
-TEST_CASE("users of one value are priced once, not again for every pair of them that is looked at") {
+TEST_CASE("users of one value are priced once, not for every pair") {
   for (const bool computed : {true, false}) {
     const Counted prices;
     SearchOptions options;
     options.piece = 10;
     options.budget = 1;
     const SearchResult found = search::search(products(60, computed, false), merging(), prices, options);
-    CHECK(found.counts.matched >= 1770);  // and at the end it is checked that the costs were kept up to date
+    CHECK(found.counts.matched >= 1770);  // the search also checks at the end that the costs are up to date
     CHECK(prices.asked < 30 * found.counts.matched);
   }
 }
 
-TEST_CASE("a great many products of one value become one") {
+TEST_CASE("very many products of one value become one") {
   for (const bool joined : {false, true})
     for (const bool computed : {false, true}) {
-      // Down to few users: from some number on they matter to one another.
+      // Down to few users: below some number they affect each other.
       const SearchResult found = search::search(products(24, computed, joined), merging(), cost::Roofline(), {});
       CHECK(found.cost_after < found.cost_before);
       if (!joined) CHECK(matmuls_in(found.graph) == 1);

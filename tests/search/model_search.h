@@ -1,4 +1,4 @@
-// From a model through the search and back into a model, and whether both compute the same.
+// From a model through the search and back to a model, and a comparison of both.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Optimised {
   search::SearchResult result;
 };
 
-/// Nothing if the result cannot be told in terms of the model's values, or written at its opset.
+/// Nothing if the result cannot be expressed with the model's values, or not at its opset.
 inline std::optional<Optimised> optimise(onnx::Model model, const std::vector<rules::Rule>& rules,
                                          const search::SearchOptions& options) {
   auto edit = std::make_unique<onnx::GraphEdit>(model);

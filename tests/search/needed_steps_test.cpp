@@ -1,4 +1,4 @@
-// Steps that a result does not need are taken back, and those that make unusable or much larger weights are not taken.
+// Steps that a result does not need are undone, and steps with unusable or much larger weights are not taken.
 #include <map>
 
 #include "cost/pricing/roofline.h"
@@ -27,7 +27,7 @@ const std::vector<rules::Rule>& rules() {
   return all;
 }
 
-/// A program on which rules are applied by name, wherever they match first.
+/// A program on which rules are applied by name, at their first match.
 struct Walk {
   explicit Walk(Graph given)
       : graph(std::move(given)), program(store, graph), prices(program, model), compiled(compile(rules())) {
@@ -93,7 +93,7 @@ Graph narrow_middle(int wide, int middle) {
 
 }  // namespace
 
-TEST_CASE("an enlarged kernel that nothing was merged with is taken back, wherever it was made") {
+TEST_CASE("an enlarged kernel that was never merged is undone, wherever it was made") {
   for (const int place : {0, 1, 2}) {
     Walk walk(convolution_and_relus(2));
     for (int i = 0; i < 3; ++i) walk.apply(i == place ? "enlarged" : "twice");
@@ -106,7 +106,7 @@ TEST_CASE("an enlarged kernel that nothing was merged with is taken back, wherev
   }
 }
 
-TEST_CASE("a step stays where the result is not as good without it in some other way") {
+TEST_CASE("a step stays if the result is worse without it in another respect") {
   Walk walk(convolution_and_relus(1));
   walk.apply("enlarged");
   walk.apply("twice");
@@ -119,7 +119,7 @@ TEST_CASE("a step stays where the result is not as good without it in some other
   CHECK(walk.program.hash() == hash);
 }
 
-TEST_CASE("of a thousand steps those that are not needed are found") {
+TEST_CASE("unneeded steps are found among a thousand") {
   Walk walk(convolution_and_relus(400));
   walk.apply("enlarged");
   const auto& rule = *walk.compiled[1];
@@ -140,7 +140,7 @@ TEST_CASE("of a thousand steps those that are not needed are found") {
   CHECK(walk.names() == Names{{"twice", 400}});
 }
 
-TEST_CASE("a product with a narrow middle is not multiplied out where bytes of weights count") {
+TEST_CASE("a product with a narrow middle is not multiplied out if bytes of weights count") {
   const cost::Roofline prices;
   SearchOptions options;
   const Graph graph = narrow_middle(512, 16);
@@ -151,12 +151,12 @@ TEST_CASE("a product with a narrow middle is not multiplied out where bytes of w
   options.most_growth = 0.5;
   for (const int wide : {32, 64, 512})
     CHECK(search::search(narrow_middle(wide, 4), rules(), prices, options).steps.empty());
-  // A wide one is.
+  // A wide one is multiplied out.
   options.price_of_weight_byte = price_of_weight_byte;
   const SearchResult found = search::search(narrow_middle(64, 512), rules(), prices, options);
   CHECK(found.steps.size() == 1);
   CHECK(found.cost_after < found.cost_before);
-  // As it runs, too.
+  // By run time, too.
   options.time_of_run = [](const Graph& one, cost::Layout) {
     cost::Cost products = 0;
     for (const ops::Node* node : one.nodes()) products += node->as_operator() != nullptr;
@@ -166,7 +166,7 @@ TEST_CASE("a product with a narrow middle is not multiplied out where bytes of w
   CHECK(search::search(graph, rules(), prices, options).steps.empty());
 }
 
-TEST_CASE("a step whose weight cannot be used is left out, and others stay") {
+TEST_CASE("a step with an unusable weight is left out, and others stay") {
   const Graph graph = parse_graph(
       "graph\n  input x: float32[8, 64]\n  input z: float32[4, 4]\n  constant a: float32[64, 64]\n"
       "  constant b: float32[64, 64]\n  constant c: float32[64, 64]\n  p = matmul(x, a)\n  y = matmul(p, b)\n"
@@ -199,7 +199,7 @@ std::vector<rules::Rule> merging() {
 }  // namespace
 
 TEST_CASE("a weight that is joined with many others counts as often as it is stored") {
-  // One of 256 KB that all products share, and of each one 16 KB of its own: 320 KB.
+  // One weight of 256 KB that all products share, and 16 KB for each of them: 320 KB.
   std::string text = "graph\n  constant w: float32[256, 256]\n", outputs;
   for (const std::string i : {"0", "1", "2", "3"}) {
     text += "  input x" + i + ": float32[16, 256]\n  constant v" + i + ": float32[256, 16]\n";
@@ -209,7 +209,7 @@ TEST_CASE("a weight that is joined with many others counts as often as it is sto
   const Graph graph = parse_graph(text + "  output " + outputs + "\n");
   SearchOptions options;
   REQUIRE(search::search(graph, merging(), cost::Roofline(), options).steps.size() == 4);
-  // The first three that are merged store it once more, the last one does not.
+  // The first three merges store it once more each, the last one does not.
   for (const auto& [growth, merged] : std::vector<std::pair<double, std::size_t>>{{0.5, 0}, {1, 1}, {2, 2}, {3, 4}}) {
     options.most_growth = growth;
     const SearchResult found = search::search(graph, merging(), cost::Roofline(), options);
@@ -218,8 +218,8 @@ TEST_CASE("a weight that is joined with many others counts as often as it is sto
   }
 }
 
-TEST_CASE("weights that several products share are joined all the same") {
-  // As in the steps of a recurrent network: until the last product is merged, the weights are there by themselves, too.
+TEST_CASE("weights that several products share are still joined") {
+  // As in the steps of a recurrent network: until the last product is merged, the weights also exist separately.
   std::string text = "graph\n  constant a: float32[512, 512]\n  constant b: float32[512, 512]\n", outputs;
   for (const std::string x : {"x", "y", "z"}) {
     text += "  input " + x + ": float32[1, 512]\n";

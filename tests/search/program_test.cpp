@@ -1,4 +1,4 @@
-// The graph that the search stands at, changed and changed back.
+// The current graph of the search, changed and restored.
 #include <map>
 #include <set>
 
@@ -48,7 +48,7 @@ TEST_CASE("a program goes to its graph and back") {
   }
 }
 
-TEST_CASE("rewrites can be taken back, and a graph looks the same however it was reached") {
+TEST_CASE("rewrites can be undone, and a graph looks the same however it was reached") {
   const auto rules = compile(sound_rules());
   RuleGraphs graphs(sound_rules());
   cost::Roofline model;
@@ -77,7 +77,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
       }
       cost += prices.difference(program, stop.log);
       prices.moved();
-      REQUIRE(prices.total() == cost);  // and everything that is there is needed, and no cycle
+      REQUIRE(prices.total() == cost);  // also checks that every computation is needed, and that there is no cycle
       REQUIRE(program.hash() != stop.hash);
       way.push_back(std::move(stop));
       ++taken;
@@ -96,7 +96,7 @@ TEST_CASE("rewrites can be taken back, and a graph looks the same however it was
   CHECK(taken > 100);
 }
 
-TEST_CASE("two rewrites in either order are one graph") {
+TEST_CASE("two rewrites in either order give one graph") {
   const Graph graph = parse_graph(R"(graph
     input x: float32[4, 8]
     input y: float32[4, 8]
@@ -128,7 +128,7 @@ TEST_CASE("two rewrites in either order are one graph") {
   CHECK(ends[0] == ends[1]);
 }
 
-TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
+TEST_CASE("a value used elsewhere stays, if there are fewer operators nevertheless") {
   const auto rules =
       compile({rules::parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n"),
                rules::parse_rule("rule associates\n  matmul(matmul(x, y), z) => matmul(x, matmul(y, z))\n"),
@@ -147,17 +147,17 @@ TEST_CASE("what is used elsewhere stays, if operators go nevertheless") {
     return count;
   };
   CHECK(applied("  a = matmul(x, y)\n  b = matmul(a, y)\n  output b\n") == 1);
-  // Two products instead of one, beside the one that is used.
+  // Two products instead of one, beside the one in use.
   CHECK(applied("  a = matmul(x, y)\n  b = matmul(a, y)\n  output b, a\n") == 0);
-  // There and back, and on from there.
+  // There and back, and further uses.
   const std::string there = "  a = transpose[permutation=[1, 0]](x)\n  b = transpose[permutation=[1, 0]](a)\n";
   CHECK(applied(there + "  c = tanh(b)\n  d = tanh(a)\n  output c, d\n") == 1);
   CHECK(applied(there + "  output b, a\n") == 1);
-  // The target has what is used elsewhere.
+  // The target contains the value that is used elsewhere.
   CHECK(applied("  a = relu(x)\n  b = relu(a)\n  c = tanh(a)\n  output b, c\n") == 1);
 }
 
-TEST_CASE("a search ends for a reason, and says which") {
+TEST_CASE("a search reports why it ended") {
   const Graph graph = read_golden(source_folder() / "tests/search/golden/attention-projections.graph").graph;
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   const cost::Roofline model;
@@ -170,7 +170,7 @@ TEST_CASE("a search ends for a reason, and says which") {
   CHECK(short_of.cost_after < short_of.cost_before);
   options.budget = 1;
   const SearchResult shortest = search::search(graph, rules, model, options);
-  CHECK(shortest.cost_after < shortest.cost_before);  // what waits and is better is not lost
+  CHECK(shortest.cost_after < shortest.cost_before);  // a queued graph that is better is not lost
   options.budget = 1000;
   options.time_budget = std::chrono::duration<double>(0);
   const SearchResult late = search::search(graph, rules, model, options);
@@ -189,7 +189,7 @@ TEST_CASE("a search ends for a reason, and says which") {
   CHECK(seen > 0);
 }
 
-TEST_CASE("direct rules are for steps that pay at once, and for no others") {
+TEST_CASE("direct rules are used only for steps that pay at once") {
   const auto searched = [](const std::string& name, bool direct) {
     GoldenCase golden = read_golden(source_folder() / "tests/search/golden" / (name + ".graph"));
     if (direct) std::swap(golden.rules, golden.options.direct_rules);
@@ -206,14 +206,14 @@ TEST_CASE("direct rules are for steps that pay at once, and for no others") {
   CHECK(both.cost_after < both.cost_before);
 }
 
-TEST_CASE("rewrites that have nothing to do with each other do not hide a way of several steps") {
+TEST_CASE("unrelated rewrites do not hide a path of several steps") {
   std::vector<rules::Rule> rules{
       rules::parse_rule("rule back\n  transpose[permutation=inverse(p)](transpose[permutation=p](x)) => x\n")};
   for (const std::string name : {"tanh", "sigmoid", "exp", "relu"})
     rules.push_back(rules::parse_rule("rule up-" + name + "\n  " + name +
                                       "(transpose[permutation=p](x)) => transpose[permutation=p](" + name + "(x))\n"));
-  // Three steps that change nothing lead to one that saves two transpositions. Beside it are places where such a step leads
-  // nowhere: all their combinations are thousands of graphs.
+  // Three steps that change nothing lead to one that saves two transpositions. Elsewhere such steps lead nowhere: all
+  // their combinations are thousands of graphs.
   std::string text = "graph\n  input x: float32[64, 32]\n";
   std::string outputs = "  output y";
   text += "  t = transpose[permutation=[1, 0]](x)\n  a = tanh(t)\n  s = softmax[axis=1](x)\n";
@@ -232,7 +232,7 @@ TEST_CASE("rewrites that have nothing to do with each other do not hide a way of
 }
 
 TEST_CASE("pieces hold everything once and are cut where few values cross") {
-  // Diamonds in a row: between two of them one value crosses, inside of them several.
+  // A chain of diamonds: between two of them one value crosses, inside them several.
   std::string text = "graph\n  input x0: float32[4, 8]\n";
   for (int i = 0; i < 30; ++i)
     text += fmt::format(
@@ -253,7 +253,7 @@ TEST_CASE("pieces hold everything once and are cut where few values cross") {
   CHECK(pieces.size() >= 150 / 16);
 }
 
-TEST_CASE("a large graph is searched piece by piece, steps back included") {
+TEST_CASE("a large graph is searched piece by piece, including worse steps") {
   std::string text = "graph\n  input x0: float32[1, 32, 14, 14]\n";
   for (int i = 0; i < 30; ++i)
     text += fmt::format(
@@ -273,7 +273,7 @@ TEST_CASE("a large graph is searched piece by piece, steps back included") {
     if (node->as_operator() != nullptr) ++operators[ops::name_of(*node->as_operator())];
   CHECK(operators["conv"] == 30);
   CHECK(operators["relu"] == 30);
-  options.piece = 0;  // as a whole it takes longer, and comes to the same end
+  options.piece = 0;  // as a whole it takes longer, with the same result
   const SearchResult whole = search::search(graph, rules, cost::Roofline(), options);
   CHECK(whole.counts.regions == 1);
   CHECK(whole.cost_after == result.cost_after);

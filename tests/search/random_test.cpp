@@ -1,5 +1,5 @@
-// Whatever rules and search make of a graph computes the same: random graphs over all operators, all rules that are shipped,
-// and a threshold that lets the search wander. The program search_random does more of it.
+// All rewrites and searches keep what a graph computes: random graphs over all operators, all shipped rules, and a
+// threshold that lets the search wander. The program search_random tests more of them.
 #include <cmath>
 
 #include "ops/text/graph_text.h"
@@ -24,7 +24,7 @@ std::size_t operators_in(const Graph& graph) {
   return count;
 }
 
-/// What is printed of a reduced graph.
+/// The reduced graph from a report.
 Graph graph_in(const std::string& told) {
   const std::size_t begin = told.find("\ngraph\n");
   REQUIRE(begin != std::string::npos);
@@ -39,7 +39,7 @@ bool has(const Graph& graph, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("every rule that is shipped keeps what its source computes") {
+TEST_CASE("every shipped rule keeps what its source computes") {
   Campaign campaign(shipped_rules(), wandering(0));
   for (std::size_t rule = 0; rule < campaign.rules(); ++rule) REQUIRE(campaign.force(rule, 1) == "");
   INFO(campaign.summary());
@@ -60,7 +60,7 @@ TEST_CASE("random graphs compute the same after random walks and searches by all
   CHECK(tally.no_number < tally.rewrites / 5);
 }
 
-TEST_CASE("random graphs compute the same after searches by rules that are known to be sound") {
+TEST_CASE("random graphs compute the same after searches by sound rules") {
   Campaign campaign(sound_rules(), wandering(25));
   search(campaign, 1, 100);
   CHECK(campaign.tally().changed > campaign.tally().searches / 3);
@@ -76,7 +76,7 @@ TEST_CASE("random graphs compute the same when they are searched piece by piece"
   CHECK(campaign.tally().changed > campaign.tally().searches / 2);
 }
 
-TEST_CASE("what a wrong rule does is noticed, and made small") {
+TEST_CASE("the effect of a wrong rule is noticed and reduced") {
   std::vector<rules::Rule> rules = sound_rules();
   rules.erase(rules.begin() + 20, rules.end());
   const rules::Rule wrong = rules::parse_rule("candidate wrong\n  relu(sub(x, y)) => sub(relu(x), y)\n");
@@ -131,7 +131,7 @@ TEST_CASE("what a wrong rule does is noticed, and made small") {
   }
 }
 
-TEST_CASE("agreement tells the order of numbers from a fault, and what is no number from both") {
+TEST_CASE("agreement distinguishes laws of the order, faults, and results that are not numbers") {
   const auto compared = [](const char* text) {
     const Graph graph = parse_graph(text);
     Graph before = graph, after = graph;
@@ -156,7 +156,7 @@ TEST_CASE("agreement tells the order of numbers from a fault, and what is no num
   CHECK(neither.wrong());
 }
 
-TEST_CASE("an operator of real numbers on the way to one output does not excuse another") {
+TEST_CASE("a real-number operator before one output does not excuse another output") {
   // Too small a difference for floating point.
   const Graph graph = parse_graph(
       "graph\n input x: float64[3]\n constant c: float64[1] = [0.000000000001]\n a = relu(x)\n b = mul(x, c)\n"
@@ -170,7 +170,7 @@ TEST_CASE("an operator of real numbers on the way to one output does not excuse 
   CHECK(agreement.wrong());
 }
 
-TEST_CASE("graphs are reduced to what matters") {
+TEST_CASE("graphs are reduced to the relevant part") {
   const Graph graph = parse_graph(
       "graph\n"
       "  input sizes: float64[N, T]\n"
@@ -203,7 +203,7 @@ TEST_CASE("graphs are reduced to what matters") {
     CHECK(operators_in(small) == 1);
     CHECK(ops::text_of(small).find("[1, N, 1]") != std::string::npos);
   }
-  SECTION("never more than so many tries") {
+  SECTION("within the limit of tries") {
     std::size_t tries = 0;
     reduce(
         graph, [&](const Graph&) { return ++tries < 5; }, 20);
@@ -211,7 +211,7 @@ TEST_CASE("graphs are reduced to what matters") {
   }
 }
 
-TEST_CASE("rules are reduced to those that matter") {
+TEST_CASE("rules are reduced to the relevant ones") {
   const auto rules = shipped_rules();
   const std::size_t late = rules.size() * 9 / 10;
   REQUIRE(late > 17);

@@ -15,13 +15,13 @@ namespace {
 
 struct Edit {
   std::optional<std::pair<std::size_t, std::size_t>> dropped_outputs;  // from, to
-  std::optional<std::size_t> uncovered;                                // the output's operands are outputs in its place
+  std::optional<std::size_t> uncovered;                                // the output is replaced by its operands
   const ops::Node* cut = nullptr;                                      // its results become inputs
-  std::unordered_map<Value, Value, HashValue> bypassed;                // values, and what stands for them
-  std::function<Dim(const Dim&)> dim;                                  // what becomes of dimensions
+  std::unordered_map<Value, Value, HashValue> bypassed;                // values and their replacements
+  std::function<Dim(const Dim&)> dim;                                  // maps dimensions
   const ops::Node* leaf = nullptr;                                     // a leaf that gets another shape
   Shape shape;
-  std::optional<std::pair<const ops::Node*, Operator>> op;  // a node, and what it does now
+  std::optional<std::pair<const ops::Node*, Operator>> op;  // a node and its new operator
 };
 
 class Rebuilding {
@@ -134,7 +134,7 @@ class Rebuilding {
   std::unordered_map<const ops::Node*, const ops::Node*> nodes_;
 };
 
-/// What is to become less, the first counting most.
+/// The quantities to reduce, the most important first.
 struct Size {
   std::size_t nodes = 0, outputs = 0, inputs = 0, symbols = 0;
   std::int64_t elements = 0, attributes = 0;
@@ -174,7 +174,7 @@ class Reducing {
       : graph_(graph), fails_(fails), tries_left_(most_tries) {}
 
   Graph run() {
-    try_edit({});  // into a pool of its own
+    try_edit({});  // copies it into a separate pool
     while (drop_outputs() || uncover() || cut() || bypass() || name_no_dims() || shrink_dims() || shrink_leaves() ||
            shrink_attributes()) {
     }
@@ -220,7 +220,7 @@ class Reducing {
     return false;
   }
 
-  /// The later a node, the more goes with it.
+  /// Later nodes first, because more is removed with them.
   std::vector<const ops::Node*> nodes() const {
     auto nodes = graph_.nodes();
     std::erase_if(nodes,

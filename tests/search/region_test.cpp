@@ -16,7 +16,7 @@ using namespace search;
 
 namespace {
 
-/// Blocks of a 1×1 and a 3×3 convolution, activated and joined, each after a convolution that makes them narrow again.
+/// Blocks of a 1×1 and a 3×3 convolution, activated and joined, each after a convolution that narrows again.
 Graph fire_modules(std::size_t count) {
   std::string text = "graph\n  input x0: float32[1, 16, 14, 14]\n";
   for (std::size_t i = 0; i < count; ++i) {
@@ -36,7 +36,7 @@ Graph fire_modules(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("blocks that are alike are searched once, and all of them get what was found") {
+TEST_CASE("equal blocks are searched once, and all of them get the result") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   SearchOptions options;
   options.piece = 6;
@@ -72,7 +72,7 @@ TEST_CASE("the number of threads changes nothing") {
   }
 }
 
-TEST_CASE("what is found in parts is told at once") {
+TEST_CASE("results in parts are reported at once") {
   const auto rules = rules_of_file(source_folder() / "tests/search/golden.rules");
   for (const std::size_t modules : {1, 24})
     for (const unsigned jobs : {1u, 3u}) {
@@ -87,7 +87,7 @@ TEST_CASE("what is found in parts is told at once") {
       REQUIRE(found.cost_after < found.cost_before);
       REQUIRE(told.size() > 2);
       CHECK(told.back().best == found.cost_after);
-      std::size_t first = 0;  // to find something
+      std::size_t first = 0;  // graphs expanded until the first gain
       for (std::size_t i = 0; i < told.size(); ++i) {
         CHECK(told[i].before == found.cost_before);
         CHECK(told[i].best <= found.cost_before);
@@ -100,7 +100,7 @@ TEST_CASE("what is found in parts is told at once") {
     }
 }
 
-TEST_CASE("a region is a graph of its own, and says all that its search depends on") {
+TEST_CASE("a region is a separate graph, and its key has everything that its search depends on") {
   const Graph graph = fire_modules(6);
   Store store;
   Program program(store, graph);
@@ -119,11 +119,11 @@ TEST_CASE("a region is a graph of its own, and says all that its search depends 
     for (const auto& [value, id] : region.values) CHECK(value.type() == store.type(id));
     CHECK(region.graph.outputs.size() >= 1);
   }
-  CHECK(keys.size() == 2);  // the first has nothing before it
+  CHECK(keys.size() == 2);  // nothing comes before the first one
 }
 
-TEST_CASE("a search by regions ends when nothing is left in any of them") {
-  // The two kernels have different sizes: nothing can be merged.
+TEST_CASE("a search by regions ends when nothing is left in any region") {
+  // The two kernels have different sizes, so nothing can be merged.
   std::vector<rules::Rule> rules;
   for (rules::Rule& rule : rules_of_file(source_folder() / "rules/networks.rules"))
     if (rule.name == "relu-conv-shared-input") rules.push_back(std::move(rule));

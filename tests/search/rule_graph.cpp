@@ -12,7 +12,7 @@ namespace {
 
 constexpr double most_work = 20'000;  // operations of one operator
 
-/// Where dimensions are unknown, the operator must also take what they stand for: throws ShapeError.
+/// If dimensions are unknown, the operator must also accept their sizes: throws ShapeError.
 double work_at_sizes(const Operator& op, const std::vector<Value>& operands) {
   Shapes shapes;
   double elements = 0;
@@ -27,18 +27,18 @@ double work_at_sizes(const Operator& op, const std::vector<Value>& operands) {
   return multiplies ? elements * static_cast<double>(count(extents_of(shapes[1]))) : elements * 8;
 }
 
-/// One graph on its way.
+/// A graph under construction.
 class Growing {
  public:
   Growing(Random& random, const GraphMakeUp& makeup, bool shares) : random_(random), makeup_(makeup), shares_(shares) {
     graph_.pool = std::make_shared<Pool>();
     if (!random_.chance(makeup.unknown)) return;
     symbols_ = {Dim::symbol("N"), Dim::symbol("T")};
-    // From which the interpreter learns what the names stand for.
+    // The interpreter learns the sizes of the names from this input.
     graph_.inputs.push_back(graph_.pool->input("sizes", {ElementType::float64, Shape(symbols_)}));
   }
 
-  /// The source of the instance; false if it is too large, or does not fit with unknown dimensions in it.
+  /// Adds the source of the instance; false if it is too large, or does not fit with unknown dimensions.
   bool plant(const rules::Instance& instance) {
     const auto assignment = rules::AssignmentSampler(instance).sample(random_, makeup_.bound);
     if (!assignment) return false;
@@ -167,7 +167,7 @@ class Growing {
     }
   }
 
-  /// A dimension of which no hypothesis speaks becomes unknown.
+  /// Makes a dimension unknown that no hypothesis mentions.
   void make_unknown(const rules::Instance& instance, std::map<std::string, Dim, std::less<>>& unknowns) {
     std::vector<std::string> free;
     for (const rules::Unknown& unknown : instance.unknowns) {
@@ -218,7 +218,7 @@ class Growing {
 
   Random& random_;
   const GraphMakeUp& makeup_;
-  bool shares_;  // whether operands may be values that are there
+  bool shares_;  // whether operands may be existing values
   Graph graph_;
   std::vector<Dim> symbols_;
   std::map<std::string, std::vector<Value>> there_;  // by shape

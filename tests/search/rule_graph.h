@@ -1,4 +1,4 @@
-// Random graphs in which rules have something to do: sources of rules, put together.
+// Random graphs with work for rules: combined sources of rules.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@ inline std::vector<rules::Rule> rules_of_file(const std::filesystem::path& file)
   return rules::parse_rules(Source(file.filename().string(), text_of_file(file))).rules();
 }
 
-/// What the search has if nobody says otherwise.
+/// The default rules of the search.
 inline std::vector<rules::Rule> shipped_rules() {
   std::vector<rules::Rule> rules = rules_of_file(source_folder() / "rules/taso.rules");
   for (rules::Rule& rule : rules_of_file(source_folder() / "rules/networks.rules")) rules.push_back(std::move(rule));
   return rules;
 }
 
-/// Every rule that the verifier's tests hold to be sound.
+/// All rules that the verifier's tests expect to be sound.
 inline std::vector<rules::Rule> sound_rules() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(source_folder() / "tests/verifier/sound"))
@@ -50,32 +50,32 @@ inline std::vector<rules::Rule> sound_rules() {
   return rules;
 }
 
-/// Small whole numbers: sums and products of them are exact.
+/// Small integers: their sums and products are exact.
 inline Array whole_array(Random& random, const Extents& extents) {
   Array array(ElementType::float64, extents);
   for (double& value : array.mutable_values<double>()) value = static_cast<double>(random.between(-2, 3));
   return array;
 }
 
-/// What random graphs are made of.
+/// The composition of random graphs.
 struct GraphMakeUp {
-  std::size_t parts = 4;   ///< sources of rules, operators and opaque nodes in all
+  std::size_t parts = 4;   ///< sources of rules, operators and opaque nodes in total
   double operators = 0;    ///< the share of single operators, of all kinds
   double opaque = 0;       ///< the share of opaque nodes
-  double unknown = 0;      ///< how many of the graphs have unknown dimensions, N and T
+  double unknown = 0;      ///< the share of graphs with unknown dimensions, N and T
   double constants = 0.3;  ///< the share of constants among new operands
-  std::int64_t bound = 3;  ///< for the numbers that make up a rule's shapes
+  std::int64_t bound = 3;  ///< for the numbers in a rule's shapes
 };
 
 class RuleGraphs {
  public:
   explicit RuleGraphs(std::vector<rules::Rule> rules);
 
-  /// Puts the sources of rules together, the results of one being inputs of another where they fit.
+  /// Combines the sources of rules; results of one are inputs of another where they fit.
   Graph make(std::uint64_t seed, const GraphMakeUp& makeup) const;
   Graph make(std::uint64_t seed, std::size_t parts) const { return make(seed, GraphMakeUp{parts}); }
-  /// The source of one rule alone, its inputs different from each other; nothing if no small shapes for it were found. The
-  /// last attempts are larger.
+  /// The source of one rule alone, with distinct inputs; nothing if no small shapes were found. The last attempts are
+  /// larger.
   std::optional<Graph> plant(std::size_t rule, std::uint64_t seed, std::size_t attempt, double unknown = 0) const;
 
   const std::vector<rules::Rule>& rules() const { return rules_; }

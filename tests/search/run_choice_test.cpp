@@ -1,4 +1,4 @@
-// The graph that a search returns is chosen by what it takes as it runs, where somebody says what that is.
+// The result of a search is chosen by run time, if that is given.
 #include <algorithm>
 #include <map>
 
@@ -16,7 +16,7 @@ using namespace search;
 
 namespace {
 
-/// A convolution takes 10 µs, one with more than 64 channels 18, and everything else nothing.
+/// A convolution takes 10 µs, one with more than 64 channels 18 µs, and everything else nothing.
 class TwoSizes : public cost::KernelPrices {
  public:
   cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
@@ -25,7 +25,7 @@ class TwoSizes : public cost::KernelPrices {
   }
 };
 
-/// Pairs of convolutions that share an input, and one that joins them; one after the other.
+/// A chain of pairs of convolutions that share an input, each followed by one that joins them.
 Graph pairs(std::size_t count) {
   std::string text = "graph\n  input x0: float32[1, 64, 14, 14]\n";
   const std::string conv = "conv[strides=[1, 1], dilations=[1, 1], pads=[0, 0, 0, 0]]";
@@ -65,10 +65,10 @@ RunTime as_it_runs(const Graph& graph, cost::Layout layout, const cost::KernelPr
   return {outlook.cost, outlook.in_a_row};
 }
 
-/// Where nothing is to be said of kernels in a row.
+/// A run time with the concurrent part only.
 RunTime only(cost::Cost in_lanes) { return {in_lanes, 0}; }
 
-/// An element-wise operator costs by its name, whatever is fused into one kernel with it.
+/// An element-wise operator costs by its name, whatever is fused with it.
 class ByName : public cost::KernelPrices {
  public:
   explicit ByName(std::map<std::string, cost::Cost, std::less<>> prices) : prices_(std::move(prices)) {}
@@ -88,7 +88,7 @@ bool mentions(const Graph& graph, const std::string& word) {
 
 }  // namespace
 
-TEST_CASE("the least sum is not chosen where it takes longer side by side") {
+TEST_CASE("the least sum is not chosen if it is slower concurrently") {
   const TwoSizes prices;
   const Graph graph = pairs(3);
   SearchOptions options;
@@ -127,7 +127,7 @@ TEST_CASE("steps are left out one by one") {
   }
 }
 
-TEST_CASE("steps are taken that pay only as the graph runs, but none that make the sum larger than it was") {
+TEST_CASE("steps that pay only by run time are taken, unless they increase the original sum") {
   class Dear : public cost::KernelPrices {
    public:
     cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
@@ -135,7 +135,7 @@ TEST_CASE("steps are taken that pay only as the graph runs, but none that make t
       return kernel.columns > 64 ? large : 10'000'000;
     }
     cost::Cost noise() const override { return 1'000; }
-    cost::Cost large = 19'999'999;  // not worth it, in sum
+    cost::Cost large = 19'999'999;  // not worth it in sum
   } prices;
   SearchOptions options;
   options.time_of_run = [](const Graph& one, cost::Layout) {
@@ -150,7 +150,7 @@ TEST_CASE("steps are taken that pay only as the graph runs, but none that make t
   CHECK(kept.steps.empty());
 }
 
-TEST_CASE("a graph with more operators has to be noticeably faster") {
+TEST_CASE("a graph with more operators must be noticeably faster") {
   class MoreIsLess : public cost::KernelPrices {
    public:
     cost::Cost price(const cost::GraphView&, const cost::Kernel& kernel) const override {
@@ -185,7 +185,7 @@ TEST_CASE("the choice is the same with any number of threads, and knows its limi
   }
   CHECK(texts[0] == texts[1]);
   CHECK(texts[0] == texts[2]);
-  // Without time for anything else, it is still no longer than it was.
+  // Even without time for anything else, it is not slower than before.
   options.time_budget = std::chrono::duration<double>(0);
   options.time_of_run = [](const Graph& one, cost::Layout) {
     return only(static_cast<cost::Cost>(20 - convolutions_in(one)));
@@ -193,7 +193,7 @@ TEST_CASE("the choice is the same with any number of threads, and knows its limi
   CHECK(search::search(pairs(3), merging(), prices, options).steps.empty());
 }
 
-TEST_CASE("what lanes bring to a changed graph is not believed to the last quarter and hundredth") {
+TEST_CASE("the gain from concurrency in a changed graph is discounted by a quarter and a hundredth") {
   const TwoSizes prices;
   const auto is_chosen = [&](const RunTime& before, const RunTime& after) {
     SearchOptions options;
@@ -206,17 +206,17 @@ TEST_CASE("what lanes bring to a changed graph is not believed to the last quart
   CHECK(is_chosen(before, {65 * unit, 190 * unit}));
   CHECK(is_chosen(before, {90 * unit, 125 * unit}));
   CHECK_FALSE(is_chosen(before, {90 * unit, 128 * unit}));  // 90 + 38 / 4 is less than 100, but not by a hundredth
-  // Where lanes bring nothing, or next to nothing, there is nothing to doubt.
+  // If concurrency gains nothing or almost nothing, nothing is discounted.
   CHECK(is_chosen({100 * unit, 105 * unit}, {99 * unit - unit / 2, 99 * unit - unit / 4}));
   CHECK(is_chosen({100 * unit, 100 * unit}, {99 * unit, 99 * unit}));
 }
 
-TEST_CASE("what is best in lanes is left alone where it takes longer in a row") {
+TEST_CASE("the best concurrent graph is not chosen if it is slower sequentially") {
   const TwoSizes prices;
   const std::size_t all = 3;
   const auto merged_in = [](const Graph& one) { return 3 * all - convolutions_in(one); };
   SearchOptions options;
-  // The more is merged, the better in lanes; merging more than so many pairs costs in a row.
+  // The more is merged, the faster concurrently; merging more than `most` pairs is slower sequentially.
   for (std::size_t most = 0; most <= all; ++most) {
     options.time_of_run = [&](const Graph& one, cost::Layout) {
       const auto merged = static_cast<cost::Cost>(merged_in(one)), too_many = merged - static_cast<cost::Cost>(most);
@@ -227,7 +227,7 @@ TEST_CASE("what is best in lanes is left alone where it takes longer in a row") 
     CHECK(merged_in(chosen.graph) == most);
     CHECK(chosen.run_after == options.time_of_run(chosen.graph, chosen.layout));
   }
-  // A hundredth in lanes is not worth a sixth in a row.
+  // A hundredth concurrently does not justify a sixth sequentially.
   options.time_of_run = [&](const Graph& one, cost::Layout) {
     constexpr RunTime times[] = {{200, 400}, {190, 380}, {168, 280}, {170, 235}};
     const RunTime time = times[merged_in(one)];
@@ -236,7 +236,7 @@ TEST_CASE("what is best in lanes is left alone where it takes longer in a row") 
   CHECK(merged_in(search::search(pairs(all), merging(), prices, options).graph) == all);
 }
 
-TEST_CASE("where every step of what was found takes longer in a row, others are taken") {
+TEST_CASE("if every step found is slower sequentially, other steps are taken") {
   const ByName prices({{"tanh", 10'000'000}, {"gelu", 10'000'000}, {"relu", 5'000'000}, {"sigmoid", 7'000'000}});
   const Graph graph = parse_graph(
       "graph\n  input x: float32[64, 64]\n  input y: float32[64, 64]\n  a = tanh(x)\n  b = gelu(y)\n  output a, b\n");
@@ -272,7 +272,7 @@ TEST_CASE("many steps that do not pay are left out at once") {
   CHECK(chosen.run_after == only(1'000'000'000 - 10 * 20'000'000));
 }
 
-TEST_CASE("other words for the same kernels are not taken, whatever their order gains") {
+TEST_CASE("a reordering of the same kernels is not taken, whatever it gains") {
   const ByName prices({{"tanh", 10'000'000}, {"relu", 4'000'000}, {"sigmoid", 6'000'000}});
   const Graph graph = parse_graph("graph\n  input x: float32[4, 4]\n  y = tanh(x)\n  output y\n");
   SearchOptions options;
@@ -283,10 +283,10 @@ TEST_CASE("other words for the same kernels are not taken, whatever their order 
   CHECK(search::search(graph, longer, prices, options).steps.empty());
 }
 
-TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
+TEST_CASE("the choice ends at once, and counts the graphs that it timed") {
   const TwoSizes prices;
   std::size_t asked = 0, watched = 0;
-  // Two are asked for before the choice begins: where it began and where it stands.
+  // Two graphs are timed before the choice begins: the input and the current one.
   const auto stopped_when = [&](const std::function<bool()>& is_time) {
     asked = watched = 0;
     std::stop_source stop;
@@ -311,14 +311,14 @@ TEST_CASE("the choice ends at once, and counts the graphs that it asked for") {
     CHECK(stopped_when([&] { return asked == last; }).counts.tried == last - 2);
     CHECK(asked == last);
   }
-  // While graphs are made that are to be asked for.
+  // While graphs to be timed are made.
   const SearchResult none = stopped_when([&] { return watched == 5; });
   CHECK(asked == 2);
   CHECK(none.counts.tried == 0);
   CHECK(none.cost_after == all.cost_after);
 }
 
-TEST_CASE("what was found can be priced anew") {
+TEST_CASE("a result can be priced again") {
   class Dearer : public TwoSizes {
    public:
     cost::Cost price(const cost::GraphView& view, const cost::Kernel& kernel) const override {
@@ -348,7 +348,7 @@ TEST_CASE("what was found can be priced anew") {
   CHECK(again.steps.back().cost_after == again.cost_after);
 }
 
-TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by side") {
+TEST_CASE("no random graph is slower afterwards, neither in sum nor concurrently") {
   const cost::Roofline prices;
   std::size_t in_several = 0;
   for (const bool is_simulated : {true, false}) {
@@ -366,7 +366,7 @@ TEST_CASE("no random graph takes longer afterwards, neither in sum nor side by s
         const gpu::Outlook outlook = gpu::look_ahead(view, graph, laid, cost::Precision::tf32);
         in_several += outlook.lanes > 1;
         return RunTime{outlook.cost, outlook.in_a_row};
-      } catch (const InputError&) {  // a size that is not known
+      } catch (const InputError&) {  // an unknown size
         return RunTime{laid.cost, laid.cost};
       }
     };

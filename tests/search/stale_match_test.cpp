@@ -1,4 +1,4 @@
-// A match of an earlier graph is applied only where the matcher would find it again.
+// A match of an earlier graph is applied only if the matcher would find it again.
 #include <algorithm>
 
 #include "ops/text/graph_text.h"
@@ -22,14 +22,14 @@ std::vector<Match> matches_in(Program& program, const Rules& rules) {
   return matches;
 }
 
-/// Rules about operators with several results: those lose results one by one.
+/// Rules about operators with several results, which lose results one by one.
 std::vector<rules::Rule> rules_of_parts() {
   std::vector<rules::Rule> rules = shipped_rules();
   std::erase_if(rules, [](const rules::Rule& rule) { return rules::print(rule).find("split") == std::string::npos; });
   return rules;
 }
 
-/// Whether the matcher finds this match as the program stands.
+/// Whether the matcher finds this match in the current program.
 bool is_found(Program& program, const Match& match) {
   bool found = false;
   for (const ComputationId id : program.computations())
@@ -41,7 +41,7 @@ bool is_found(Program& program, const Match& match) {
 
 }  // namespace
 
-TEST_CASE("a match of another graph is applied only where it would be found") {
+TEST_CASE("a match of another graph is applied only if it would be found") {
   const auto of_parts = GENERATE(false, true);
   const std::vector<rules::Rule> given = of_parts ? rules_of_parts() : sound_rules();
   const auto rules = compile(given);

@@ -1,5 +1,5 @@
-// Nodes of the model that are several of our operators: a Concat or Split of many, a Slice of several axes. Only their
-// ends have names, and what is rewritten inside of them is written all the same.
+// Nodes of the model that are several operators of taso: a Concat or Split of many, a Slice of several axes. Only their
+// ends have names, and rewrites inside them are still written.
 #include <map>
 
 #include "onnx/model/proto.h"
@@ -13,7 +13,7 @@ using namespace search;
 
 namespace {
 
-/// A model that is put together node by node; its values are matrices.
+/// Builds a model node by node; its values are matrices.
 class ModelBuilder {
  public:
   ModelBuilder() {
@@ -63,7 +63,7 @@ class ModelBuilder {
   proto::ModelProto proto_;
 };
 
-/// Splits, concats and slices of one another, with something between them now and then.
+/// Splits, concats and slices of one another, with other operators in between now and then.
 onnx::Model random_model(std::uint64_t seed) {
   Random random(seed);
   ModelBuilder builder;
@@ -146,7 +146,7 @@ std::vector<rules::Rule> rules_of_parts() {
   return rules;
 }
 
-/// What a model costs as it is written, in the units of the search.
+/// The cost of a model as written, in the units of the search.
 cost::Cost cost_of(const onnx::Model& model, const SearchOptions& options) {
   return search::search(onnx::import_model(onnx::view_of(model)).graph, {}, cost::Roofline(), options).cost_before;
 }
@@ -160,7 +160,7 @@ SearchOptions usual() {
 
 }  // namespace
 
-TEST_CASE("what was found is written, also inside of nodes that are several operators") {
+TEST_CASE("results are written, also inside nodes that are several operators") {
   const auto rules = rules_of_parts();
   std::size_t changed = 0, refused = 0, models = 0, reordered = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -168,7 +168,7 @@ TEST_CASE("what was found is written, also inside of nodes that are several oper
     try {
       model.emplace(random_model(seed));
     } catch (const InputError&) {
-      continue;  // an output is an input, say
+      continue;  // for example, an output is an input
     }
     ++models;
     INFO("seed " << seed << "\n" << ops::text_of(onnx::import_model(onnx::view_of(*model)).graph));
@@ -184,7 +184,7 @@ TEST_CASE("what was found is written, also inside of nodes that are several oper
          << ops::text_of(optimised->result.graph) << "written\n"
          << ops::text_of(onnx::import_model(onnx::view_of(optimised->model)).graph));
     changed += !optimised->result.steps.empty();
-    // A Concat of many does not say in which order its operands are joined: such steps cannot be written.
+    // A Concat of many does not record the order in which its operands are joined: such steps cannot be written.
     const auto& steps = optimised->result.steps;
     const bool reorders = std::any_of(steps.begin(), steps.end(), [](const rules::RewriteStep& step) {
       return step.rule.find("concat-to-concat") != std::string::npos;
@@ -199,7 +199,7 @@ TEST_CASE("what was found is written, also inside of nodes that are several oper
   CHECK(changed > reordered + models / 20);
 }
 
-TEST_CASE("a part of a Concat that is taken apart and joined again is written as what it is") {
+TEST_CASE("a part of a Concat that is cut and joined again is written as itself") {
   ModelBuilder builder;
   builder.input("x", 3, 8);
   builder.node("Relu", {"x"}, {"a"});

@@ -9,12 +9,12 @@
 namespace taso::cli {
 namespace {
 
-/// What is left of a candidate once its certificate was rejected: clean-ups only, or the model as it came.
+/// The next candidate after a certificate was rejected: clean-ups only, then the untouched model.
 Candidate fall_back(const Task& task, const Candidate& rejected, const std::string& rejection) {
   const std::string reason = fmt::format("its certificate is rejected: {}", rejection);
   if (rejected.is_improved()) return check(task, give_up(task, rejected, reason));
   if (!rejected.is_untouched) return leave_as_it_is(task, rejected, reason);
-  throw InternalError(fmt::format("the certificate of a model as it came is rejected: {}", rejection));
+  throw InternalError(fmt::format("the certificate of an untouched model is rejected: {}", rejection));
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ Certified certify(const Task& task, rules::RewriteCertificate certificate, Candi
   for (;;) {
     task.phases.begin("replay", "replaying the certificate");
     Candidate& candidate = done.candidate;
-    // As long as the edit is there, to whose nodes the graphs refer.
+    // The graphs refer to nodes of the edit, which is committed below.
     done.before = figures_before(task, candidate);
     done.after = figures_after(task, candidate);
     done.assumed =
@@ -36,8 +36,8 @@ Certified certify(const Task& task, rules::RewriteCertificate certificate, Candi
         !done.certificate.steps.empty() || !done.certificate.before.empty() || !done.certificate.after.empty();
     if (says_something && !can_replay())
       task.console.warning(
-          "the certificate is not replayed, because this build has no prover: taso-verify --certificate of another "
-          "one does so");
+          "the certificate is not replayed, because this build has no prover; taso-verify --certificate of a build "
+          "with Z3 can replay it");
     if (!says_something || !can_replay()) {
       task.model = onnx::GraphEdit::commit(std::move(candidate.edit), std::move(task.model));
       return done;
@@ -49,7 +49,7 @@ Certified certify(const Task& task, rules::RewriteCertificate certificate, Candi
         has_failed ? "" : rejection_of(done.certificate, original, task.model, task.rules.rules);
     if (rejection.empty()) return done;
     task.console.warning(
-        fmt::format("what was done to {} is taken back, because its certificate is rejected ({}); this is a bug of "
+        fmt::format("the changes to {} are undone, because their certificate is rejected ({}); this is a bug in "
                     "taso, please report it",
                     on_one_line(task.options.input.string()), on_one_line(rejection)));
     task.model = std::move(original);

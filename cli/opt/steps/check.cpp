@@ -7,13 +7,13 @@
 namespace taso::cli {
 namespace {
 
-/// What the check has against a candidate.
+/// The check's reason against a candidate.
 struct Objection {
   std::string text;
-  bool is_uncheckable = false;  ///< nothing is known against it, and nothing for it
+  bool is_uncheckable = false;  ///< the models could not be compared
 };
 
-/// A candidate that was compared with the original.
+/// A candidate after the comparison with the original.
 struct Compared {
   Candidate candidate;
   std::optional<Objection> objection;
@@ -43,9 +43,9 @@ Compared improve_without(const Task& task, const std::set<std::string>& without,
   return compare(task, std::move(found));
 }
 
-/// Leaves out the rules that the check objects to: first all that were used, to have something that passes; then one of
-/// them after the other is tried again, those first that saved most. If the check objects to the clean-ups alone, no
-/// rule is to blame.
+/// Leaves out the rules that the check objects to. First leaves out all rules that were used, to get a result that
+/// passes; then tries them again one by one, starting with those that saved most. If the clean-ups alone fail, no rule
+/// is to blame.
 Compared without_bad_rules(const Task& task, const Candidate& found, const Objection& objection) {
   constexpr std::size_t most_tried = 6;
   std::vector<SearchSummary::Applied> used = found.search->applied;
@@ -55,8 +55,8 @@ Compared without_bad_rules(const Task& task, const Candidate& found, const Objec
   std::set<std::string> without;
   for (const SearchSummary::Applied& one : used) without.insert(one.rule);
   Compared best = improve_without(task, without, objection);
-  if (best.objection) return compare(task, give_up(task, best.candidate, objection.text));  // others are no better
-  // With a limit on time there is none for more searches.
+  if (best.objection) return compare(task, give_up(task, best.candidate, objection.text));  // others fail too
+  // A time limit leaves no time for more searches.
   const std::size_t tried = task.options.time_budget || used.size() == 1 ? 0 : std::min(used.size(), most_tried);
   for (std::size_t i = 0; i < tried && !interrupted(); ++i) {
     std::set<std::string> fewer = without;

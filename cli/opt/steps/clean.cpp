@@ -7,7 +7,7 @@
 namespace taso::cli {
 namespace {
 
-/// Null if the model cannot be imported: then there are no figures either.
+/// Null if the model cannot be imported; then there are no figures either.
 std::shared_ptr<const onnx::Imported> imported(const onnx::GraphEdit& edit) {
   try {
     return edit.imported();
@@ -21,7 +21,7 @@ std::optional<pricing::Figures> figures_of(const Task& task, const onnx::Importe
   return pricing::figures_of(imported->graph, pricing::sizes_from(imported->graph, task.shapes), task.pricing);
 }
 
-/// A graph of a hundred thousand operators takes a second each time.
+/// Caches the figures: a graph of 100,000 operators takes a second each time.
 template <class Find>
 std::optional<pricing::Figures> known(const Task& task, KnownFigures& figures, const Find& find) {
   if (figures.measured != task.pricing.measured()) figures = {find(), task.pricing.measured()};
@@ -56,7 +56,7 @@ Candidate leave_as_it_is(const Task& task, const Candidate& given_up, const std:
   plain.cleaned = imported(*plain.edit);
   plain.search = given_up.search;
   plain.check = onnx::CheckResult{true, onnx::CheckResult::Scope::unchanged, 0, 0,
-                                  fmt::format("no clean-up was kept, for {}", reason)};
+                                  fmt::format("no clean-up was kept: {}", reason)};
   return plain;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using Times = std::vector<std::vector<double>>;
 
-/// Of both, in turn; empty where it was interrupted.
+/// Times of both models, run alternately; empty if interrupted.
 Times run_in_turn(const Task& task, const Graph& before, const Graph& after) {
   constexpr std::size_t runs = 200;
   GpuModel first(before, task.pricing, pricing::sizes_from(before, task.shapes)),
@@ -33,15 +33,15 @@ Candidate confirm(const Task& task, Candidate found) {
   try {
     if (!interrupted()) times = run_in_turn(task, plain.imported()->graph, found.edit->imported()->graph);
   } catch (const InputError& error) {
-    return give_up(task, found, fmt::format("whether it is faster cannot be confirmed: {}", error.what()));
+    return give_up(task, found, fmt::format("cannot confirm that it is faster: {}", error.what()));
   }
   if (times[0].empty() || times[1].empty()) {
-    found.search->unconfirmed = "it was interrupted";
+    found.search->unconfirmed = "interrupted";
     return found;
   }
   const Ratio ratio = ratio_of(times[0], times[1]);
   if (!ratio.is_faster() && interrupted()) {
-    found.search->unconfirmed = "it was interrupted before that was certain";
+    found.search->unconfirmed = "interrupted before the result was certain";
     return found;
   }
   found.confirmed = ratio;

@@ -32,7 +32,7 @@ Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules)
   Candidate found = std::move(cleaned);
   found.search = search_model(*found.edit, rules, task.shapes, task.options, task.pricing, task.console);
   found.search->min_gain = 100 * least_gain(task);
-  if (!found.is_improved())  // where there is a note, the edit holds what could not be written
+  if (!found.is_improved())  // if there is a note, the edit holds a result that could not be written
     return found.search->note.empty() ? std::move(found) : give_up(task, found, found.search->note);
 
   std::vector<onnx::CleanupAction> actions;
@@ -40,11 +40,11 @@ Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules)
   found.clean_ups_after = steps_of(actions);
   for (std::size_t i = 0; i < more.size(); ++i) found.passes[i].count += more[i].count;
 
-  // Both are measured before they are compared: a measured graph beside a predicted one says nothing.
+  // Measure both before comparing them: a measured graph and a predicted one are not comparable.
   measure(task, found.edit->imported()->graph);
   if (found.cleaned) measure(task, found.cleaned->graph);
   const auto before = figures_before(task, found), after = figures_after(task, found);
-  if (!before || !after) return give_up(task, found, "the model would not be better in the end");
+  if (!before || !after) return give_up(task, found, "the written model would not be better");
   const search::Decision decision =
       search::decide(task.options.objective, cost_of(task.options.objective, *before, nodes),
                      cost_of(task.options.objective, *after, found.edit->view().nodes.size()), least_gain(task));

@@ -1,5 +1,5 @@
-// The steps of taso-opt, from the model that was read to the one that is written. Each takes a candidate and gives one
-// back: load -> clean -> improve -> confirm -> check -> certify -> save (cli/opt/optimise.cpp puts them together).
+// The steps of taso-opt, from the model that was read to the one that is written. Each takes a candidate and returns
+// one: load -> clean -> improve -> confirm -> check -> certify -> save (cli/opt/optimise.cpp combines them).
 #pragma once
 
 #include <functional>
@@ -27,34 +27,34 @@ namespace taso::cli {
 
 /// What all steps share.
 struct Task {
-  onnx::Model& model;  ///< as it was read, its input shapes overwritten; certify() makes it the one to be written
+  onnx::Model& model;  ///< as read, with new input shapes; certify() replaces it by the model to write
   const OptOptions& options;
   const onnx::CheckOptions& checking;
-  std::map<std::string, Extents> shapes;  ///< of inputs, for prices
+  std::map<std::string, Extents> shapes;  ///< of the inputs, for prices
   const SearchRules& rules;
-  pricing::Pricing& pricing;  ///< learns what is measured on the way
+  pricing::Pricing& pricing;  ///< learns from measurements during the run
   Console& console;
   Phases& phases;
 };
 
-/// Figures of a graph, as long as no kernel was measured since.
+/// Cached figures of a graph, valid until another kernel is measured.
 struct KnownFigures {
-  std::optional<pricing::Figures> figures;  ///< nothing if the graph is not known
-  std::optional<std::size_t> measured;      ///< how many kernels were measured by then; nothing if never asked
+  std::optional<pricing::Figures> figures;  ///< missing if the graph cannot be priced
+  std::optional<std::size_t> measured;      ///< number of measured kernels at that time; missing before the first use
 };
 
-/// A model that may be written in the end: an edit of the one that was read, and what is known about it.
+/// A model that may be written in the end: an edit of the one that was read, and its results so far.
 struct Candidate {
   std::unique_ptr<onnx::GraphEdit> edit;
-  bool is_untouched = false;  ///< nothing was changed, not even by clean-ups
+  bool is_untouched = false;  ///< no change, not even by clean-ups
   std::vector<onnx::CleanupCount> passes;
   std::vector<rules::CleanupStep> clean_ups;        ///< before the search
-  std::vector<rules::CleanupStep> clean_ups_after;  ///< what the search left behind
-  /// The graph that the search started from; null if the model cannot be imported. It needs the edit.
+  std::vector<rules::CleanupStep> clean_ups_after;  ///< after the search
+  /// The graph that the search started from; null if the model cannot be imported. Valid as long as the edit.
   std::shared_ptr<const onnx::Imported> cleaned;
-  std::optional<SearchSummary> search;     ///< nothing if there was none
+  std::optional<SearchSummary> search;     ///< missing if there was no search
   std::optional<Ratio> confirmed;          ///< how many times as fast it is on the GPU
-  std::optional<onnx::CheckResult> check;  ///< nothing if it was not compared
+  std::optional<onnx::CheckResult> check;  ///< missing if the models were not compared
   KnownFigures before, after;
 
   bool is_improved() const { return search && search->changed(); }
@@ -64,29 +64,29 @@ struct Candidate {
 onnx::CleanupOptions clean_ups_of(const OptOptions& options);
 /// The model with clean-ups only.
 Candidate clean(const Task& task);
-/// The model as it was read. `told` is what the candidate that is given up says of the search; `reason` is why.
+/// The model as it was read. `given_up` is the candidate it replaces, `reason` says why.
 Candidate leave_as_it_is(const Task& task, const Candidate& given_up, const std::string& reason);
-/// The model with clean-ups only, because what the search found cannot be kept.
+/// The model with clean-ups only, because the result of the search cannot be kept.
 Candidate give_up(const Task& task, const Candidate& found, const std::string& reason);
 
-/// Searches for a better graph with these rules, and writes it into the edit. Whether it is kept is decided by
-/// search/preference.h; if not, the clean-ups stay, and the search says why.
+/// Searches for a better graph with these rules and writes it into the edit. search/preference.h decides whether it is
+/// kept; if not, the clean-ups stay and the summary says why.
 Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules);
 
-/// Runs both models on the GPU, if that is asked for. A candidate that is not faster there, or cannot run, is given up;
-/// one that was interrupted before it was known is kept.
+/// With --confirm, runs both models on the GPU. Gives up a candidate that is not faster there or cannot run; keeps one
+/// that was interrupted before the result was certain.
 Candidate confirm(const Task& task, Candidate found);
 
-/// Compares the outputs of both models, if that is asked for. Rules whose results do not agree, or cannot be checked,
-/// are left out and the search is repeated; clean-ups that cannot be checked are taken back. If even the clean-ups fail,
-/// the check of the result has not passed.
+/// Compares the outputs of both models, unless the check is off. Leaves out rules whose results do not agree or cannot
+/// be checked, and repeats the search; undoes clean-ups that cannot be checked. If the clean-ups alone fail, the
+/// result's check has failed.
 Candidate check(const Task& task, Candidate found);
 
-/// Commits the candidate to the task's model and replays its certificate, by the code of taso-verify. What is rejected
-/// is taken back, first the search, then the clean-ups: a rejection is a fault of taso. `spoil` is for tests: it changes
-/// the certificate before it is replayed.
+/// Commits the candidate to the task's model and replays its certificate with the code of taso-verify. Undoes what is
+/// rejected, first the search, then the clean-ups; a rejection is a bug of taso. `spoil` is for tests: it changes the
+/// certificate before it is replayed.
 struct Certified {
-  Candidate candidate;  ///< without its edit, which was committed
+  Candidate candidate;  ///< without its edit, which is committed
   rules::RewriteCertificate certificate;
   std::optional<pricing::Figures> before, after;
   pricing::AssumedSizes assumed;
@@ -94,19 +94,18 @@ struct Certified {
 using Spoil = std::function<void(rules::RewriteCertificate&)>;
 Certified certify(const Task& task, rules::RewriteCertificate certificate, Candidate found, const Spoil& spoil);
 
-/// Of what the candidate is compared with. Clean-ups are not credited to the search, since whoever runs a model does
-/// them first.
+/// Figures of the cleaned-up model. Clean-ups are not credited to the search, because every runtime does them first.
 std::optional<pricing::Figures> figures_before(const Task& task, Candidate& candidate);
-/// Of the candidate, as long as it is not committed. Nothing if it cannot be imported.
+/// Figures of the candidate, before it is committed. Missing if it cannot be imported.
 std::optional<pricing::Figures> figures_after(const Task& task, Candidate& candidate);
 
-/// Runs `work`; an error about the input that it throws names the file.
+/// Runs `work`; adds the file name to an InputError that it throws.
 template <class Work>
 auto naming(const std::filesystem::path& file, Work&& work) {
   try {
     return work();
   } catch (const onnx::Uncheckable&) {
-    throw;  // not a fault of the file
+    throw;  // not an error of the file
   } catch (const InputError& error) {
     throw InputError(file.string() + ": " + error.what());
   }

@@ -1,4 +1,4 @@
-// Outputs of a device that rounds in its own way are told from those of one that computes something else.
+// Distinguishes outputs of a device that rounds differently from outputs that are wrong.
 #include "cli/bench/agreement.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::int64_t size = 64;
 
-/// What is made of a product: nothing; what is left when something almost as large is taken away, which is as exact as the
-/// product was, and so less exact for its size; or whether anything is left.
+/// What is made of a product: itself; its difference from something almost as large, which is as exact as the product
+/// and so less exact for its size; or the sign of that difference.
 enum class Rest { product, difference, sign };
 
-/// A product of two matrices, the second of them a weight.
+/// A product of two matrices, the second of which is a weight.
 struct Case {
   std::vector<Rest> outputs;
   Array input, weight, subtrahend;
@@ -64,7 +64,7 @@ Case make(const std::vector<Rest>& outputs, double scale = 1, double left = 0.1)
               runtime::evaluate(op::Add{}, std::vector{product, random_array(random, left * scale)})[0]);
 }
 
-/// The numbers of a device that leaves digits out instead of rounding to the nearest: no better than it has to be, but right.
+/// The numbers of a device that truncates instead of rounding to the nearest: as bad as allowed, but right.
 Array cut_short(const Array& array, cost::Precision precision) {
   const int dropped = precision == cost::Precision::fp32 ? 0 : precision == cost::Precision::bf16 ? 16 : 13;
   Array result(array.type(), array.extents());
@@ -94,7 +94,7 @@ Array times(const Array& array, float factor) {
 
 }  // namespace
 
-TEST_CASE("a program that amplifies rounding agrees as far as rounding takes it", "[agreement]") {
+TEST_CASE("a program that amplifies rounding agrees up to the error of rounding alone", "[agreement]") {
   for (const Rest rest : {Rest::difference, Rest::sign}) {
     const Case one = make({rest});
     const cli::Agreement found = agreement(one, on_device(one, cost::Precision::tf32), cost::Precision::tf32);
@@ -105,7 +105,7 @@ TEST_CASE("a program that amplifies rounding agrees as far as rounding takes it"
   }
 }
 
-TEST_CASE("a program that does not is held to the tolerance", "[agreement]") {
+TEST_CASE("a program that does not amplify rounding must meet the tolerance", "[agreement]") {
   const Case one = make({Rest::product});
   for (const cost::Precision precision :
        {cost::Precision::fp32, cost::Precision::tf32, cost::Precision::fp16, cost::Precision::bf16}) {
@@ -121,8 +121,8 @@ TEST_CASE("a program that does not is held to the tolerance", "[agreement]") {
   }
 }
 
-TEST_CASE("what has nothing to do with the reference never agrees, however far rounding takes it", "[agreement]") {
-  const double nothing = 1e-5;  // rounding alone takes differences farther than they are large
+TEST_CASE("unrelated outputs never agree, however large the error by rounding is", "[agreement]") {
+  const double nothing = 1e-5;  // rounding alone changes differences by more than their size
   for (const Rest rest : {Rest::product, Rest::difference, Rest::sign})
     for (const cost::Precision precision :
          {cost::Precision::fp32, cost::Precision::tf32, cost::Precision::fp16, cost::Precision::bf16})
@@ -140,7 +140,7 @@ TEST_CASE("what has nothing to do with the reference never agrees, however far r
       }
 }
 
-TEST_CASE("every output is held to its own yardstick", "[agreement]") {
+TEST_CASE("every output is compared with its own rounding error", "[agreement]") {
   const Case one = make({Rest::difference, Rest::product});
   std::vector<Array> outputs = on_device(one, cost::Precision::tf32);
   const cli::Agreement right = agreement(one, outputs, cost::Precision::tf32);
@@ -148,19 +148,19 @@ TEST_CASE("every output is held to its own yardstick", "[agreement]") {
   outputs[1] = times(outputs[1], 1.02F);
   const cli::Agreement wrong = agreement(one, outputs, cost::Precision::tf32);
   CHECK_FALSE(wrong.agrees);
-  CHECK(wrong.error < right.error);  // it is told of the one that is wrong, though the other is farther off
+  CHECK(wrong.error < right.error);  // reports the wrong output, though the other is farther off
   CHECK(wrong.rounding_error.value() < 1e-3);
 }
 
-TEST_CASE("a yardstick that is not finite excuses nothing", "[agreement]") {
-  const Case one = make({Rest::product}, 1e5);  // weights that float16 does not have
+TEST_CASE("an infinite rounding error excuses nothing", "[agreement]") {
+  const Case one = make({Rest::product}, 1e5);  // weights out of the range of float16
   const std::vector<Array> off{times(reference(one)[0], 1.05F)};
   const cli::Agreement found = agreement(one, off, cost::Precision::fp16);
   CHECK_FALSE(found.agrees);
   CHECK(std::isinf(found.rounding_error.value()));
 }
 
-TEST_CASE("the distance of two arrays is a share of all of the first one's norm", "[agreement]") {
+TEST_CASE("the distance of two arrays is relative to the norm of the first", "[agreement]") {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const auto distance = [](const std::vector<float>& x, const std::vector<float>& y) {
     return relative_error(Array::of<float>({3}, x), Array::of<float>({3}, y));

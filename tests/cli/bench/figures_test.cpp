@@ -14,7 +14,7 @@ using namespace cli;
 
 namespace {
 
-/// Runs that scatter by a thousandth.
+/// Runs that vary by a thousandth.
 std::vector<double> around(double middle) {
   std::vector<double> times;
   for (int i = 0; i < 200; ++i) times.push_back(middle * (1 + 0.001 * (i % 11 - 5) / 5));
@@ -32,7 +32,8 @@ BenchReport checked(std::optional<cli::Agreement> check) {
 
 }  // namespace
 
-TEST_CASE("what differs by less than places in memory do is no difference, however little it scatters", "[figures]") {
+TEST_CASE("a difference below the effect of memory placement is not a difference, however little it varies",
+          "[figures]") {
   const Ratio same = ratio_of(around(100), around(99.2));
   CHECK(same.low > 1);
   CHECK_FALSE(same.is_faster());
@@ -41,8 +42,7 @@ TEST_CASE("what differs by less than places in memory do is no difference, howev
   CHECK(ratio_of(around(98), around(100)).is_slower());
 }
 
-TEST_CASE("how far outputs are off is told beside how far rounding alone takes them, where that was needed",
-          "[figures]") {
+TEST_CASE("the error of outputs is shown with the error by rounding alone, where that was needed", "[figures]") {
   const double infinite = std::numeric_limits<double>::infinity();
   const std::vector<std::tuple<std::optional<cli::Agreement>, std::string, std::string>> cases{
       {std::nullopt, "not checked", "null"},
@@ -60,7 +60,7 @@ TEST_CASE("how far outputs are off is told beside how far rounding alone takes t
   }
 }
 
-TEST_CASE("few examples a second are not rounded to none or one", "[figures]") {
+TEST_CASE("low rates are not rounded to 0 or 1", "[figures]") {
   const std::vector<std::pair<double, std::string>> cases{{0.0123456, "0.0123"}, {0.52, "0.520"}, {4.9, "4.90"},
                                                           {9.994, "9.99"},       {9.996, "10"},   {12.4, "12"},
                                                           {5321.4, "5321"}};

@@ -1,4 +1,4 @@
-// A model that is made ready for a GPU, with a machine that is none: what is measured for that, and in which ways its steps run.
+// A model is prepared for a fake GPU: what is measured, and which variants its steps use.
 #include "cli/bench/gpu_model.h"
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ using namespace cli;
 namespace {
 
 struct Seen {
-  std::size_t measured = 0, asked = 0;  ///< calls that were measured; whose ways were asked for
+  std::size_t measured = 0, asked = 0;  ///< calls that were measured; calls whose variants were requested
   std::vector<gpu::DeviceSteps::Step> steps;
 };
 
@@ -79,7 +79,7 @@ Seen prepare(bool measures) {
 
 }  // namespace
 
-TEST_CASE("a model runs in the ways that were measured, or in promising ones if nothing is to be measured") {
+TEST_CASE("a model runs in measured variants, or in promising ones without measuring") {
   for (const bool measures : {true, false}) {
     const Seen seen = prepare(measures);
     CHECK((seen.measured > 0) == measures);
@@ -91,7 +91,7 @@ TEST_CASE("a model runs in the ways that were measured, or in promising ones if 
   }
 }
 
-TEST_CASE("a model that is made ready leaves prices as they are") {
+TEST_CASE("preparing a model does not change prices") {
   const onnx::Model model = onnx::Model::load(source_folder() / "examples/small_convnet.onnx");
   onnx::GraphEdit edit(model);
   onnx::clean_up(edit);
@@ -101,7 +101,7 @@ TEST_CASE("a model that is made ready leaves prices as they are") {
   const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
   pricing::Pricing pricing({true, file, cost::Precision::tf32, false, false}, std::make_unique<NoGpu>(seen),
                            measuring_on(console));
-  REQUIRE_FALSE(pricing.times().is_warm());  // as nobody has suited them to anything yet
+  REQUIRE_FALSE(pricing.times().is_warm());  // suit() was not called yet
   const GpuModel ready(graph, pricing);
   CHECK_FALSE(pricing.times().is_warm());
   pricing.suit(graph, {});

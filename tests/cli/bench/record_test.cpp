@@ -1,4 +1,4 @@
-// Recording prices, with a machine that is none: what is measured, in which order, and what the next run has to do.
+// Records prices on a fake GPU: what is measured, in which order, and what is left for the next run.
 #include "cli/bench/record.h"
 
 #include <unistd.h>
@@ -85,7 +85,7 @@ std::size_t kept(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("what was recorded is not measured again") {
+TEST_CASE("recorded kernels are not measured again") {
   const Folder folder;
   const BenchSettings settings = settings_for(folder.path());
   const Run first = run(settings, folder.path());
@@ -101,13 +101,13 @@ TEST_CASE("what was recorded is not measured again") {
   CHECK(first.said.find("left") == std::string::npos);
   CHECK(run(settings, folder.path()).measured.empty());
   BenchSettings again = settings;
-  again.anew = true;  // what this file has counts all the same
+  again.anew = true;  // prices in this file still count
   CHECK(run(again, folder.path()).measured.empty());
   again.prices = folder.path() / "another.prices";
   CHECK(run(again, folder.path()).measured.size() == first.measured.size());
 }
 
-TEST_CASE("what an older file lacks is measured in the way that it names, if that is still to be had") {
+TEST_CASE("figures that an older file lacks are measured with its choice, if that still exists") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.precisions = {cost::Precision::tf32};
@@ -129,7 +129,7 @@ TEST_CASE("what an older file lacks is measured in the way that it names, if tha
   CHECK(completed.find("None, driver 0", calls[1])->choice == "guess");
 }
 
-TEST_CASE("recording ends when its time is up, says what is left, and goes on from there") {
+TEST_CASE("recording ends when its time is up, reports what is left, and continues later") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.time_budget = 0;
@@ -137,26 +137,26 @@ TEST_CASE("recording ends when its time is up, says what is left, and goes on fr
   CHECK(none.ending == Ending::done);
   CHECK(none.measured.empty());
   CHECK(none.said.find("of the models left (100.0 % of the predicted time)") != std::string::npos);
-  CHECK(none.said.find("the same command goes on with them") != std::string::npos);
-  for (const double seconds : {1e3, 1e10, 1e300}) {  // more than a clock can count is no less than that
+  CHECK(none.said.find("run the same command again to measure them") != std::string::npos);
+  for (const double seconds : {1e3, 1e10, 1e300}) {  // limits beyond the range of the clock
     settings.time_budget = seconds;
     settings.prices = folder.path() / fmt::format("{}.prices", seconds);
     CHECK(!run(settings, folder.path()).measured.empty());
   }
 }
 
-TEST_CASE("what takes the most time is recorded first") {
+TEST_CASE("the kernels with the most time are recorded first") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.precisions = {cost::Precision::tf32};
   const Run all = run(settings, folder.path());
-  // The convolutions are what such a network takes its time for.
+  // Convolutions take most of the time of such a network.
   REQUIRE(all.measured.size() > 2);
   CHECK(all.measured.front().starts_with("convolution"));
   CHECK(!all.measured.back().starts_with("convolution"));
 }
 
-TEST_CASE("what cannot have a batch is not measured with it, nor left out in silence") {
+TEST_CASE("a model that cannot have a batch is left out with a message") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   proto::ModelProto model = test::empty_model();
@@ -183,7 +183,7 @@ TEST_CASE("what cannot have a batch is not measured with it, nor left out in sil
   CHECK_THROWS_AS(run(settings, folder.path()), InputError);
 }
 
-TEST_CASE("what the search makes of a model is recorded too") {
+TEST_CASE("graphs that the search finds are recorded too") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.precisions = {cost::Precision::tf32};
@@ -194,14 +194,14 @@ TEST_CASE("what the search makes of a model is recorded too") {
   CHECK(kept(*settings.prices) == plain + searched.measured.size());
 }
 
-TEST_CASE("what a search makes of a model on a machine without a GPU is recorded too") {
+TEST_CASE("graphs that a search without a GPU finds are recorded too") {
   const Folder folder;
   BenchSettings settings = settings_for(folder.path());
   settings.batches = {1};
   settings.precisions = {cost::Precision::tf32};
   settings.anew = true;
   settings.search = true;
-  run(settings, folder.path(), 2e4);  // so dear that what is only predicted looks better
+  run(settings, folder.path(), 2e4);  // so expensive that predictions look better
   std::vector<std::string> measured;
   Console::Options quiet;
   quiet.program = "test";

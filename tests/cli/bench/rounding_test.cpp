@@ -20,7 +20,7 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// What a precision has, by its definition.
+/// The number format of a precision, by definition.
 struct Format {
   cost::Precision precision;
   int fraction, least_exponent, greatest_exponent;
@@ -30,7 +30,7 @@ const std::vector<Format> formats{{cost::Precision::tf32, 10, -126, 127},
                                   {cost::Precision::fp16, 10, -14, 15},
                                   {cost::Precision::bf16, 7, -126, 127}};
 
-/// The same, in double, where everything but the last rounding is exact.
+/// The same in double, where everything but the last rounding is exact.
 double rounded_in_double(double value, const Format& format) {
   if (!std::isfinite(value) || value == 0) return value;
   const double step = std::ldexp(1, std::max(std::ilogb(value), format.least_exponent) - format.fraction);
@@ -40,13 +40,13 @@ double rounded_in_double(double value, const Format& format) {
 
 }  // namespace
 
-TEST_CASE("numbers are rounded to the nearest that a precision has", "[rounding]") {
+TEST_CASE("numbers are rounded to the nearest number of a precision", "[rounding]") {
   Random random(7);
   for (const Format& format : formats) {
     std::size_t ties = 0;
     for (int i = 0; i < 200'000; ++i) {
       auto word = static_cast<std::uint32_t>(random.next());
-      if (i % 2 == 0) {  // half of them right between two numbers, or on one
+      if (i % 2 == 0) {  // half of them midway between two numbers, or on one
         const int dropped = 23 - format.fraction;
         word = word >> (dropped - 1) << (dropped - 1);
         ++ties;
@@ -73,7 +73,7 @@ TEST_CASE("numbers are rounded to the nearest that a precision has", "[rounding]
 TEST_CASE("ties go to the even number", "[rounding]") {
   CHECK(rounded(1 + 0x1p-11F, cost::Precision::tf32) == 1);
   CHECK(rounded(1 + 0x3p-11F, cost::Precision::tf32) == 1 + 0x1p-9F);
-  CHECK(rounded(0x3p-137F, cost::Precision::tf32) == 0x1p-135F);  // among the subnormal, whose step is 2^-136
+  CHECK(rounded(0x3p-137F, cost::Precision::tf32) == 0x1p-135F);  // subnormal, with a step of 2^-136
   CHECK(rounded(0x3p-25F, cost::Precision::fp16) == 0x1p-23F);
   CHECK(rounded(65519.0F, cost::Precision::fp16) == 65504);
   CHECK(rounded(65520.0F, cost::Precision::fp16) == infinity);
@@ -88,7 +88,7 @@ TEST_CASE("only float32 is rounded", "[rounding]") {
   CHECK(identical(rounded(integers, cost::Precision::bf16), integers));
 }
 
-TEST_CASE("what products read is rounded, and nothing else", "[rounding]") {
+TEST_CASE("only operands of products are rounded", "[rounding]") {
   Random random(3);
   const Array x = random_array(random, ElementType::float32, {4, 5}),
               w = random_array(random, ElementType::float32, {5, 6}),
@@ -123,8 +123,8 @@ TEST_CASE("what products read is rounded, and nothing else", "[rounding]") {
 
 namespace {
 
-/// Blocks of mobile networks: widen, filter each channel by itself, weigh the channels by what they hold, narrow. `gain` is what
-/// each convolution makes of the size of its input.
+/// Blocks of mobile networks: widen, filter each channel, scale the channels by their contents, narrow. Each
+/// convolution multiplies the magnitude of its input by `gain`.
 Graph mobile_blocks(std::size_t blocks, double gain, ValueNames& names, std::vector<Array>& inputs) {
   const std::int64_t channels = 8, wide = 16, size = 8;
   Graph graph;
@@ -162,7 +162,7 @@ Graph mobile_blocks(std::size_t blocks, double gain, ValueNames& names, std::vec
 
 }  // namespace
 
-TEST_CASE("what is out of the range of a small type is named") {
+TEST_CASE("results out of the range of a small type are named") {
   const auto trouble = [](double gain, cost::Precision precision) {
     ValueNames names;
     std::vector<Array> inputs;
@@ -175,7 +175,7 @@ TEST_CASE("what is out of the range of a small type is named") {
   CHECK(trouble(8, cost::Precision::bf16).empty());
 }
 
-TEST_CASE("rounding that is as far as an output is told apart from what is wrong") {
+TEST_CASE("an error that rounding alone explains is distinguished from a wrong output") {
   CHECK(is_rounding_as_far({false, 1, 1.0}));
   CHECK(is_rounding_as_far({false, 1, std::numeric_limits<double>::infinity()}));
   CHECK_FALSE(is_rounding_as_far({false, 1, 0.01}));

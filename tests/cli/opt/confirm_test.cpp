@@ -1,4 +1,4 @@
-// taso-opt --confirm, with a GPU that is none: what is kept, what is not, and what is said about it.
+// taso-opt --confirm with a fake GPU: what is kept, what is not, and what is reported.
 #include <csignal>
 
 #include <sys/wait.h>
@@ -19,7 +19,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-/// Takes a microsecond for each step, or the same whatever it has to do.
+/// Takes a microsecond for each step, or a fixed time.
 class StepsProgram : public gpu::DeviceProgram {
  public:
   StepsProgram(std::size_t steps, bool interrupts) : steps_(steps), interrupts_(interrupts) {}
@@ -68,7 +68,7 @@ Json confirmed(const OptOptions& options, Kind kind = Kind::by_steps) {
 
 }  // namespace
 
-TEST_CASE("what is faster on the GPU is kept, and what is not is taken back") {
+TEST_CASE("a result is kept only if it is faster on the GPU") {
   const TemporaryFolder folder;
   const Json faster = confirmed(confirming(folder));
   CHECK(faster["confirmed"]["ratio"].get<double>() > 1.1);
@@ -80,7 +80,7 @@ TEST_CASE("what is faster on the GPU is kept, and what is not is taken back") {
   CHECK(same["verdict"] != "FAILED");
 }
 
-TEST_CASE("a batch that is left open is confirmed with the size that was said, or with 1") {
+TEST_CASE("an unknown batch is confirmed with the given size, or with 1") {
   for (const bool is_said : {false, true}) {
     const TemporaryFolder folder;
     OptOptions options = confirming(folder, test::with_shared_inputs(true));
@@ -88,15 +88,14 @@ TEST_CASE("a batch that is left open is confirmed with the size that was said, o
     const Json report = confirmed(options);
     CHECK(report["confirmed"]["ratio"].get<double>() > 1.1);
     CHECK(!report["search"]["applied"].empty());
-    CHECK(report["search"]["tried_in_lanes"].get<std::size_t>() >
-          0);  // the last choice is made by what it takes to run
+    CHECK(report["search"]["tried_in_lanes"].get<std::size_t>() > 0);  // the last choice uses the simulated run time
     CHECK(report["after"]["predicted"]["seconds_in_lanes"].get<double>() > 0);
     const Json inputs = report["assumed_sizes"]["inputs"];
     CHECK(inputs == (is_said ? Json::object() : Json{{"x0", {1, 64}}}));
   }
 }
 
-TEST_CASE("a model that cannot be run is not confirmed: it is written without what was found") {
+TEST_CASE("a model that cannot run is written without rewrites") {
   const TemporaryFolder folder;
   proto::ModelProto model = test::with_shared_inputs();
   auto& opset = *model.add_opset_import();
@@ -107,15 +106,15 @@ TEST_CASE("a model that cannot be run is not confirmed: it is written without wh
   const Json report = confirmed(confirming(folder, model));
   CHECK(report["search"]["applied"].empty());
   CHECK_THAT(report["search"]["note"].get<std::string>(),
-             Catch::Contains("cannot be confirmed: cannot run test.custom.Custom"));
+             Catch::Contains("cannot confirm that it is faster: cannot run test.custom.Custom"));
   CHECK(report["output"].is_string());
 }
 
-TEST_CASE("an interrupt while it is confirmed throws nothing away") {
+TEST_CASE("an interrupt during confirmation loses nothing") {
   for (const Kind kind : {Kind::interrupted_by_loading, Kind::interrupted_by_running}) {
     const TemporaryFolder folder;
     const OptOptions options = confirming(folder);
-    // In another process, for an interrupt is for all of it.
+    // In another process, because an interrupt concerns the whole process.
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -147,7 +146,7 @@ TEST_CASE("an interrupt while it is confirmed throws nothing away") {
 
 namespace {
 
-/// Everything takes longer than a millisecond, and wide products cannot be done at all.
+/// Every call takes longer than a millisecond, and wide products fail.
 class NarrowGpu : public NoGpu {
  public:
   explicit NarrowGpu(std::vector<std::string>& measured) : NoGpu(measured, 5e6) {}
@@ -161,7 +160,7 @@ class NarrowGpu : public NoGpu {
 
 }  // namespace
 
-TEST_CASE("what a GPU cannot do is never taken for faster, however slow everything else is") {
+TEST_CASE("a kernel that a GPU cannot run never counts as faster") {
   const TemporaryFolder folder;
   std::vector<std::string> measured;
   const Json report = test::run(test::options_for(folder), std::make_unique<NarrowGpu>(measured));

@@ -12,7 +12,7 @@ using namespace cli;
 
 namespace {
 
-/// x of the shape given and y of [N], into their sum and the shape of x; a dimension of 0 or less is unnamed, "N" is N.
+/// x of the given shape and y of [N], their sum, and the shape of x. A dimension of 0 or less is unnamed, "N" is N.
 onnx::Model model_with_input(const std::vector<std::string>& dims) {
   proto::ModelProto model;
   model.set_ir_version(8);
@@ -91,7 +91,7 @@ TEST_CASE("overwriting a named dimension replaces the name everywhere") {
   CHECK(dims_of(graph.output(0)) == "2,3,4");
 }
 
-TEST_CASE("overwriting a batch drops what it makes stale; other numbers stay") {
+TEST_CASE("overwriting a batch drops stale shapes; other numbers stay") {
   onnx::Model model = model_with_input({"1", "3", "N"});
   overwrite_input_shapes(model, std::vector<InputShape>{{"x", {8, 3, 5}}});
   const auto& graph = model.proto().graph();

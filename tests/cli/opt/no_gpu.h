@@ -1,4 +1,4 @@
-// A GPU that is none, for tests of what is measured and what becomes of it.
+// A fake GPU, for tests of what is measured and how it is used.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace taso::test {
 
-/// Every call takes the same, a microsecond if nothing else is said.
+/// Every call takes the same time, by default a microsecond.
 class NoGpu : public gpu::Accelerator {
  public:
   explicit NoGpu(std::vector<std::string>& measured, double nanoseconds = 1000)
       : measured_(measured), nanoseconds_(nanoseconds) {}
-  /// Calls that are measured after so many others take so many times as much.
+  /// After `others` calls, each further call takes `factor` times as long.
   void make_later_ones_dear(std::size_t others, double factor) {
     others_ = others;
     factor_ = factor;

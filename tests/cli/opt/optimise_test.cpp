@@ -1,4 +1,4 @@
-// taso-opt with a GPU that is none: what is measured on the way must not make two models look different that are not.
+// taso-opt with a fake GPU: measurements during a run must not make equal models look different.
 #include "cli/opt/optimise.h"
 
 #include "tests/catch.h"
@@ -25,7 +25,7 @@ void check_all_was_measured(const Json& report) {
 
 }  // namespace
 
-TEST_CASE("the first use of a GPU comes to what the second one does") {
+TEST_CASE("the first use of a GPU gives the same result as the second") {
   for (const double nanoseconds : {3'000.0, 12'000.0}) {
     const TemporaryFolder folder;
     const OptOptions options = options_for(folder);
@@ -42,7 +42,7 @@ TEST_CASE("the first use of a GPU comes to what the second one does") {
   }
 }
 
-TEST_CASE("what turns out to be slower once it is measured is not written, however little time there is") {
+TEST_CASE("a result that is slower once it is measured is not written") {
   std::size_t changed = 0;
   for (const double time : {0.05, 0.1, 0.15, 60.0})
     for (const double factor : {2.0, 3.0, 4.0}) {
@@ -57,7 +57,7 @@ TEST_CASE("what turns out to be slower once it is measured is not written, howev
       CHECK(seconds(report, "after") <= seconds(report, "before"));
       CHECK(report["search"]["cost"]["after"].get<double>() <= report["search"]["cost"]["before"].get<double>());
       changed += !report["search"]["applied"].empty();
-      // What anybody would say of both models who has these prices.
+      // The predictions of another run for both models with these prices.
       OptOptions again = options;
       again.budget = 0;
       again.output = folder / "again.onnx";
@@ -69,7 +69,7 @@ TEST_CASE("what turns out to be slower once it is measured is not written, howev
   CHECK(changed > 0);
 }
 
-TEST_CASE("the last choice is made with kernels one after the other as well") {
+TEST_CASE("the last choice also works with sequential kernels") {
   for (const std::uint32_t lanes : {1, 2}) {
     const TemporaryFolder folder;
     OptOptions options = options_for(folder);

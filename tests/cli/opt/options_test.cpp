@@ -46,7 +46,7 @@ TEST_CASE("verbosity counts") {
   CHECK(parse({"--verbose", "a", "b"}).options.console.verbosity == 1);
 }
 
-TEST_CASE("what prints and ends needs no model") {
+TEST_CASE("commands that only print need no model") {
   CHECK(parse({"--version"}).kind == OptCommand::Kind::version);
   CHECK(parse({"--list-passes"}).kind == OptCommand::Kind::list_passes);
   const OptCommand help = parse({"--help"});
@@ -82,7 +82,7 @@ TEST_CASE("what prints and ends needs no model") {
     CHECK_THAT(help.help, Catch::Contains(flag));
 }
 
-TEST_CASE("a command line that makes no sense is refused") {
+TEST_CASE("an invalid command line is refused") {
   const std::vector<std::vector<const char*>> wrong = {
       {},
       {"in.onnx"},
@@ -138,7 +138,7 @@ TEST_CASE("rules to list need no model") {
   CHECK(command.options.disabled_rules == std::vector<std::string>{"x"});
 }
 
-TEST_CASE("rules are chosen by what they do to floating-point numbers") {
+TEST_CASE("rules are chosen by their floating-point class") {
   CHECK(parse({"a", "b"}).options.float_mode == rules::FloatMode::usual);
   CHECK(parse({"a", "b", "--float", "strict"}).options.float_mode == rules::FloatMode::strict);
   CHECK(parse({"a", "b", "--float=fast"}).options.float_mode == rules::FloatMode::fast);
@@ -146,7 +146,7 @@ TEST_CASE("rules are chosen by what they do to floating-point numbers") {
   CHECK_THROWS_WITH(parse({"a", "b", "--budget=0", "--float", "strict"}), Catch::Contains("--budget"));
 }
 
-TEST_CASE("the search ends by its budget, and none is no search") {
+TEST_CASE("the search ends by its budget, and a budget of 0 means no search") {
   CHECK(parse({"a", "b"}).options.budget == 1000);
   CHECK(parse({"a", "b", "--budget", "0"}).options.budget == 0);
   const OptOptions options = parse({"a", "b", "--budget", "20", "--rules", "r", "--rules=s", "--alpha", "1.2",

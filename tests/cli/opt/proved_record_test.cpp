@@ -17,7 +17,7 @@ using namespace cli;
 
 namespace {
 
-TEST_CASE("a record is what it says") {
+TEST_CASE("a record survives printing and parsing") {
   const ProvedRecord record{7,
                             "abc",
                             {{"a \"file\".rules", 12, rules::hash_of_text("bytes"), "def"},
@@ -30,7 +30,7 @@ TEST_CASE("a record is what it says") {
   CHECK(record.find(std::string_view("bytes\0", 6)) == nullptr);
 }
 
-TEST_CASE("what is no record is refused") {
+TEST_CASE("a file that is not a record is refused") {
   const std::string good = cli::text_of(ProvedRecord{1, "abc", {{"a", 1, "b", "c"}}});
   for (std::size_t i = 0; i + 2 < good.size(); ++i) CHECK_THROWS_AS(parse_record(good.substr(0, i)), InputError);
   for (const char* text : {"{}", "[]", "null", "{\"schema_version\": 2}", "{\"schema_version\": \"1\"}",
@@ -38,8 +38,8 @@ TEST_CASE("what is no record is refused") {
     CHECK_THROWS_AS(parse_record(text), InputError);
 }
 
-// A change of the rules, of the properties or of the verifier asks for a new record: scripts/regenerate-rules makes it.
-TEST_CASE("the record that is shipped is of the rules that are shipped") {
+// After a change of the rules, the properties or the verifier, scripts/regenerate-rules makes a new record.
+TEST_CASE("the shipped record is for the shipped rules") {
   const auto folder = source_folder() / "rules";
   const ProvedRecord record = parse_record(Source::read((folder / "proved.json").string()).text());
   INFO("scripts/regenerate-rules is due");

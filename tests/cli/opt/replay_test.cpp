@@ -1,5 +1,4 @@
-// taso-opt follows its own certificates: what is not shown to be right is taken back, and nothing is written that is
-// not.
+// taso-opt replays its own certificates: it undoes changes that are not shown to be right, and never writes them.
 #include "cli/opt/replay.h"
 
 #include <fstream>
@@ -22,7 +21,7 @@ using Json = nlohmann::json;
 using Spoil = std::function<void(rules::RewriteCertificate&)>;
 using test::TemporaryFolder;
 
-/// Four products of one input, and something to clean up.
+/// Four products of one input, and a node for the clean-ups.
 proto::ModelProto with_products() {
   constexpr std::int64_t size = 64;
   proto::ModelProto model = test::empty_model();
@@ -67,7 +66,7 @@ rules::RewriteCertificate written(const OptOptions& options) {
 
 }  // namespace
 
-TEST_CASE("a search whose certificate is rejected is taken back, and clean-ups stay") {
+TEST_CASE("a search whose certificate is rejected is undone, and clean-ups stay") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
   OptOptions options = options_for(folder);
@@ -77,7 +76,7 @@ TEST_CASE("a search whose certificate is rejected is taken back, and clean-ups s
   const Spoil drop_a_step = [](rules::RewriteCertificate& certificate) {
     if (!certificate.steps.empty()) certificate.steps.pop_back();
   };
-  for (const bool certified : {true, false}) {  // it is followed even where it is not wanted
+  for (const bool certified : {true, false}) {  // it is replayed even if it is not written
     options.certificate = certified;
     const Json report = run(options, drop_a_step);
     CHECK(report["search"]["applied"].empty());
@@ -88,7 +87,7 @@ TEST_CASE("a search whose certificate is rejected is taken back, and clean-ups s
   }
 }
 
-TEST_CASE("clean-ups whose certificate is rejected are taken back") {
+TEST_CASE("clean-ups whose certificate is rejected are undone") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
   OptOptions options = options_for(folder);
@@ -102,7 +101,7 @@ TEST_CASE("clean-ups whose certificate is rejected are taken back") {
   CHECK(written(options).before.empty());
 }
 
-TEST_CASE("nothing is written if not even the model as it came is shown to be itself") {
+TEST_CASE("nothing is written if even the certificate of the untouched model is rejected") {
   if (!can_replay()) return;
   const TemporaryFolder folder;
   const OptOptions options = options_for(folder);

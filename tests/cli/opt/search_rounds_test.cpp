@@ -1,4 +1,4 @@
-// What comes of several searches, where prices change in between.
+// Rounds of searches with prices that change in between.
 #include "cli/opt/search_rounds.h"
 
 #include <random>
@@ -17,7 +17,7 @@ using Seconds = SearchRounds::Seconds;
 
 constexpr cost::Cost given = 1'000'000;
 
-/// Something that was found, with a number by which it is known.
+/// A result, identified by a number.
 search::SearchResult found(std::size_t number, cost::Cost cost, End end = End::exhausted) {
   search::SearchResult result;
   result.counts.expanded = number;
@@ -28,13 +28,13 @@ search::SearchResult found(std::size_t number, cost::Cost cost, End end = End::e
   return result;
 }
 
-/// Rounds that find one thing after the other, each of which turns out to cost something else once it is measured.
+/// Rounds with given results, each of which costs something else once it is measured.
 class Played {
  public:
   struct Round {
     search::SearchResult found;
     cost::Cost measured = 0;
-    std::size_t news = 1;  // kernels that were measured
+    std::size_t news = 1;  // measured kernels
   };
   explicit Played(std::vector<Round> rounds) : rounds_(std::move(rounds)) {}
 
@@ -58,7 +58,7 @@ class Played {
   }
 
   std::size_t looked = 0;
-  std::size_t interrupts_at = 0;  // the round after which it happens
+  std::size_t interrupts_at = 0;  // the round after which it is interrupted
   bool is_interrupted = false;
   std::chrono::milliseconds time_of_round{0};
 
@@ -90,27 +90,27 @@ TEST_CASE("a round that is cut short does not replace a better one") {
     }
 }
 
-TEST_CASE("where time is too short for another round, that is how it ends") {
+TEST_CASE("a search without time for another round ends by time") {
   Played played({{found(1, 500'000), 600'000}});
   played.time_of_round = std::chrono::milliseconds(20);
   const search::SearchResult best = search_in_rounds(Seconds(0.03), played.rounds());
   CHECK(best.end == End::time);
   CHECK(best.cost_after == 600'000);
-  // Unless there is nothing to measure.
+  // Unless nothing is left to measure.
   Played done({{found(1, 500'000), 500'000, 0}});
   done.time_of_round = std::chrono::milliseconds(20);
   CHECK(search_in_rounds(Seconds(0.03), done.rounds()).end == End::exhausted);
 }
 
-TEST_CASE("what comes to nothing once it is measured leaves its time to another round") {
+TEST_CASE("a result that fails once it is measured leaves time to another round") {
   Played played({{found(1, 500'000), 1'200'000}, {found(2, 900'000, End::time), 900'000, 0}});
   played.time_of_round = std::chrono::milliseconds(60);
   const search::SearchResult best = search_in_rounds(Seconds(0.11), played.rounds());
-  if (played.looked == 2) CHECK(best.counts.expanded == 2);  // else this machine was busy
+  if (played.looked == 2) CHECK(best.counts.expanded == 2);  // otherwise this machine was busy
   CHECK(best.end == End::time);
 }
 
-TEST_CASE("of all rounds the best by the prices of the end is returned") {
+TEST_CASE("the best result of all rounds by the final prices is returned") {
   std::mt19937 random(1);
   std::size_t earlier = 0;
   for (int run = 0; run < 300; ++run) {
@@ -133,12 +133,12 @@ TEST_CASE("of all rounds the best by the prices of the end is returned") {
   CHECK(earlier > 30);
 }
 
-TEST_CASE("a search that came to its end is not overruled for next to nothing") {
+TEST_CASE("a complete search is not overruled for a tiny gain") {
   Played played({{found(1, 500'000), 600'000}, {found(2, 600'100), 600'100, 0}});
   CHECK(search_in_rounds(std::nullopt, played.rounds()).counts.expanded == 2);
 }
 
-TEST_CASE("what takes longer than the graph that was given in one way is not chosen for the other") {
+TEST_CASE("a result that is slower either concurrently or sequentially is not chosen") {
   search::SearchResult fast = found(1, 500'000), slow = found(2, 900'000);
   fast.run_before = slow.run_before = {100'000, 200'000};
   fast.run_after = {10'000, 200'001};

@@ -1,4 +1,4 @@
-// The search as taso-opt runs it where kernels are measured: in rounds.
+// The search as taso-opt runs it when kernels are measured: in rounds.
 #include "cli/opt/search.h"
 
 #include <unistd.h>
@@ -21,14 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Much longer than predicted, so that what was not measured yet is always promising.
+/// Much longer than predicted, so that unmeasured kernels always look promising.
 constexpr double slow = 100'000;
 
 struct Run {
   SearchSummary summary;
-  double seconds = 0;                // of the search, without what it took to measure
-  std::size_t at_once = 0, all = 0;  // kernels that were measured: of the model, and at all
-  std::size_t missing = 0;           // of what was found
+  double seconds = 0;                // of the search, without measuring
+  std::size_t at_once = 0, all = 0;  // kernels measured for the model, and in total
+  std::size_t missing = 0;           // of the result
 };
 
 Run run(const OptOptions& options) {
@@ -67,7 +67,7 @@ Run run(const OptOptions& options) {
 
 }  // namespace
 
-TEST_CASE("it is searched in rounds until all that is found was measured") {
+TEST_CASE("the search runs in rounds until the result is measured") {
   OptOptions options;
   options.jobs = 1;
   options.budget = 100;
@@ -76,16 +76,16 @@ TEST_CASE("it is searched in rounds until all that is found was measured") {
   CHECK(one.missing == 0);
 }
 
-TEST_CASE("the time that is given is for all rounds together") {
+TEST_CASE("the time limit covers all rounds together") {
   constexpr double time = 1;
   OptOptions options;
   options.jobs = 1;
   options.alpha = 1.5;
-  options.budget = 1'000'000'000;  // each round takes all the time that it is given
+  options.budget = 1'000'000'000;  // each round uses all the time it gets
   options.time_budget = time;
   const Run one = run(options);
   REQUIRE(one.summary.end == "the time is up");
-  REQUIRE(one.all > one.at_once);  // so that another round would have been worth it
+  REQUIRE(one.all > one.at_once);  // so that another round would have been useful
   CHECK(one.seconds < 1.8 * time);
 }
 

@@ -61,7 +61,7 @@ inline cli::OptOptions options_for(const TemporaryFolder& folder,
   return options;
 }
 
-/// The report.
+/// Returns the report.
 inline Json run(const cli::OptOptions& options, std::unique_ptr<gpu::Accelerator> gpu) {
   cli::Console::Options quiet;
   quiet.program = "test";

@@ -37,7 +37,7 @@ TEST_CASE("the closing table counts operators and bytes") {
         "written: out.onnx");
 }
 
-TEST_CASE("of many kinds of operators only those are shown that changed") {
+TEST_CASE("of many kinds of operators, only those that changed are shown") {
   Summary summary = sample();
   for (char c = 'a'; c <= 'z'; ++c)
     summary.before.operators[std::string(1, c)] = summary.after.operators[std::string(1, c)] = 2;
@@ -46,7 +46,7 @@ TEST_CASE("of many kinds of operators only those are shown that changed") {
   CHECK_THAT(table, !Catch::Contains("Conv"));
 }
 
-TEST_CASE("the closing table says what the search did") {
+TEST_CASE("the closing table shows what the search did") {
   Summary summary = sample();
   summary.search.emplace();
   summary.search->end = "the budget is spent";
@@ -64,7 +64,7 @@ TEST_CASE("the closing table says what the search did") {
                              "shared-input        2   1.500 ms\n"
                              "cut-and-joined      1  -25.00 µs\n"));
   summary.search->give_up("it rains");
-  CHECK_THAT(table_of(summary), Catch::Contains("nothing comes of it: it rains\n"));
+  CHECK_THAT(table_of(summary), Catch::Contains("result discarded: it rains\n"));
   CHECK(summary.search->after == summary.search->before);
   summary.passes.clear();
   CHECK(summary.verdict() == "no faster graph found");
@@ -74,7 +74,7 @@ TEST_CASE("the closing table says what the search did") {
   CHECK(summary.verdict() == "no better graph found");
 }
 
-TEST_CASE("the closing table says what the models are expected to cost") {
+TEST_CASE("the closing table shows the predicted costs of the models") {
   Summary summary = sample();
   CHECK_THAT(table_of(summary), !Catch::Contains("predicted") && !Catch::Contains("time:"));
   summary.before.figures = pricing::Figures{.layout = cost::Layout::channels_first,
@@ -87,33 +87,33 @@ TEST_CASE("the closing table says what the models are expected to cost") {
   summary.seconds = {{"load", 0.125}, {"check", 61}};
   const std::string table = table_of(summary);
   for (const char* row : {"kernels +1,234 +17", "bytes moved +5,000,000 +1,000,000", "peak memory +4,096 +2,048",
-                          "predicted in a row +2.500 ms +12.00 µs"})
+                          "predicted, sequential +2.500 ms +12.00 µs"})
     CHECK_THAT(table, Catch::Matches("[^]*" + std::string(row) + "[^]*"));
   CHECK_THAT(table, Catch::Contains("time: load 0.12 s, check 61.00 s\n"));
-  CHECK_THAT(table, !Catch::Contains("lanes"));  // where sizes are not known
+  CHECK_THAT(table, !Catch::Contains("concurrent"));  // because sizes are not known
   summary.before.figures->seconds_in_lanes = 2e-3;
   summary.before.figures->lanes = 3;
   summary.after.figures->seconds_in_lanes = 11e-6;
-  for (const char* row : {"predicted in lanes +2.000 ms +11.00 µs", "lanes +3 +1"})
+  for (const char* row : {"predicted, concurrent +2.000 ms +11.00 µs", "streams +3 +1"})
     CHECK_THAT(table_of(summary), Catch::Matches("[^]*" + std::string(row) + "[^]*"));
 }
 
-TEST_CASE("a gain that rests on kernels that nobody has measured is told as such") {
+TEST_CASE("a gain that relies on unmeasured kernels gives a warning") {
   Summary summary = sample();
   summary.search.emplace();
   summary.search->applied = {{"shared-input", 1, 1e-5}};
   const auto tells = [&](double before, double measured_before, double after, double measured_after) {
     summary.before.figures = pricing::Figures{.seconds = before * 1e-6, .measured = measured_before * 1e-6};
     summary.after.figures = pricing::Figures{.seconds = after * 1e-6, .measured = measured_after * 1e-6};
-    return table_of(summary).find("that nobody has measured") != std::string::npos;
+    return table_of(summary).find("that was never measured") != std::string::npos;
   };
   CHECK(tells(100, 100, 60, 20));
   CHECK(tells(100, 95, 98, 90));
-  CHECK_FALSE(tells(100, 100, 60, 50));  // were they twice as slow, a gain would be left
-  CHECK_FALSE(tells(100, 95, 60, 55));   // they were there before
+  CHECK_FALSE(tells(100, 100, 60, 50));  // if they took twice as long, a gain would remain
+  CHECK_FALSE(tells(100, 95, 60, 55));   // they existed before
   CHECK_FALSE(tells(100, 0, 60, 0));     // nothing was measured, as another line says
   CHECK(tells(100, 100, 60, 20));
-  CHECK_THAT(table_of(summary), Catch::Contains("the gain of 40.00 µs rests on 40.00 µs of kernels"));
+  CHECK_THAT(table_of(summary), Catch::Contains("the gain of 40.00 µs relies on 40.00 µs of kernel time"));
   SECTION("but not if it was confirmed") {
     summary.confirmed.emplace();
     CHECK_FALSE(tells(100, 100, 60, 20));
@@ -122,13 +122,13 @@ TEST_CASE("a gain that rests on kernels that nobody has measured is told as such
     summary.search->applied.clear();
     CHECK_FALSE(tells(100, 100, 60, 20));
   }
-  SECTION("nor if time is not what was looked for") {
+  SECTION("nor if the objective is not time") {
     summary.search->objective = cost::Objective::launches;
     CHECK_FALSE(tells(100, 100, 60, 20));
   }
 }
 
-TEST_CASE("the closing word says what is known") {
+TEST_CASE("the closing word summarises the result") {
   Summary summary = sample();
   CHECK(summary.verdict() == "PASSED");
   summary.check->passed = false;
@@ -139,7 +139,7 @@ TEST_CASE("the closing word says what is known") {
   CHECK(summary.verdict() == "no clean-up applied");
 }
 
-TEST_CASE("the report is JSON of a version") {
+TEST_CASE("the report is versioned JSON") {
   Summary summary = sample();
   summary.before.operators["\xff\xfe"] = 1;  // not UTF-8
   summary.seconds = {{"load", 0.5}};

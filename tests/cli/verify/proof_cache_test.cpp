@@ -34,7 +34,7 @@ verifier::RuleVerdict proved() {
   return verdict;
 }
 
-TEST_CASE("a cache gives back what was proved, and nothing else") {
+TEST_CASE("a cache returns proofs, and nothing else") {
   const Folder folder;
   const rules::Rule rule = rules::parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
   const rules::Rule other = rules::parse_rule("candidate b\n  relu(relu(y)) => relu(y)\n");
@@ -63,7 +63,7 @@ TEST_CASE("a cache gives back what was proved, and nothing else") {
   CHECK(found->by_properties == 3);
   CHECK(found->by_normal_form == 2);
   CHECK(found->witness == proved().witness);
-  CHECK_FALSE(cache.find(other, hash));  // its witness would speak of an input x
+  CHECK_FALSE(cache.find(other, hash));  // its witness would mention an input x
 
   verifier::VerifyOptions options;
   options.seed = 2;
@@ -71,7 +71,7 @@ TEST_CASE("a cache gives back what was proved, and nothing else") {
   CHECK_FALSE(ProofCache(folder.path, "others", {}).find(rule, hash));
 }
 
-TEST_CASE("what another process wrote meanwhile is kept") {
+TEST_CASE("entries that another process wrote meanwhile are kept") {
   const Folder folder;
   const rules::Rule a = rules::parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
   const rules::Rule b = rules::parse_rule("candidate b\n  add(x, y) => add(y, x)\n");
@@ -85,7 +85,7 @@ TEST_CASE("what another process wrote meanwhile is kept") {
   CHECK(both.find(b, rules::content_hash(b)));
 }
 
-TEST_CASE("every damage to a cache costs entries only") {
+TEST_CASE("damage to a cache only loses entries") {
   const Folder folder;
   const rules::Rule rule = rules::parse_rule("candidate a\n  relu(relu(x)) => relu(x)\n");
   ProofCache cache(folder.path, "properties", {});

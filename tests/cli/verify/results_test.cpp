@@ -9,17 +9,17 @@ namespace {
 
 using Outcome = RuleResult::Outcome;
 
-TEST_CASE("XML text holds nothing that XML cannot") {
+TEST_CASE("XML text has only valid XML characters") {
   CHECK(xml_text("a < b & c > \"d\" 'e'") == "a &lt; b &amp; c &gt; &quot;d&quot; &apos;e&apos;");
   CHECK(xml_text(std::string_view("\0\x01\x1b[1m\r\x7f", 8)) == "[1m\x7f");
   CHECK(xml_text("line\nline\t") == "line&#10;line&#9;");
   CHECK(xml_text("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80") == "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80");
   const std::string bad = "\xef\xbf\xbd";
   CHECK(xml_text("\xff") == bad);
-  CHECK(xml_text("\xc3") == bad);                      // cut short
-  CHECK(xml_text("\xc0\x80") == bad + bad);            // longer than it need be
-  CHECK(xml_text("\xe0\x80\x80") == bad + bad + bad);  // the same, of three bytes
-  CHECK(xml_text("\xed\xa0\x80") == bad + bad + bad);  // half of a pair
+  CHECK(xml_text("\xc3") == bad);                      // truncated
+  CHECK(xml_text("\xc0\x80") == bad + bad);            // overlong
+  CHECK(xml_text("\xe0\x80\x80") == bad + bad + bad);  // overlong, three bytes
+  CHECK(xml_text("\xed\xa0\x80") == bad + bad + bad);  // half of a surrogate pair
   CHECK(xml_text("\xef\xbf\xbf") == bad + bad + bad);  // U+FFFF
   CHECK(xml_text("\xf4\x90\x80\x80") == bad + bad + bad + bad);
 }
@@ -33,7 +33,7 @@ TEST_CASE("questions are counted outside of comments, strings and names") {
   CHECK(questions_in("\"(check-sat)") == 0);
 }
 
-TEST_CASE("what passes is proved, by properties that exist, without contradiction") {
+TEST_CASE("a rule passes if it is proved, by known properties, without contradiction") {
   RuleResult result;
   CHECK(result.outcome() == Outcome::undecided);
   CHECK_FALSE(result.passed());
@@ -57,7 +57,7 @@ TEST_CASE("what passes is proved, by properties that exist, without contradictio
   }
 }
 
-TEST_CASE("properties that nothing speaks for are not valid") {
+TEST_CASE("properties without evidence are not valid") {
   RuleResult result;
   result.decided = true;
   result.property.emplace();

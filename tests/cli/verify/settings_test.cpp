@@ -28,13 +28,13 @@ TEST_CASE("taso-verify takes files and flags in any order") {
   CHECK(settings.use_cache);
 }
 
-TEST_CASE("taso-verify keeps no certificates unless somebody wants them") {
+TEST_CASE("taso-verify keeps certificates only on request") {
   CHECK_FALSE(parse({"a.rules"}).settings.proving.keep_certificates);
   CHECK(parse({"a.rules", "--second-prover", "cvc5"}).settings.proving.keep_certificates);
   CHECK_FALSE(parse({"a.rules", "--no-cache"}).settings.use_cache);
 }
 
-TEST_CASE("taso-verify says what it cannot do") {
+TEST_CASE("taso-verify refuses invalid combinations of options") {
   const std::vector<std::vector<const char*>> bad = {
       {},
       {"--properties-only", "a.rules"},

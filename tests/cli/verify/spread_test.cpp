@@ -35,7 +35,7 @@ TEST_CASE("the first task that ends the work is the same on any number of thread
     work.tasks = done.size();
     work.jobs = jobs;
     work.work = [&](std::size_t task, const std::stop_token&) {
-      if (task == 20) std::this_thread::sleep_for(20ms);  // 30 says so first
+      if (task == 20) std::this_thread::sleep_for(20ms);  // 30 returns false first
       ++done[task];
       return task != 20 && task != 30;
     };
@@ -44,7 +44,7 @@ TEST_CASE("the first task that ends the work is the same on any number of thread
   }
 }
 
-TEST_CASE("the first error is the one that is heard") {
+TEST_CASE("the first error is reported") {
   for (const unsigned jobs : {1u, 4u}) {
     Spread work;
     work.tasks = 40;
@@ -66,7 +66,7 @@ TEST_CASE("the first error is the one that is heard") {
   CHECK(spread(ends_before) == 6);
 }
 
-TEST_CASE("whoever watches can stop everything") {
+TEST_CASE("the watcher can stop everything") {
   std::atomic<int> started{0};
   Spread work;
   work.tasks = 1000;

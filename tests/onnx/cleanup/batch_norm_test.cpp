@@ -1,4 +1,4 @@
-// Batch normalisation goes into the weights before it, where that is right.
+// Batch normalisation is folded into the weights before it, where that is correct.
 #include "tests/onnx/cleanup/clean_model.h"
 
 namespace taso::test {
@@ -9,7 +9,7 @@ namespace {
 
 using Operators = std::vector<std::string>;
 
-/// What the norm takes: scale, shift, mean and variance of each channel.
+/// The parameters of the norm: scale, shift, mean and variance of each channel.
 void add_parameters(proto::GraphProto& graph, std::int64_t channels, float variance = 0.5F) {
   const auto size = static_cast<std::size_t>(channels);
   add_floats(graph, "scale", {channels}, some_floats(size, 1.5F));
@@ -143,7 +143,7 @@ TEST_CASE("a norm after a Gemm") {
 }
 
 TEST_CASE("a Gemm whose bias is not one number per channel") {
-  // A column of as many numbers as there are channels is one number per sample.
+  // A column with as many numbers as there are channels is one number per sample.
   for (const Dims& bias : {Dims{}, Dims{1}, Dims{4, 1}, Dims{4, 4}})
     CHECK(clean(gemm_model(bias)).operators() == Operators{"Gemm", "BatchNormalization"});
   auto model = gemm_model({4});
@@ -186,7 +186,7 @@ TEST_CASE("norms that stay") {
     for (const std::string_view name : {"m", "v"}) node_of(model, 1).add_output(std::string(name));
     runs = Runs::no;
   }
-  SECTION("no square root of what is negative") {
+  SECTION("the square root of a negative number") {
     const std::vector<float> negative(4, -1);
     graph.mutable_initializer(5)->set_raw_data(negative.data(), 16);
   }
@@ -213,7 +213,7 @@ TEST_CASE("a norm of old opsets with five results stays") {
 TEST_CASE("new names are free and the same every time") {
   auto model = conv_model({1, 3, 5, 5}, {4, 3, 3, 3}, true);
   auto& graph = *model.mutable_graph();
-  declare(*graph.add_value_info(), "b_folded", {1});  // about nothing, but a new value must not get this type
+  declare(*graph.add_value_info(), "b_folded", {1});  // unused, but a new value must not get this type
   declare(*graph.add_input(), "w_folded", {1});
   const auto cleaned = clean(model);
   CHECK(cleaned.graph().node(0).input(1) == "w_folded_1");

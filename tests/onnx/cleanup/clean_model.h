@@ -1,4 +1,4 @@
-// Cleaning a model in tests: every clean-up is checked twice, by compare() and by running both models here.
+// Cleans models in tests: every clean-up is checked twice, by compare() and by running both models.
 #pragma once
 
 #include "onnx/check/compare.h"
@@ -11,7 +11,7 @@
 
 namespace taso::test {
 
-/// The outputs of a model on operands that depend on names only; unknown dimensions are 3, integers 0 or 1.
+/// The outputs of a model on operands that depend only on names; unknown dimensions are 3, integers 0 or 1.
 inline std::vector<Array> run_model(const onnx::Model& model) {
   const onnx::Imported imported = onnx::import_model(onnx::view_of(model));
   std::vector<Array> operands;
@@ -49,7 +49,7 @@ inline void require_same_results(const onnx::Model& before, const onnx::Model& a
 
 struct Cleaned {
   onnx::Model model;
-  std::map<std::string, std::size_t> counts;  ///< of passes that did something
+  std::map<std::string, std::size_t> counts;  ///< of passes that changed something
   onnx::CheckResult check;
 
   const proto::GraphProto& graph() const { return model.proto().graph(); }
@@ -66,7 +66,7 @@ struct Cleaned {
 
 enum class Runs { yes, no };
 
-/// Cleans up, and makes sure that the result is valid and computes the same; models with operators that cannot be run are
+/// Cleans up, and makes sure that the result is valid and computes the same. Models with operators that cannot run are
 /// compared by regions only.
 inline Cleaned clean(const proto::ModelProto& proto, const onnx::CleanupOptions& options = {}, Runs runs = Runs::yes) {
   onnx::Model original(proto, {});
@@ -83,7 +83,7 @@ inline Cleaned clean(const proto::ModelProto& proto, const onnx::CleanupOptions&
   result.model = onnx::GraphEdit::commit(std::move(edit), std::move(model));
   REQUIRE_NOTHROW(result.model.validate());
   if (runs == Runs::yes) require_same_results(original, result.model);
-  // Nothing is left to clean.
+  // A second run has nothing to clean.
   onnx::Model again = result.model.copy();
   onnx::GraphEdit second(again);
   for (const onnx::CleanupCount& count : onnx::clean_up(second, options)) {
@@ -99,7 +99,7 @@ inline Cleaned clean_without(const proto::ModelProto& proto, std::string_view pa
   return clean(proto, options, runs);
 }
 
-/// x: float[shape] → y, and no node yet.
+/// x: float[shape] → y, without nodes.
 inline proto::ModelProto plain_model(const Dims& shape, const Dims& result) {
   proto::ModelProto model = empty_model();
   declare(*model.mutable_graph()->add_input(), "x", shape);
@@ -117,7 +117,7 @@ inline proto::TensorProto& add_integers(proto::GraphProto& graph, std::string_vi
   return tensor;
 }
 
-/// Numbers that look like weights: all different, of both signs, between -1 and 1.
+/// Numbers like weights: all different, of both signs, between -1 and 1.
 inline std::vector<float> some_floats(std::size_t count, float offset = 0) {
   std::vector<float> values;
   for (std::size_t i = 0; i < count; ++i)

@@ -1,4 +1,4 @@
-// The clean-ups that look at the wiring: what they do, and what they must leave alone.
+// Clean-ups of the wiring: what they do, and what they must leave alone.
 #include "tests/onnx/cleanup/clean_model.h"
 
 namespace taso::test {
@@ -39,7 +39,7 @@ proto::GraphProto body_with(std::string_view op_type, Names inputs) {
 
 }  // namespace
 
-TEST_CASE("identities go, and what computes an output takes its name over") {
+TEST_CASE("identities are removed, and the node that computes an output takes its name") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   add_node(graph, "Identity", {"x"}, {"a"});
@@ -64,7 +64,7 @@ TEST_CASE("an identity between the model's own names stays") {
     auto model = plain_model({2}, {2});
     add_floats(*model.mutable_graph(), "w", {2}, {1, 2});
     add_node(*model.mutable_graph(), "Identity", {"w"}, {"y"});
-    const auto cleaned = clean(model);  // a constant is folded into a Constant node instead
+    const auto cleaned = clean(model);  // instead, the constant is folded into a Constant node
     CHECK(cleaned.graph().node_size() == 1);
     CHECK(cleaned.graph().node(0).output(0) == "y");
   }
@@ -100,18 +100,18 @@ TEST_CASE("subgraphs that capture a value follow it") {
     CHECK(cleaned.graph().node(1).attribute(0).g().node(0).input(0) == "r");
     CHECK(cleaned.graph().node(1).attribute(1).g().node(0).input(0) == "r");
   }
-  SECTION("not where the new name means something else inside") {
+  SECTION("not if the new name means something else inside") {
     auto body = body_with("Add", {"i", "r"});
     add_floats(body, "r", {2}, {5, 6});
     add_if(model, "y", body);
     CHECK(clean(model, {}, Runs::no).operators() == Operators{"Relu", "Identity", "If"});
   }
-  SECTION("not where it does in one branch only, while the other captures it") {
+  SECTION("not if it does in one branch only, while the other captures it") {
     auto& node = add_if(model, "y", body_with("Add", {"i", "r"}));
     add_floats(*node.mutable_attribute(1)->mutable_g(), "r", {2}, {5, 6});
     CHECK(clean(model, {}, Runs::no).operators() == Operators{"Relu", "Identity", "If"});
   }
-  SECTION("not where a sparse constant inside has that name") {
+  SECTION("not if a sparse constant inside has that name") {
     auto body = body_with("Add", {"i", "r"});
     auto& sparse = *body.add_sparse_initializer();
     sparse.add_dims(2);
@@ -125,7 +125,7 @@ TEST_CASE("subgraphs that capture a value follow it") {
     add_if(model, "y", body);
     CHECK(clean(model, {}, Runs::no).operators() == Operators{"Relu", "Identity", "If"});
   }
-  SECTION("a name that is shadowed inside is no use") {
+  SECTION("a name that is shadowed inside is not a use") {
     auto body = body_with("Neg", {"i"});
     add_floats(body, "i", {2}, {5, 6});
     add_if(model, "y", body);
@@ -150,7 +150,7 @@ TEST_CASE("subgraphs that capture a value follow it") {
   }
 }
 
-TEST_CASE("dropout goes at inference only, and not when its mask is used") {
+TEST_CASE("dropout is removed at inference only, and not if its mask is used") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   auto& training = *graph.add_initializer();
@@ -158,7 +158,7 @@ TEST_CASE("dropout goes at inference only, and not when its mask is used") {
   training.set_data_type(proto::TensorProto::BOOL);
   add_floats(graph, "ratio", {}, {0.5F});
   add_node(graph, "Relu", {"x"}, {"r"});
-  SECTION("a mask that nobody uses") {
+  SECTION("an unused mask") {
     training.add_int32_data(0);
     add_node(graph, "Dropout", {"r", "ratio", "training"}, {"y", "mask"});
     const auto cleaned = clean(model);
@@ -184,7 +184,7 @@ TEST_CASE("dropout goes at inference only, and not when its mask is used") {
   }
 }
 
-TEST_CASE("nodes that change nothing go") {
+TEST_CASE("nodes that change nothing are removed") {
   auto model = plain_model({2, 3}, {2, 3});
   auto& graph = *model.mutable_graph();
   add_integers(graph, "shape", {2}, {0, -1});
@@ -205,7 +205,7 @@ TEST_CASE("nodes that change nothing go") {
     CHECK(cleaned.counts.at("no-op") == 6);
     CHECK(clean_without(model, "no-op").graph().node_size() == 7);
   }
-  SECTION("with names for dimensions, where that can be told") {
+  SECTION("with named dimensions, if they can be compared") {
     auto& dims = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
     dims.mutable_dim(0)->set_dim_param("N");
     dims.mutable_dim(1)->set_dim_param("M");
@@ -217,7 +217,7 @@ TEST_CASE("nodes that change nothing go") {
   }
 }
 
-TEST_CASE("equal nodes become one, if what they do is known") {
+TEST_CASE("equal nodes become one, if they are known operators") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   SECTION("with attributes in any order") {
@@ -270,7 +270,7 @@ TEST_CASE("equal nodes become one, if what they do is known") {
   }
 }
 
-TEST_CASE("identities around unknown operators go") {
+TEST_CASE("identities around unknown operators are removed") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   add_node(graph, "Identity", {"x"}, {"a"});
@@ -279,7 +279,7 @@ TEST_CASE("identities around unknown operators go") {
   add_custom(model, {"d", "", "c"}, {"e"});
   add_node(graph, "Identity", {"e"}, {"y"});
   const auto cleaned = clean(model, {}, Runs::no);
-  // The names of an unknown operator's results are left alone.
+  // The names of an unknown operator's results stay.
   CHECK(cleaned.operators() == Operators{"Custom", "Custom", "Identity"});
   CHECK(cleaned.graph().node(0).input(0) == "x");
   CHECK(cleaned.graph().node(1).input(0) == "b");
@@ -305,7 +305,7 @@ TEST_CASE("constants that passes add do not stay unused, whatever is disabled") 
     }
 }
 
-TEST_CASE("nodes that a pass makes needless go with it, whatever is disabled; what is unknown stays") {
+TEST_CASE("nodes that a pass makes unused are removed, whatever is disabled; unknown nodes stay") {
   auto model = plain_model({2, 3}, {2, 3});
   auto& graph = *model.mutable_graph();
   add_node(graph, "Shape", {"x"}, {"s"});
@@ -318,7 +318,7 @@ TEST_CASE("nodes that a pass makes needless go with it, whatever is disabled; wh
   CHECK(clean(model).operators() == Operators{"Custom", "Relu"});
 }
 
-TEST_CASE("what nobody uses goes, except for what is not ours to judge") {
+TEST_CASE("unused nodes and weights are removed, except for those that may matter") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   add_node(graph, "Relu", {"x"}, {"y"});
@@ -344,7 +344,7 @@ TEST_CASE("what nobody uses goes, except for what is not ours to judge") {
     CHECK(cleaned.counts.empty());
     CHECK(cleaned.graph().input_size() == 2);
   }
-  SECTION("below IR 4 it may not: it goes with its entry among the inputs") {
+  SECTION("below IR 4 it may not: it is removed with its entry among the inputs") {
     model.set_ir_version(3);
     add_floats(graph, "w", {2}, {1, 2});
     declare(*graph.add_input(), "w", {2});
@@ -364,7 +364,7 @@ TEST_CASE("what nobody uses goes, except for what is not ours to judge") {
     CHECK(cleaned.counts.empty());
     CHECK(cleaned.graph().initializer_size() == 2);
   }
-  SECTION("not in a model that is trained") {
+  SECTION("not in a training model") {
     model.add_training_info();
     add_node(graph, "Exp", {"x"}, {"a"});
     CHECK(clean(model).counts.empty());
@@ -382,7 +382,7 @@ TEST_CASE("an annotated value keeps its name") {
   CHECK(clean(model).counts.empty());
 }
 
-TEST_CASE("opsets before 7 are left alone, but for plain copies") {
+TEST_CASE("opsets before 7 are left alone, except for plain copies") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   model.mutable_opset_import(0)->set_version(6);

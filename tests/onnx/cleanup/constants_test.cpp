@@ -1,4 +1,4 @@
-// The clean-ups that compute ahead: shape arithmetic and constants.
+// Clean-ups that compute ahead: shape arithmetic and constants.
 #include "tests/onnx/cleanup/clean_model.h"
 
 namespace taso::test {
@@ -9,7 +9,7 @@ namespace {
 
 using Operators = std::vector<std::string>;
 
-/// y = x + the result of something constant.
+/// y = x + a constant result.
 proto::ModelProto sum_model(const Dims& shape = {2}) {
   auto model = plain_model(shape, shape);
   add_node(*model.mutable_graph(), "Add", {"x", "c"}, {"y"});
@@ -25,7 +25,7 @@ TEST_CASE("constants are computed ahead") {
   add_floats(graph, "b", {2}, {3, 5});
   add_node(graph, "Mul", {"a", "b"}, {"d"});
   add_node(graph, "Neg", {"d"}, {"c"});
-  SECTION("under the name that they had") {
+  SECTION("under their old names") {
     const auto cleaned = clean(model);
     CHECK(cleaned.operators() == Operators{"Add"});
     REQUIRE(cleaned.graph().initializer_size() == 1);
@@ -42,7 +42,7 @@ TEST_CASE("constants are computed ahead") {
     CHECK(cleaned.graph().initializer_size() == 0);
     CHECK(cleaned.graph().input_size() == 1);
   }
-  SECTION("from IR 4 on not those that may be overridden") {
+  SECTION("not overridable ones, from IR 4 on") {
     declare(*graph.add_input(), "a", {2});
     CHECK(clean(model).counts.empty());
   }
@@ -89,7 +89,7 @@ TEST_CASE("constants that must not be computed ahead") {
   }
 }
 
-TEST_CASE("constants that would blow the file up stay computed") {
+TEST_CASE("constants that would enlarge the file much stay computed") {
   auto model = sum_model({64, 64});
   auto& graph = *model.mutable_graph();
   add_floats(graph, "a", {64, 1}, some_floats(64));
@@ -107,7 +107,7 @@ TEST_CASE("constants that would blow the file up stay computed") {
   CHECK(clean(model).counts.count("constant-folding") == 0);
 }
 
-TEST_CASE("a conversion that frees what it is made of is done ahead, unless others need that") {
+TEST_CASE("a conversion that frees its operand is done ahead, unless others need the operand") {
   auto model = plain_model({64, 64}, {64, 64});
   auto& graph = *model.mutable_graph();
   graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(proto::TensorProto::FLOAT16);
@@ -120,7 +120,7 @@ TEST_CASE("a conversion that frees what it is made of is done ahead, unless othe
   CHECK(clean(model).counts.empty());
 }
 
-TEST_CASE("no size that a model asks for is taken on trust") {
+TEST_CASE("no size in a model is trusted") {
   auto model = sum_model({1});
   auto& graph = *model.mutable_graph();
   const std::int64_t huge = std::int64_t{1} << 40;
@@ -149,7 +149,7 @@ TEST_CASE("no size that a model asks for is taken on trust") {
   GraphEdit edit(parsed);
   const auto counts = clean_up(edit);
   CHECK(counts.front().count == 1);
-  // The check does not run it either: what was changed is shown to be equal by its wiring.
+  // The check does not run it either: the change is shown to be equal by its wiring.
   CheckResult result;
   REQUIRE_NOTHROW(result = onnx::compare(view_of(parsed), edit.view()));
   CHECK(result.passed);

@@ -1,4 +1,4 @@
-// What a crash, a kill or a power cut leaves while a model is written.
+// The files after a crash, a kill or a power cut while a model is written.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,10 +37,10 @@ TEST_CASE("a crash between two steps leaves the old model with its weights, or t
     Model model = Model::load(folder / "model.onnx");
     model.validate();
     const float first = floats(model, 0)[0];
-    CHECK((model.proto().producer_name() == "new") == (first == 7000));  // each with its own
+    CHECK((model.proto().producer_name() == "new") == (first == 7000));  // each with its own weights
     return first;
   };
-  /// Ends in the middle, as a power cut would; 0 if there are fewer steps.
+  /// Ends in the middle, as in a power cut; returns 0 if there are fewer steps.
   const auto killed_after = [&](int left) {
     return in_child([&] {
       SaveOptions options;
@@ -60,14 +60,14 @@ TEST_CASE("a crash between two steps leaves the old model with its weights, or t
     INFO("after step " << steps);
     CHECK((first_weight() == 1 || first_weight() == 7000));
     if (is_done) CHECK(first_weight() == 7000);
-    // The next run finds its way from there, and leaves nothing else behind.
+    // The next run recovers, and leaves nothing else behind.
     CHECK(killed_after(1000) == 0);
     CHECK(first_weight() == 7000);
     CHECK(folder.names() == whole);
   }
   CHECK(steps == 5);
 
-  // Without a model that refers to them, weights are replaced in one step.
+  // If no model refers to them, weights are replaced in one step.
   write_pair(1);
   std::filesystem::remove(folder / "model.onnx");
   CHECK(killed_after(2) == 9);
@@ -101,7 +101,7 @@ TEST_CASE("temporary files of dead processes are removed, those of living ones a
     });
   };
   CHECK(save() == 0);
-  CHECK(folder.names().size() == 4);  // with that of the living one
+  CHECK(folder.names().size() == 4);  // including that of the living process
   ::kill(writer, SIGKILL);
   REQUIRE(::waitpid(writer, nullptr, 0) == writer);
   CHECK(folder.names().size() == 4);

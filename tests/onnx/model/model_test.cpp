@@ -42,7 +42,7 @@ proto::TensorProto tensor_of(int type, const Dims& dims) {
 TEST_CASE("a model is read, validated and written as it was") {
   const TemporaryFolder folder;
   for (const auto& proto : {small_model(), subgraph_model(), varied_model()}) {
-    // Field 2000 is known to nobody; it has to survive all the same.
+    // Field 2000 is unknown to every schema; it must survive.
     const std::string bytes = proto.SerializeAsString() + "\x80\x7d\x05";
     write_file(folder / "model.onnx", bytes);
     Model model = Model::load(folder / "model.onnx");
@@ -121,7 +121,7 @@ TEST_CASE("tensors that do not fit their dimensions are refused") {
 }
 
 TEST_CASE("types that are not modelled are checked and carried along, but not read") {
-  auto tensor = tensor_of(22, {3});  // int4: two to a byte
+  auto tensor = tensor_of(22, {3});  // int4: two in a byte
   tensor.set_raw_data("ab");
   CHECK_NOTHROW(check_tensor(tensor, {}));
   CHECK_THROWS_WITH(read_tensor(tensor, {}), "tensor 't': elements of type int4 are not modelled");
@@ -175,7 +175,7 @@ TEST_CASE("a node waits for what its subgraphs read") {
   CHECK(model.proto().graph().node(1).attribute(0).g().node(0).op_type() == "Mul");
 }
 
-TEST_CASE("of Constant nodes of one name the last counts") {
+TEST_CASE("the last of several Constant nodes of one name counts") {
   proto::ModelProto proto = small_model();
   proto::GraphProto& graph = *proto.mutable_graph();
   graph.clear_initializer();
@@ -188,7 +188,7 @@ TEST_CASE("of Constant nodes of one name the last counts") {
   CHECK(node_names(model.proto().graph()) == std::vector<std::string>{"nine", "first", "second"});
 }
 
-TEST_CASE("initializers of one name are refused: readers differ in which one they take") {
+TEST_CASE("initializers of one name are refused, because readers disagree on which one counts") {
   const auto refuses = [](proto::ModelProto proto) {
     Model model(std::move(proto), {});
     CHECK_THROWS_AS(model.validate(), InputError);
@@ -215,7 +215,7 @@ TEST_CASE("a chain of a hundred thousand nodes in reverse is sorted without deep
   CHECK(model.proto().graph().node(length - 1).input(0) == "v" + std::to_string(length - 1));
 }
 
-TEST_CASE("stable_order finds rings") {
+TEST_CASE("stable_order finds cycles") {
   CHECK(stable_order({{}, {0}, {1}}).order == std::vector<std::size_t>{0, 1, 2});
   CHECK(stable_order({{2}, {}, {1}}).order == std::vector<std::size_t>{1, 2, 0});
   CHECK(stable_order({{}, {2, 0}, {3}, {1}}).cycle == std::vector<std::size_t>{1, 2, 3});

@@ -1,4 +1,4 @@
-// Writing models: external weights, atomic replacement, what happens when it fails.
+// Writing models: external weights, atomic replacement, and failures.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -90,10 +90,10 @@ TEST_CASE("external weights move into one aligned file beside the output") {
   CHECK(std::filesystem::file_size(folder / "out.onnx.data") < 13'000);
   const auto& inner = graph.node(2).attribute(0).g().initializer(0);
   CHECK(read_tensor(inner, folder.path()).values<float>()[1] == 2.0F);
-  // The weight that was embedded still is.
+  // The embedded weight is still embedded.
   CHECK(graph.initializer(0).has_raw_data());
 
-  // The same again gives the same bytes, also on top of itself.
+  // Saving again gives the same bytes, also over itself.
   const std::string message = read_file(folder / "out.onnx");
   const std::string data = read_file(folder / "out.onnx.data");
   model.save(folder / "other.onnx");
@@ -103,7 +103,7 @@ TEST_CASE("external weights move into one aligned file beside the output") {
   CHECK(read_file(folder / "out.onnx.data") == data);
 }
 
-TEST_CASE("the weights' own file can be the one that is replaced") {
+TEST_CASE("the file of the weights can be replaced") {
   const TemporaryFolder folder;
   proto::ModelProto proto = small_model();
   proto.mutable_graph()->clear_initializer();
@@ -116,7 +116,7 @@ TEST_CASE("the weights' own file can be the one that is replaced") {
   CHECK(floats(Model::load(folder / "model.onnx"), 0) == std::vector<float>{3, 4});
 }
 
-TEST_CASE("new weights go where the others are") {
+TEST_CASE("new weights are stored where the others are") {
   const TemporaryFolder folder;
   write_file(folder / "weights.bin", bytes_of(weights(3000, 1)));
   proto::ModelProto proto = small_model();
@@ -140,7 +140,7 @@ TEST_CASE("new weights go where the others are") {
     external[tensor.name()] = tensor.data_location() == proto::TensorProto::EXTERNAL;
   CHECK(external["old"]);
   CHECK(external["new"]);
-  CHECK(!external["embedded"]);  // as it came
+  CHECK(!external["embedded"]);  // as in the input
   CHECK(!external["small"]);
   CHECK(save("one.onnx", SaveOptions::Weights::embedded).proto().ByteSizeLong() > 36'000);
   CHECK(!std::filesystem::exists(folder / "one.onnx.data"));
@@ -163,13 +163,13 @@ TEST_CASE("weights can be embedded or moved out") {
   const Model two = Model::load(folder / "two.onnx");
   CHECK(floats(two, 1) == weights(3000, 1));
   CHECK(field(two.proto().graph().initializer(1), "location") == "two.onnx.data");
-  CHECK(two.proto().graph().initializer(2).has_raw_data());  // too small to be worth it
+  CHECK(two.proto().graph().initializer(2).has_raw_data());  // too small
   options.smallest_external = 1;
   embedded.save(folder / "three.onnx", options);
   CHECK(!Model::load(folder / "three.onnx").proto().graph().initializer(2).has_raw_data());
 }
 
-TEST_CASE("a model beyond the limit of a message moves its initializers out by itself") {
+TEST_CASE("a model beyond the message limit gets external initializers automatically") {
   const TemporaryFolder folder;
   proto::ModelProto proto = small_model();
   auto& graph = *proto.mutable_graph();
@@ -198,7 +198,7 @@ TEST_CASE("a model beyond the limit of a message moves its initializers out by i
   CHECK(folder.names() == Strings{"fits.onnx", "large.onnx", "large.onnx.data"});
 }
 
-TEST_CASE("what cannot be written is an error of the environment, and leaves nothing behind") {
+TEST_CASE("a failed write is an error of the environment, and leaves nothing behind") {
   const TemporaryFolder folder;
   const Model model = external_model(folder);
   const Strings before = folder.names();
@@ -214,11 +214,11 @@ TEST_CASE("what cannot be written is an error of the environment, and leaves not
   std::filesystem::remove(folder / "taken.onnx.data");
   CHECK(folder.names() == before);
 
-  // An old output stays as it was.
+  // An old output stays unchanged.
   write_file(folder / "out.onnx", "old");
   const auto limited = [&](rlim_t bytes) {
     return in_child([&] {
-      ::signal(SIGXFSZ, SIG_IGN);  // a full disk, as far as write() can tell
+      ::signal(SIGXFSZ, SIG_IGN);  // like a full disk for write()
       const rlimit limit{bytes, bytes};
       ::setrlimit(RLIMIT_FSIZE, &limit);
       try {
@@ -248,7 +248,7 @@ TEST_CASE("an unwritable folder is an error of the environment") {
   CHECK_THROWS_AS(Model(small_model(), {}).save(folder / "closed/out.onnx"), EnvironmentError);
 }
 
-TEST_CASE("a new file has the mode that the user's mask gives") {
+TEST_CASE("a new file has the mode of the user's mask") {
   const TemporaryFolder folder;
   const mode_t old = ::umask(027);
   Model(small_model(), {}).save(folder / "out.onnx");
@@ -258,7 +258,7 @@ TEST_CASE("a new file has the mode that the user's mask gives") {
   CHECK((status.st_mode & 0777) == 0640);
 }
 
-TEST_CASE("what replaces a file is for those whom the file was for") {
+TEST_CASE("a replaced file keeps its permissions") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "out.onnx";
   for (const mode_t mode : {0600, 0664, 0444}) {
@@ -271,7 +271,7 @@ TEST_CASE("what replaces a file is for those whom the file was for") {
   }
 }
 
-TEST_CASE("a model of 3 GB goes through with little memory") {
+TEST_CASE("a model of 3 GB is processed in little memory") {
   constexpr std::uint64_t count = 12;
   constexpr std::uint64_t bytes = std::uint64_t{256} << 20;
   const TemporaryFolder folder;
@@ -295,9 +295,9 @@ TEST_CASE("a model of 3 GB goes through with little memory") {
                  "weights.bin", std::to_string(i * bytes));
   write_file(folder / "in.onnx", proto.SerializeAsString());
 
-  // What the process had before is not counted: sanitizers keep much.
+  // Do not count earlier memory use: sanitizers keep much.
   const int megabytes = in_child([&] {
-    std::ofstream("/proc/self/clear_refs") << 5;  // the peak counts from here
+    std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
     const long before = peak_kilobytes();
     Model model = Model::load(folder / "in.onnx");
     model.validate();

@@ -1,4 +1,4 @@
-// What nobody touched comes out as it went in: fields that the schema does not know included.
+// Untouched parts are written as they were read, including fields that the schema does not know.
 #include "tests/onnx/cleanup/clean_model.h"
 
 namespace taso::test {
@@ -7,7 +7,7 @@ using namespace onnx;
 
 namespace {
 
-/// Adds a length-delimited field that no schema has; the bytes are those of the wire format.
+/// Adds a length-delimited field that is in no schema, in the wire format.
 void add_unknown(google::protobuf::MessageLite& message, unsigned field, const std::string& content) {
   std::string bytes = message.SerializeAsString();
   for (unsigned tag = field << 3 | 2; tag > 0; tag >>= 7)
@@ -33,7 +33,7 @@ proto::ModelProto decorated(proto::ModelProto model) {
   int number = 0;
   for (auto& node : *graph.mutable_node()) {
     node.set_doc_string("node " + std::to_string(number));
-    // 10: device_configurations of newer schemas; 203 of none. With an overload (8) it would be another operator.
+    // 10: device_configurations of newer schemas; 203: of none. With an overload (8) it would be another operator.
     for (const unsigned field : {10U, 203U}) add_unknown(node, field, "field " + std::to_string(number));
     ++number;
   }
@@ -79,7 +79,7 @@ std::string without(const Model& model, const std::set<std::string>& nodes, cons
 
 }  // namespace
 
-TEST_CASE("a model with nothing to clean comes out byte for byte") {
+TEST_CASE("a model with nothing to clean is written byte for byte") {
   for (const auto& proto : {small_model(), decorated(small_model()), subgraph_model(), decorated(subgraph_model())}) {
     Model model(proto, {});
     const std::string before = model.serialise();
@@ -91,17 +91,17 @@ TEST_CASE("a model with nothing to clean comes out byte for byte") {
   }
 }
 
-TEST_CASE("everything but what was cleaned comes out byte for byte") {
+TEST_CASE("everything that was not cleaned is written byte for byte") {
   const auto proto = model_to_clean();
   Model original(proto, {});
   original.validate();
   const auto cleaned = clean(proto, {}, Runs::no);
   CHECK(cleaned.counts.at("identity") == 1);
-  // The copy is gone, and who used it takes another operand; one weight and one declaration went.
+  // The copy is gone, its user takes another operand, and one weight and one declaration are removed.
   const std::set<std::string> touched{"copy", "last"};
   CHECK(without(cleaned.model, touched, {"unused"}, {"copy"}) == without(original, touched, {"unused"}, {"copy"}));
   CHECK(!cleaned.has_initializer("unused"));
-  // Of the touched node, everything but the operand stays.
+  // Everything of the touched node but the operand stays.
   const auto find = [](const Model& model, std::string_view name) {
     for (const auto& node : model.proto().graph().node())
       if (node.name() == name) return node;
@@ -121,7 +121,7 @@ TEST_CASE("cleaning is deterministic") {
   CHECK(clean(proto, {}, Runs::no).model.serialise() == clean(proto, {}, Runs::no).model.serialise());
 }
 
-TEST_CASE("order, names and declarations of what survives stay") {
+TEST_CASE("order, names and declarations of the remaining nodes stay") {
   auto model = plain_model({2}, {2});
   auto& graph = *model.mutable_graph();
   add_node(graph, "Exp", {"x"}, {"b"});

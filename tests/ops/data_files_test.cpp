@@ -7,11 +7,9 @@
 
 namespace taso::test {
 
-using namespace cli;
-
 namespace {
 
-TEST_CASE("data lies beside the program, or where TASO_DATA says") {
+TEST_CASE("data is beside the program, or in TASO_DATA") {
   CHECK_FALSE(find_data_file("examples/no_such_file.onnx"));
   const auto example = find_data_file("examples/small_convnet.onnx");
   REQUIRE(example);
@@ -26,10 +24,10 @@ TEST_CASE("data lies beside the program, or where TASO_DATA says") {
   unsetenv("TASO_DATA");
   std::filesystem::remove_all(folder);
   CHECK(other == folder / "examples" / "small_convnet.onnx");
-  CHECK(fallback);  // what TASO_DATA lacks is still found beside the program
+  CHECK(fallback);  // files that TASO_DATA lacks are found beside the program
 }
 
-TEST_CASE("a TASO_DATA that is no folder is said") {
+TEST_CASE("a TASO_DATA that is not a folder is reported") {
   CHECK_FALSE(trouble_with_data_folder());
   setenv("TASO_DATA", "/no/such\nfolder", 1);
   const auto trouble = trouble_with_data_folder();
