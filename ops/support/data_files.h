@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "ops/core/namespace.h"
+
 namespace taso::ops {
 
 /// The file or folder `relative` (such as "rules/shipped.rules") below $TASO_DATA, below share/taso of the installation or

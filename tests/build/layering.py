@@ -30,7 +30,7 @@ BELOW = {
 # Headers that match may be included only below these folders.
 WALLS = [
     (re.compile(r"onnx/onnx|onnx/proto"), ["onnx/"]),
-    (re.compile(r"google/protobuf/|.*\.pb\.h$"), ["onnx/", "rules/taso/"]),
+    (re.compile(r"google/protobuf/|(?!onnx/).*\.pb\.h$"), ["onnx/", "rules/taso/"]),
     (re.compile(r"z3(\+\+|_[a-z]+)?\.h$"), ["verifier/"]),
     (re.compile(r"cuda(_[a-z0-9_]+)?\.h$|cudnn.*\.h$|cublas.*\.h$|nvml\.h$"), ["runtime/gpu/cuda/"]),
     (re.compile(r"CLI/|spdlog/"), ["cli/", "examples/"]),

@@ -71,7 +71,7 @@ def test_rules_that_the_check_objects_to_are_left_out(taso_opt, tmp_path):
     report, done = report_of(taso_opt, model, tmp_path, "--rtol", "0", "--atol", "0")
     used = {one["rule"] for one in plain["search"]["applied"]}
     assert used & set(report["search"]["left_out"])
-    assert "'sum' differs" in report["search"]["objection"]
+    assert "'sum' (float32[64, 64]) differs" in report["search"]["objection"]
     assert "rules left out because their results failed the check: " in done.err
     assert not used & {one["rule"] for one in report["search"]["applied"]}
     assert report["check"]["passed"] and report["output"]

@@ -44,7 +44,7 @@ std::vector<Section> sections_of(const std::string& text) {
 
 std::string describe(const std::string& text_of_graph) {
   const Graph graph = parse_graph(text_of_graph);
-  const bool last = text_of_graph.find("# Channels last") != std::string::npos;
+  const bool last = text_of_graph.find("# NHWC") != std::string::npos;
   const WholeGraph view(graph, {}, last ? Layout::channels_last : Layout::channels_first);
   const Plan laid = plan(view, Roofline());
   std::string text;

@@ -109,9 +109,9 @@ TEST_CASE("batch normalisation behind a convolution that is not modelled") {
   proto::ModelProto model = empty_model();
   proto::GraphProto& graph = *model.mutable_graph();
   declare(*graph.add_input(), "x", {1, 3, 5, 5});
-  for (const int i : {1, 2})
-    graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(i)->set_dim_param(
-        i == 1 ? "C" : "H");
+  auto& shape = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape.mutable_dim(1)->set_dim_param("C");
+  shape.mutable_dim(2)->set_dim_param("H");
   add_floats(graph, "w", {4, 3, 3, 3}, numbers(108, -1));
   add_node(graph, "Conv", {"x", "w"}, {"c"});
   add_norm(graph, "c", "y", 4);

@@ -219,7 +219,8 @@ class Expected {
       const auto elements = span_bytes(operand) / static_cast<std::int64_t>(size_of(operand.element));
       Array data = random_array(trial.random, operand.element, {elements});
       if (inputs_.size() < trial.is_positive.size() && trial.is_positive[inputs_.size()]) make_positive(data);
-      inputs_.emplace_back(data.data(), data.data() + data.bytes());
+      inputs_.emplace_back(data.bytes());
+      std::copy_n(data.data(), data.bytes(), inputs_.back().begin());
     }
     for (const cost::Call::Operand& operand : call_.written) {
       written_.emplace_back(static_cast<std::size_t>(span_bytes(operand)));
