@@ -10,7 +10,7 @@
 namespace taso::cli {
 namespace {
 
-Ending run(int argc, char** argv, std::optional<Console>& console) {
+ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   const BenchCommand command = parse_bench_command(argc, argv);
   switch (command.kind) {
     case BenchCommand::Kind::help: return print(command.help);

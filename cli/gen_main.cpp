@@ -11,7 +11,7 @@
 namespace taso::cli {
 namespace {
 
-Ending run(int argc, char** argv, std::optional<Console>& console) {
+ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   const GenCommand command = parse_gen_command(argc, argv);
   switch (command.kind) {
     case GenCommand::Kind::help: return print(command.help);

@@ -22,7 +22,7 @@ std::string list_passes() {
   return text;
 }
 
-Ending run(int argc, char** argv, std::optional<Console>& console) {
+ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   const OptCommand command = parse_opt_command(argc, argv);
   switch (command.kind) {
     case OptCommand::Kind::help: return print(command.help);

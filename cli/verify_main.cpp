@@ -12,7 +12,7 @@
 namespace taso::cli {
 namespace {
 
-Ending run(int argc, char** argv, std::optional<Console>& console) {
+ExitCode run(int argc, char** argv, std::optional<Console>& console) {
   const VerifyCommand command = parse_verify_command(argc, argv);
   switch (command.kind) {
     case VerifyCommand::Kind::help: return print(command.help);

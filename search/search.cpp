@@ -430,8 +430,7 @@ std::string_view text_of(SearchResult::End end) {
   return "";
 }
 
-void price_anew(SearchResult& found, const Graph& graph, const cost::KernelPrices& prices,
-                const SearchOptions& options) {
+void reprice(SearchResult& found, const Graph& graph, const cost::KernelPrices& prices, const SearchOptions& options) {
   check(found.way.size() == found.steps.size(), "the intermediate graphs were kept");
   const cost::Plan before = cost::best_plan(graph, prices, options.sizes);
   found.layout = before.layout;

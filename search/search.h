@@ -80,8 +80,7 @@ std::string_view text_of(SearchResult::End end);
 
 /// Recomputes the costs of a result with other prices. Needs the intermediate graphs, and the same options except for
 /// the layout.
-void price_anew(SearchResult& found, const Graph& graph, const cost::KernelPrices& prices,
-                const SearchOptions& options);
+void reprice(SearchResult& found, const Graph& graph, const cost::KernelPrices& prices, const SearchOptions& options);
 
 struct SearchProgress {
   std::size_t expanded = 0;

@@ -243,7 +243,7 @@ void compare(const std::vector<Variant>& variants, pricing::Pricing& pricing, co
   std::vector<cli::GpuModel*> turns;
   double running = 0;  // seconds that these runs are expected to take
   const auto load = [&](const Variant& variant) {
-    pricing.suit(variant.graph, {});
+    pricing.set_cache_residency(variant.graph, {});
     auto one = std::make_unique<cli::GpuModel>(variant.graph, pricing);
     pricing::MissingCalls left;  // those for which there was no time
     pricing.find_missing(variant.graph, {}, left);
@@ -295,7 +295,7 @@ void run(const Settings& settings) {
   taso::onnx::GraphEdit edit(model);
   taso::onnx::clean_up(edit);
   const auto imported = edit.imported();
-  before.suit(imported->graph, {});
+  before.set_cache_residency(imported->graph, {});
   std::vector<Variant> variants = VariantMaker(*imported, before, settings).make();
   if (!options.on_gpu) {
     fmt::print("no GPU can be used: {}\n", trouble);
@@ -305,7 +305,7 @@ void run(const Settings& settings) {
   if (settings.turn) take_turn(*settings.turn);
   // Read the prices again: do not measure again, or overwrite, what others have measured meanwhile.
   pricing::Pricing pricing(options, before.release_gpu(), cli::measuring_on(console));
-  pricing.suit(imported->graph, {});
+  pricing.set_cache_residency(imported->graph, {});
   for (Variant& variant : variants) {
     if (variant.missing.empty()) continue;
     variant.missing.clear();

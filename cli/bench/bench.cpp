@@ -56,7 +56,7 @@ runtime::InterpreterOptions reference_options(const BenchSettings& settings) {
 
 /// Runs `work`; adds the model's file name to an InputError that it throws.
 template <class Do>
-auto naming(const LoadedModel& loaded, Do&& work) {
+auto with_file_name(const LoadedModel& loaded, Do&& work) {
   try {
     return work();
   } catch (const InputError& error) {
@@ -72,23 +72,23 @@ void run_on_gpu(pricing::Pricing& pricing, std::vector<LoadedModel>& models, con
   std::vector<std::unique_ptr<GpuModel>> ready;
   std::vector<GpuModel*> turns;
   for (const LoadedModel& loaded : models) {
-    pricing.suit(loaded.graph, {});
-    ready.push_back(naming(loaded, [&] { return std::make_unique<GpuModel>(loaded.graph, pricing); }));
+    pricing.set_cache_residency(loaded.graph, {});
+    ready.push_back(with_file_name(loaded, [&] { return std::make_unique<GpuModel>(loaded.graph, pricing); }));
     turns.push_back(ready.back().get());
     if (interrupted()) return;
-    naming(loaded, [&] { ready.back()->prepare(settings.lanes); });
+    with_file_name(loaded, [&] { ready.back()->prepare(settings.lanes); });
     BenchFigures& figures = report.models.emplace_back();
     figures.model = loaded.file;
     figures.examples = examples_of(loaded);
     figures.has_inputs_of_first = have_alike_inputs(models.front(), loaded);
     ready.back()->describe(figures);
-    const std::vector<Array> outputs = naming(loaded, [&] { return ready.back()->run(loaded.inputs); });
+    const std::vector<Array> outputs = with_file_name(loaded, [&] { return ready.back()->run(loaded.inputs); });
     if (settings.check)
-      figures.check = naming(loaded, [&] {
+      figures.check = with_file_name(loaded, [&] {
         return agreement_of(loaded.graph, loaded.inputs, outputs, settings.precision, reference_options(settings));
       });
     if (figures.check && is_rounding_as_far(*figures.check))
-      figures.range = naming(loaded, [&] {
+      figures.range = with_file_name(loaded, [&] {
         return range_trouble(loaded.graph, loaded.inputs, settings.precision, loaded.names,
                              reference_options(settings));
       });
@@ -110,8 +110,8 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
     report.models.back().has_inputs_of_first = have_alike_inputs(models.front(), loaded);
   }
   const auto run = [&](std::size_t i) {
-    naming(models[i],
-           [&] { return runtime::interpret(models[i].graph, models[i].inputs, reference_options(settings)); });
+    with_file_name(models[i],
+                   [&] { return runtime::interpret(models[i].graph, models[i].inputs, reference_options(settings)); });
   };
   const auto take = [&](std::size_t i) {
     if (interrupted()) return;
@@ -131,7 +131,7 @@ void run_on_cpu(std::vector<LoadedModel>& models, const BenchSettings& settings,
 
 }  // namespace
 
-Ending bench(const BenchSettings& settings, Console& console) {
+ExitCode bench(const BenchSettings& settings, Console& console) {
   check_weights_are_kept(settings.models, written_places(settings));
   for (const auto& file : {settings.json, settings.exported})
     if (file) check_writable(*file);
@@ -156,9 +156,10 @@ Ending bench(const BenchSettings& settings, Console& console) {
   console.begin_log();
   bool agree = true;
   if (settings.record) {
-    if (const Ending ending = record(settings, pricing.release_gpu(), console); ending != Ending::done) return ending;
+    if (const ExitCode ending = record(settings, pricing.release_gpu(), console); ending != ExitCode::done)
+      return ending;
     if (settings.exported) write_output(*settings.exported, pricing::PriceStore(settings.prices).all().text());
-    return Ending::done;
+    return ExitCode::done;
   }
   if (!settings.models.empty()) {
     std::vector<LoadedModel> models;
@@ -189,9 +190,9 @@ Ending bench(const BenchSettings& settings, Console& console) {
   if (settings.exported) write_output(*settings.exported, pricing.store().all().text());
   if (!agree) {
     console.error("an output of the GPU does not agree with the reference");
-    return Ending::check_failed;
+    return ExitCode::check_failed;
   }
-  return interrupted() ? Ending::interrupted : Ending::done;
+  return interrupted() ? ExitCode::interrupted : ExitCode::done;
 }
 
 }  // namespace taso::cli

@@ -3,11 +3,11 @@
 
 #include "cli/bench/settings.h"
 #include "cli/console/console.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 
 namespace taso::cli {
 
-/// Throws the exceptions that trouble_of() knows.
-Ending bench(const BenchSettings& settings, Console& console);
+/// Throws the exceptions that failure_of() knows.
+ExitCode bench(const BenchSettings& settings, Console& console);
 
 }  // namespace taso::cli

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/table.h"
 #include "ops/core/random.h"
 

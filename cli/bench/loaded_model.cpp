@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/bench/gpu_model.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "onnx/cleanup/cleanup.h"
 #include "onnx/import/import.h"
 #include "onnx/model/proto.h"

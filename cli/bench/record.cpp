@@ -34,18 +34,18 @@ class Recording {
     if (settings.time_budget) deadline_ = Clock::now() + std::chrono::duration<double>(*settings.time_budget);
   }
 
-  Ending run() {
+  ExitCode run() {
     for (const std::optional<std::int64_t>& batch : settings_.batches) {
       const std::vector<LoadedModel> models = load_all(batch);
       for (const cost::Precision precision : settings_.precisions) {
-        if (interrupted()) return Ending::interrupted;
+        if (interrupted()) return ExitCode::interrupted;
         record_all(models, batch, precision);
       }
     }
     if (left_ > 0)
       console_.say(Level::result,
                    fmt::format("{} kernels are left: run the same command again to measure them", with_commas(left_)));
-    return interrupted() ? Ending::interrupted : Ending::done;
+    return interrupted() ? ExitCode::interrupted : ExitCode::done;
   }
 
  private:
@@ -100,7 +100,7 @@ class Recording {
   /// Measures the results of searches: first of one that measures as it goes, then of some that use known prices only,
   /// as on a machine without a GPU. Predicted prices may lead those elsewhere.
   void search(const LoadedModel& model, pricing::Pricing& pricing) {
-    pricing.suit(model.graph, {});
+    pricing.set_cache_residency(model.graph, {});
     std::optional<std::size_t> measured = search_once(model, pricing, true);
     for (std::size_t round = 0; measured && round < most_rounds; ++round) {
       measured = search_once(model, pricing, false);
@@ -137,7 +137,7 @@ class Recording {
 
 }  // namespace
 
-Ending record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console) {
+ExitCode record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console) {
   return Recording(settings, std::move(gpu), console).run();
 }
 

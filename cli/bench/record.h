@@ -6,13 +6,13 @@
 
 #include "cli/bench/settings.h"
 #include "cli/console/console.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "runtime/gpu/accelerator.h"
 
 namespace taso::cli {
 
 /// Goes through every batch of the settings in every precision, in this order. Reports at the end what is left. Throws
-/// the exceptions that trouble_of() knows.
-Ending record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console);
+/// the exceptions that failure_of() knows.
+ExitCode record(const BenchSettings& settings, std::unique_ptr<gpu::Accelerator> gpu, Console& console);
 
 }  // namespace taso::cli

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "ops/text/spelling.h"
 
 namespace taso::cli {

@@ -12,7 +12,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "ops/core/error.h"
 
 namespace taso::cli {

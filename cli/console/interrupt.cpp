@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "ops/support/atomic_file.h"
 
 namespace taso::cli {
@@ -45,12 +45,12 @@ void handle(int signal) {
     return;
   }
   // A model and its weights are renamed together first.
-  if (asks && Commit::defers_exit(static_cast<int>(Ending::interrupted))) {
+  if (asks && Commit::defers_exit(static_cast<int>(ExitCode::interrupted))) {
     errno = error;
     return;
   }
   remove_temporary_files();
-  if (asks) ::_exit(static_cast<int>(Ending::interrupted));
+  if (asks) ::_exit(static_cast<int>(ExitCode::interrupted));
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }

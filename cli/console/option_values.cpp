@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 
 namespace taso::cli {
 

@@ -27,29 +27,29 @@ void end_log(Console& console) {
   }
 }
 
-Ending end_badly(const std::string& name, std::optional<Console>& console) {
-  Trouble trouble = trouble_of(std::current_exception());
-  if (trouble.ending == Ending::usage) trouble.text += fmt::format(" ({} --help lists the options)", name);
+ExitCode end_badly(const std::string& name, std::optional<Console>& console) {
+  Failure trouble = failure_of(std::current_exception());
+  if (trouble.ending == ExitCode::usage) trouble.text += fmt::format(" ({} --help lists the options)", name);
   if (!console) console.emplace(Console::Options{name, 0, Console::Color::automatic, {}});
   console->error(trouble.text);
   // After a usage error the log is not touched: the file may not be a log.
-  if (trouble.ending != Ending::usage) end_log(*console);
+  if (trouble.ending != ExitCode::usage) end_log(*console);
   return trouble.ending;
 }
 
 }  // namespace
 
-Ending print(const std::string& text) {
+ExitCode print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw EnvironmentError("cannot write to the standard output");
-  return Ending::done;
+  return ExitCode::done;
 }
 
-Ending run_with_console(const Console::Options& options, std::optional<Console>& console,
-                        const std::function<Ending(Console&)>& work) {
+ExitCode run_with_console(const Console::Options& options, std::optional<Console>& console,
+                          const std::function<ExitCode(Console&)>& work) {
   console.emplace(options);
   if (const auto trouble = trouble_with_data_folder()) console->warning(*trouble);
-  const Ending ending = work(*console);
+  const ExitCode ending = work(*console);
   console->close();
   return ending;
 }
@@ -114,8 +114,8 @@ void call_on_large_stack(const std::function<void()>& work) {
 
 }  // namespace
 
-int run_program(const std::string& name, const std::function<Ending(std::optional<Console>& console)>& run) {
-  Ending ending = Ending::done;
+int run_program(const std::string& name, const std::function<ExitCode(std::optional<Console>& console)>& run) {
+  ExitCode ending = ExitCode::done;
   call_on_large_stack([&] {
     std::optional<Console> console;
     try {
@@ -126,7 +126,7 @@ int run_program(const std::string& name, const std::function<Ending(std::optiona
   });
   std::fflush(nullptr);
   // Skip static destructors: after an out-of-memory error OpenBLAS's shutdown can deadlock.
-  if (ending == Ending::environment || memory_is_limited()) std::_Exit(static_cast<int>(ending));
+  if (ending == ExitCode::environment || memory_is_limited()) std::_Exit(static_cast<int>(ending));
   return static_cast<int>(ending);
 }
 

@@ -6,18 +6,18 @@
 #include <string>
 
 #include "cli/console/console.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 
 namespace taso::cli {
 
 /// Prints data that was asked for on stdout.
-Ending print(const std::string& text);
+ExitCode print(const std::string& text);
 
 /// Opens the console and runs `work` with it. Call it once interrupts are handled.
-Ending run_with_console(const Console::Options& options, std::optional<Console>& console,
-                        const std::function<Ending(Console&)>& work);
+ExitCode run_with_console(const Console::Options& options, std::optional<Console>& console,
+                          const std::function<ExitCode(Console&)>& work);
 
 /// Runs a program and returns its exit code. `run` creates the console as soon as it knows the options.
-int run_program(const std::string& name, const std::function<Ending(std::optional<Console>& console)>& run);
+int run_program(const std::string& name, const std::function<ExitCode(std::optional<Console>& console)>& run);
 
 }  // namespace taso::cli

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "onnx/model/external_data.h"
 #include "onnx/model/model_tensors.h"
 #include "onnx/model/proto.h"

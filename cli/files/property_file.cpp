@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/files/rule_input.h"
 #include "ops/support/data_files.h"
 #include "rules/language/canonical.h"

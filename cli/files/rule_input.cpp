@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "ops/core/error.h"
 
 namespace taso::cli {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/files/proved_record.h"
 #include "ops/support/data_files.h"
 #include "ops/text/spelling.h"

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "ops/core/error.h"
 #include "rules/language/canonical.h"
 #include "rules/language/rule_text.h"

@@ -35,7 +35,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Level = Console::Level;
 
-/// Trouble that would only show after the work: better now. Leaves nothing behind.
+/// Failure that would only show after the work: better now. Leaves nothing behind.
 void check_writable(const GenSettings& settings) {
   const AtomicFile trial(settings.output);
   for (const auto& file : {settings.report, settings.rejected})
@@ -221,7 +221,7 @@ void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
 
 }  // namespace
 
-Ending find_rules(const GenSettings& settings, Console& console) {
+ExitCode find_rules(const GenSettings& settings, Console& console) {
   check_writable(settings);
   const auto start = Clock::now();
   std::vector<rules::Rule> properties;
@@ -253,8 +253,8 @@ Ending find_rules(const GenSettings& settings, Console& console) {
     if (!checkpoint.is_useful()) throw;
     throw EnvironmentError(fmt::format("{}; once that is mended, --resume goes on from what is decided", error.what()));
   }
-  if (!findings.disagreement.empty()) return Ending::bug;
-  return findings.interrupted ? Ending::interrupted : Ending::done;
+  if (!findings.disagreement.empty()) return ExitCode::bug;
+  return findings.interrupted ? ExitCode::interrupted : ExitCode::done;
 }
 
 }  // namespace taso::cli

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "cli/console/console.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/gen/settings.h"
 
 namespace taso::cli {
 
-Ending find_rules(const GenSettings& settings, Console& console);
+ExitCode find_rules(const GenSettings& settings, Console& console);
 
 }  // namespace taso::cli

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/files/rule_input.h"
 #include "generator/enumeration/family.h"
 #include "ops/support/data_files.h"

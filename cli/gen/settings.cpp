@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/console/command_line.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/option_values.h"
 #include "cli/files/places.h"
 #include "cli/files/property_file.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/version.h"
 #include "cli/files/places.h"
 #include "cli/files/rule_input.h"
@@ -64,7 +64,7 @@ std::vector<rules::CleanupStep> steps_of(const std::vector<onnx::CleanupAction>&
   return steps;
 }
 
-onnx::CleanupOptions exact(onnx::CleanupOptions options) {
+onnx::CleanupOptions exact_passes_only(onnx::CleanupOptions options) {
   options.disabled.insert({"batch-norm", "shape-arithmetic"});
   return options;
 }

@@ -19,7 +19,7 @@ void remove_certificate(const std::filesystem::path& output);
 
 std::vector<rules::CleanupStep> steps_of(const std::vector<onnx::CleanupAction>& actions);
 /// Only the passes that change no number, for use after the search: the result is then exactly what the steps lead to.
-onnx::CleanupOptions exact(onnx::CleanupOptions options);
+onnx::CleanupOptions exact_passes_only(onnx::CleanupOptions options);
 
 /// Fills in what was done to the model.
 void complete(rules::RewriteCertificate& certificate, const Candidate& candidate);

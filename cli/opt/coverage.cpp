@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/table.h"
 #include "onnx/lowering/lowering.h"
 #include "onnx/model/proto.h"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "onnx/import/import.h"
 #include "onnx/model/model_names.h"
 #include "onnx/model/proto.h"

@@ -143,7 +143,7 @@ void describe_in(onnx::Model& model, const std::optional<SearchSummary>& search,
 Certified rewritten(const Task& task, rules::RewriteCertificate certificate, std::optional<Coverage>& coverage,
                     const Spoil& spoil) {
   const OptOptions& options = task.options;
-  Candidate candidate = naming(options.input, [&] {
+  Candidate candidate = with_file_name(options.input, [&] {
     task.phases.begin("clean-up", "cleaning up");
     Candidate found = clean(task);
     if (found.cleaned) {
@@ -171,8 +171,8 @@ void conclude(const OptOptions& options, const Summary& summary, Console& consol
 
 }  // namespace
 
-Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu,
-                const Spoil& spoil) {
+ExitCode optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu::Accelerator> gpu,
+                  const Spoil& spoil) {
   const bool is_certified = options.certificate && !options.dry_run && !is_standard_stream(options.output);
   check_places_first(options, is_certified);
 
@@ -189,16 +189,16 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu
   rules::RewriteCertificate certificate = begin_certificate(options);
   if (is_certified) certificate.input = onnx::hash_of_model(options.input, model);
   console.begin_log();
-  summary.before = naming(options.input, [&] { return count_model(model); });
-  naming(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
+  summary.before = with_file_name(options.input, [&] { return count_model(model); });
+  with_file_name(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
   const onnx::CheckOptions checking = check_options(options, model.proto());
 
   phases.begin("rules", "reading the rules");
   const SearchRules rules = rules_for(options, console);
-  if (!rules.failures.empty()) return Ending::unverified;
+  if (!rules.failures.empty()) return ExitCode::unverified;
   if (interrupted()) {
     console.error("interrupted before there was anything to write");
-    return Ending::interrupted;
+    return ExitCode::interrupted;
   }
 
   pricing::Pricing pricing(options.pricing, gpu_for(options, std::move(gpu), console), measuring_on(console));
@@ -237,9 +237,9 @@ Ending optimise(const OptOptions& options, Console& console, std::unique_ptr<gpu
   if (summary.failed()) {
     console.error(fmt::format("{}: the check failed: {}; nothing is written", options.input.string(),
                               on_one_line(summary.check->reason)));
-    return Ending::check_failed;
+    return ExitCode::check_failed;
   }
-  return interrupted() ? Ending::interrupted : Ending::done;
+  return interrupted() ? ExitCode::interrupted : ExitCode::done;
 }
 
 }  // namespace taso::cli

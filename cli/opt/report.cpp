@@ -22,7 +22,7 @@ Json json_of(const ModelCounts& counts) {
   if (counts.figures)
     figures = {{"seconds", counts.figures->seconds},
                {"measured_seconds", counts.figures->measured},
-               {"seconds_in_lanes", counts.figures->seconds_in_lanes},
+               {"seconds_in_lanes", counts.figures->concurrent_seconds},
                {"lanes", counts.figures->lanes},
                {"no_lanes", counts.figures->no_lanes},
                {"kernels", counts.figures->launches},

@@ -1,19 +1,17 @@
 #include "cli/opt/search.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 #include <stop_token>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/progress_line.h"
 #include "cli/console/table.h"
@@ -131,15 +129,10 @@ AdmittedRules admitted_rules(const Graph& graph, const SearchRules& given, const
                                               : rules::is_admitted(known->second, options.float_mode, in_float16);
   };
   std::vector<char> is_in(rules.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < rules.size(); i = next++) is_in[i] = is_admitted_here(rules[i]) ? 1 : 0;
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < thread_count(options.jobs); ++i) threads.emplace_back(work);
-    work();
-  }
+  parallel_for(thread_count(options.jobs), static_cast<std::int64_t>(rules.size()), [&](std::int64_t task) {
+    const auto i = static_cast<std::size_t>(task);
+    is_in[i] = is_admitted_here(rules[i]) ? 1 : 0;
+  });
   AdmittedRules admitted;
   for (std::size_t i = 0; i < rules.size(); ++i) {
     if (is_in[i] == 0) continue;
@@ -168,7 +161,7 @@ std::function<search::RunTime(const Graph&, cost::Layout)> time_of_run(const Gra
     const cost::RecordedPrices& prices = pricing.times();
     const gpu::Outlook outlook =
         gpu::look_ahead(view, one, cost::plan(view, prices), prices.precision(), pricing.lanes());
-    return search::RunTime{outlook.cost, outlook.in_a_row};
+    return search::RunTime{outlook.cost, outlook.sequential};
   };
   auto time = [&pricing, given, compute](const Graph& one, cost::Layout layout) {
     if (one.outputs != given->outputs) return compute(one, layout);
@@ -244,7 +237,7 @@ SearchSummary search_model(onnx::GraphEdit& edit, const SearchRules& rules,
                           });
   };
   rounds.measure = [&](const Graph& graph) { return pricing.measure_kernels(graph, searching.sizes); };
-  rounds.price = [&](search::SearchResult& found) { search::price_anew(found, imported.graph, prices, searching); };
+  rounds.price = [&](search::SearchResult& found) { search::reprice(found, imported.graph, prices, searching); };
   rounds.interrupted = interrupted;
   rounds.measure(imported.graph);
   std::optional<SearchRounds::Seconds> time;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "ops/core/error.h"
 #include "ops/support/data_files.h"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/streams.h"
 #include "cli/console/table.h"
 #include "onnx/import/view.h"
@@ -77,9 +77,9 @@ std::vector<Row> figure_rows(const pricing::Figures& before, const pricing::Figu
       {"peak memory", whole(static_cast<double>(before.peak_bytes)), whole(static_cast<double>(after.peak_bytes))},
       {"predicted, sequential", cost::text_of_seconds(before.seconds), cost::text_of_seconds(after.seconds)},
       {"share measured", share(before), share(after)}};
-  if (before.seconds_in_lanes > 0 && after.seconds_in_lanes > 0) {
-    rows.push_back({"predicted, concurrent", cost::text_of_seconds(before.seconds_in_lanes),
-                    cost::text_of_seconds(after.seconds_in_lanes)});
+  if (before.concurrent_seconds > 0 && after.concurrent_seconds > 0) {
+    rows.push_back({"predicted, concurrent", cost::text_of_seconds(before.concurrent_seconds),
+                    cost::text_of_seconds(after.concurrent_seconds)});
     rows.push_back({"streams", std::to_string(before.lanes), std::to_string(after.lanes)});
   }
   return rows;

@@ -125,7 +125,7 @@ std::string report_of(const VerifySettings& settings, const rules::RewriteCertif
 
 }  // namespace
 
-Ending check_certificate(const VerifySettings& settings, Console& console) {
+ExitCode check_certificate(const VerifySettings& settings, Console& console) {
   if (settings.report) check_writable(*settings.report);
   const rules::RewriteCertificate certificate = read_certificate(*settings.certificate);
   console.begin_log();
@@ -138,7 +138,7 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
     if (interrupted()) {
       if (settings.report) write_output(*settings.report, report_of(settings, certificate, "INTERRUPTED", ""));
       console.error(fmt::format("{}: interrupted before it was replayed", on_one_line(settings.certificate->string())));
-      return Ending::interrupted;
+      return ExitCode::interrupted;
     }
     const verifier::CertificateVerdict verdict = verifier::replay_certificate(certificate, before, after, rules);
     if (!verdict.accepted) {
@@ -156,14 +156,14 @@ Ending check_certificate(const VerifySettings& settings, Console& console) {
   if (!reason.empty()) {
     console.verdict(false, "REJECTED");
     console.error(fmt::format("{}: {}", file, on_one_line(reason)));
-    return Ending::unverified;
+    return ExitCode::unverified;
   }
   console.say(Console::Level::result, fmt::format("{} clean-ups and {} steps lead from {}{} to {}",
                                                   certificate.before.size() + certificate.after.size(),
                                                   certificate.steps.size(), on_one_line(settings.files[0].string()),
                                                   new_shapes(certificate), on_one_line(settings.files[1].string())));
   console.verdict(true, "ACCEPTED");
-  return Ending::done;
+  return ExitCode::done;
 }
 
 }  // namespace taso::cli

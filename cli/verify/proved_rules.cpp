@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/progress_line.h"
 #include "cli/files/property_file.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/table.h"
 
 namespace taso::cli {

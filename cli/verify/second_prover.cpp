@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/verify/child_process.h"
 #include "ops/core/error.h"
 

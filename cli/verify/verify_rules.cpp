@@ -207,10 +207,10 @@ void write_certificates(const path& folder, const VerifyResults& results) {
   }
 }
 
-Ending ending_of(const VerifyResults& results) {
-  if (results.disagrees()) return Ending::bug;
-  if (results.interrupted) return Ending::interrupted;
-  return results.passed() ? Ending::done : Ending::unverified;
+ExitCode ending_of(const VerifyResults& results) {
+  if (results.disagrees()) return ExitCode::bug;
+  if (results.interrupted) return ExitCode::interrupted;
+  return results.passed() ? ExitCode::done : ExitCode::unverified;
 }
 
 /// The record for programs that use these files without proving them again.
@@ -233,7 +233,7 @@ void conclude(const VerifySettings& settings, const VerifyResults& results, Cons
   if (settings.certificates) write_certificates(*settings.certificates, results);
   if (settings.report) write_output(*settings.report, report_of(results));
   if (settings.junit) write_output(*settings.junit, junit_of(results));
-  if (settings.record && ending_of(results) == Ending::done)
+  if (settings.record && ending_of(results) == ExitCode::done)
     write_output(*settings.record, text_of(record_of(results)));
   const bool everything = settings.console.verbosity > 0;
   console.say(Level::result,
@@ -280,7 +280,7 @@ bool are_shipped(const VerifySettings& settings, const std::string& hash) {
 
 }  // namespace
 
-Ending verify_rules(const VerifySettings& settings, Console& console) {
+ExitCode verify_rules(const VerifySettings& settings, Console& console) {
   check_writable(settings);
   const auto start = Clock::now();
   std::vector<rules::Rule> properties;

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "cli/console/console.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/verify/settings.h"
 
 namespace taso::cli {
 
-Ending verify_rules(const VerifySettings& settings, Console& console);
+ExitCode verify_rules(const VerifySettings& settings, Console& console);
 /// The rules of all files as one rule file.
 std::string print_rules(const VerifySettings& settings);
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/console/console.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/interrupt.h"
 #include "cli/console/table.h"
 #include "cli/console/version.h"
@@ -19,10 +19,10 @@ namespace taso::examples {
 namespace {
 
 /// Prints requested data on stdout.
-cli::Ending print(const std::string& text) {
+cli::ExitCode print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw EnvironmentError("cannot write to the standard output");
-  return cli::Ending::done;
+  return cli::ExitCode::done;
 }
 
 /// The network is chosen on the command line, so an unsupported variant is a usage error.
@@ -34,7 +34,7 @@ void build_as_asked(Builder& net, const Settings& settings, const Network& netwo
   }
 }
 
-cli::Ending list(const Settings& settings) {
+cli::ExitCode list(const Settings& settings) {
   cli::Table table{.rows = {{"network", "parameters", "nodes", "--blocks"}}, .numbers_from = 1, .numbers_to = 3};
   for (const Network* network : settings.networks) {
     BuilderOptions options = settings.building;
@@ -55,12 +55,11 @@ void write(const Settings& settings, const Network& network, const std::filesyst
   onnx::SaveOptions saving;
   saving.sync = false;  // no need: the file can be written again after a crash
   net.finish().save(path, saving);
-  console.say(cli::Console::Level::result,
-              fmt::format("{}: {} parameters, {} nodes; written: {}", network.name, with_commas(parameters),
-                          with_commas(nodes), path.string()));
+  console.say(cli::Console::Level::result, fmt::format("{}: {} parameters, {} nodes; written: {}", network.name,
+                                                       with_commas(parameters), with_commas(nodes), path.string()));
 }
 
-cli::Ending write_all(const Settings& settings, cli::Console& console) {
+cli::ExitCode write_all(const Settings& settings, cli::Console& console) {
   if (!settings.folder.empty()) {
     std::error_code error;
     std::filesystem::create_directories(settings.folder, error);
@@ -70,12 +69,12 @@ cli::Ending write_all(const Settings& settings, cli::Console& console) {
     const auto path =
         settings.folder.empty() ? settings.output : settings.folder / fmt::format("{}.onnx", network->name);
     write(settings, *network, path, console);
-    if (cli::interrupted()) return cli::Ending::interrupted;
+    if (cli::interrupted()) return cli::ExitCode::interrupted;
   }
-  return cli::Ending::done;
+  return cli::ExitCode::done;
 }
 
-cli::Ending run(int argc, char** argv, std::optional<cli::Console>& console) {
+cli::ExitCode run(int argc, char** argv, std::optional<cli::Console>& console) {
   const Command command = parse_command(argc, argv);
   switch (command.kind) {
     case Command::Kind::help: return print(command.help);
@@ -90,7 +89,7 @@ cli::Ending run(int argc, char** argv, std::optional<cli::Console>& console) {
     throw cli::UsageError(fmt::format("the output and the log are both {}", settings.output.string()));
   console.emplace(settings.console);
   console->begin_log();
-  const cli::Ending ending = write_all(settings, *console);
+  const cli::ExitCode ending = write_all(settings, *console);
   console->close();
   return ending;
 }
@@ -100,8 +99,8 @@ int end(int argc, char** argv) {
   try {
     return static_cast<int>(run(argc, argv, console));
   } catch (...) {
-    cli::Trouble trouble = cli::trouble_of(std::current_exception());
-    if (trouble.ending == cli::Ending::usage) trouble.text += " (taso-networks --help lists the options)";
+    cli::Failure trouble = cli::failure_of(std::current_exception());
+    if (trouble.ending == cli::ExitCode::usage) trouble.text += " (taso-networks --help lists the options)";
     if (!console) console.emplace(cli::Console::Options{"taso-networks", 0, cli::Console::Color::automatic, {}});
     console->error(trouble.text);
     return static_cast<int>(trouble.ending);
@@ -115,6 +114,6 @@ int main(int argc, char** argv) {
   const int code = taso::examples::end(argc, argv);
   std::fflush(nullptr);
   // Skip static destructors: after an out-of-memory error, the shutdown of a library can deadlock.
-  if (code == static_cast<int>(taso::cli::Ending::environment)) std::_Exit(code);
+  if (code == static_cast<int>(taso::cli::ExitCode::environment)) std::_Exit(code);
   return code;
 }

@@ -108,6 +108,13 @@ bool hides(const proto::GraphProto& graph, const std::string& from, const std::s
 
 GraphEdit::GraphEdit(const Model& model) : proto_(&model.proto()), folder_(model.folder()) {
   const auto& graph = model.proto().graph();
+  const auto nodes = static_cast<std::size_t>(graph.node_size());
+  const auto weights = static_cast<std::size_t>(graph.initializer_size());
+  names_.reserve(2 * nodes + weights);
+  uses_.reserve(nodes + weights);
+  slot_by_node_.reserve(nodes);
+  slot_by_output_.reserve(nodes);
+  weight_by_name_.reserve(weights);
   collect_names(graph, names_);
   for (const auto& input : graph.input()) graph_inputs_.insert(input.name());
   for (const auto& output : graph.output()) graph_outputs_.insert(output.name());

@@ -28,8 +28,8 @@ Execution make_execution(const cost::WholeGraph& view, const Graph& graph, const
 struct Outlook {
   std::uint32_t lanes = 1;
   cost::Cost cost = 0;
-  cost::Cost in_a_row = 0;  ///< the sequential time
-  cost::Cost copies = 0;    ///< of outputs, sequential
+  cost::Cost sequential = 0;  ///< the sequential time
+  cost::Cost copies = 0;      ///< of outputs, sequential
 };
 /// Does not read weights. Unknown dimensions have the sizes assumed by the view. Throws InputError if a rank is
 /// unknown.

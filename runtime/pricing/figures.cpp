@@ -25,12 +25,12 @@ void add_lanes(Figures& figures, const cost::WholeGraph& view, const Graph& grap
   try {
     const gpu::Outlook outlook = gpu::look_ahead(view, graph, laid_out, pricing.times().precision(), pricing.lanes());
     figures.lanes = outlook.lanes;
-    figures.seconds_in_lanes = cost::in_units(cost::Objective::time, outlook.cost);
-    figures.seconds = cost::in_units(cost::Objective::time, outlook.in_a_row);
+    figures.concurrent_seconds = cost::in_units(cost::Objective::time, outlook.cost);
+    figures.seconds = cost::in_units(cost::Objective::time, outlook.sequential);
     figures.copying = cost::in_units(cost::Objective::time, outlook.copies);
     // Repeated kernels take less than their prices.
     if (laid_out.cost > 0)
-      figures.measured *= static_cast<double>(outlook.in_a_row - outlook.copies) / static_cast<double>(laid_out.cost);
+      figures.measured *= static_cast<double>(outlook.sequential - outlook.copies) / static_cast<double>(laid_out.cost);
   } catch (const InputError& error) {
     figures.no_lanes = error.what();
   }

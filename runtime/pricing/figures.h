@@ -18,11 +18,11 @@ namespace taso::pricing {
 struct Figures {
   cost::Layout layout = cost::Layout::channels_first;  ///< the faster layout
   double seconds = 0;                                  ///< predicted: all kernels and copies of outputs, sequential
-  double copying = 0;           ///< the part of that for copies of outputs; 0 if sizes are not known
-  double seconds_in_lanes = 0;  ///< predicted with concurrent kernels; 0 if sizes are not known
-  std::uint32_t lanes = 1;      ///< the number of streams
-  std::string no_lanes = {};    ///< why the concurrent time is not known; empty if it is
-  double measured = 0;          ///< the part of `seconds` for measured kernels
+  double copying = 0;             ///< the part of that for copies of outputs; 0 if sizes are not known
+  double concurrent_seconds = 0;  ///< predicted with concurrent kernels; 0 if sizes are not known
+  std::uint32_t lanes = 1;        ///< the number of streams
+  std::string no_lanes = {};      ///< why the concurrent time is not known; empty if it is
+  double measured = 0;            ///< the part of `seconds` for measured kernels
   std::size_t launches = 0;
   /// Operators that compute weights at run time; the plan assumes that they run ahead of time.
   std::size_t work_on_weights = 0;

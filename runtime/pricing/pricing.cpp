@@ -165,7 +165,7 @@ double Pricing::share_measured(const Graph& graph, const cost::DimensionSizes& s
 }
 
 void Pricing::choose(const Graph& graph, const cost::DimensionSizes& sizes) {
-  suit(graph, sizes);
+  set_cache_residency(graph, sizes);
   if (machine_.empty() || gpu_) return;
   const cost::WholeGraph first(graph, sizes, cost::Layout::channels_first),
       last(graph, sizes, cost::Layout::channels_last);
@@ -193,7 +193,7 @@ void Pricing::set_measuring(bool is_on) {
   times_->set_caution(is_on ? 1 : caution_beside_measured);
 }
 
-void Pricing::suit(const Graph& graph, const cost::DimensionSizes& sizes) {
+void Pricing::set_cache_residency(const Graph& graph, const cost::DimensionSizes& sizes) {
   times_->set_warm(cost::stay_in_cache(cost::weight_bytes_of(graph, sizes, times_->precision())));
 }
 

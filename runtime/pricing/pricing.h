@@ -56,12 +56,12 @@ class Pricing {
   /// The prices for the objective `time`.
   const cost::RecordedPrices& times() const { return *times_; }
   /// Sets how cautious prices are about unmeasured kernels: the more of the model was measured, the more cautious. Also
-  /// calls suit(). Call it once, with the model to optimise.
+  /// calls set_cache_residency(). Call it once, with the model to optimise.
   void choose(const Graph& graph, const cost::DimensionSizes& sizes);
   /// The share of a model's time that was measured.
   double share_measured(const Graph& graph, const cost::DimensionSizes& sizes) const;
   /// Prices kernels from now on for a network with these weights: whether they stay in the cache or come from memory.
-  void suit(const Graph& graph, const cost::DimensionSizes& sizes);
+  void set_cache_residency(const Graph& graph, const cost::DimensionSizes& sizes);
   gpu::Accelerator* gpu() const { return gpu_.get(); }
   bool measures() const { return measures_; }
   /// Turns measuring on or off. When off, prices are those of a machine without a GPU.

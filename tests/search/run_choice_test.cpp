@@ -62,7 +62,7 @@ cost::Cost sum_of(const Graph& graph, cost::Layout layout, const cost::KernelPri
 RunTime as_it_runs(const Graph& graph, cost::Layout layout, const cost::KernelPrices& prices) {
   const cost::WholeGraph view(graph, {}, layout);
   const gpu::Outlook outlook = gpu::look_ahead(view, graph, cost::plan(view, prices), cost::Precision::tf32);
-  return {outlook.cost, outlook.in_a_row};
+  return {outlook.cost, outlook.sequential};
 }
 
 /// A run time with the concurrent part only.
@@ -333,12 +333,12 @@ TEST_CASE("a result can be priced again") {
   const SearchResult found = search::search(graph, merging(), prices, options);
   REQUIRE(found.steps.size() == 4);
   SearchResult again = found;
-  price_anew(again, graph, prices, options);
+  reprice(again, graph, prices, options);
   CHECK(again.steps == found.steps);
   CHECK(again.run_before == found.run_before);
   CHECK(again.run_after == found.run_after);
   options.time_of_run = [&](const Graph& one, cost::Layout layout) { return only(sum_of(one, layout, dearer)); };
-  price_anew(again, graph, dearer, options);
+  reprice(again, graph, dearer, options);
   CHECK(again.cost_before == found.cost_before);
   CHECK(again.cost_after == again.cost_before + 4 * (54'000'000 - 20'000'000));
   CHECK(again.run_after == only(again.cost_after));
@@ -365,7 +365,7 @@ TEST_CASE("no random graph is slower afterwards, neither in sum nor concurrently
       try {
         const gpu::Outlook outlook = gpu::look_ahead(view, graph, laid, cost::Precision::tf32);
         in_several += outlook.lanes > 1;
-        return RunTime{outlook.cost, outlook.in_a_row};
+        return RunTime{outlook.cost, outlook.sequential};
       } catch (const InputError&) {  // an unknown size
         return RunTime{laid.cost, laid.cost};
       }

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/opt/certificate.h"
 #include "cli/opt/replay.h"
 #include "cli/opt/steps/steps.h"
@@ -53,7 +53,7 @@ Certified certify(const Task& task, rules::RewriteCertificate certificate, Candi
                     "taso, please report it",
                     on_one_line(task.options.input.string()), on_one_line(rejection)));
     task.model = std::move(original);
-    candidate = naming(task.options.input, [&] { return fall_back(task, candidate, rejection); });
+    candidate = with_file_name(task.options.input, [&] { return fall_back(task, candidate, rejection); });
   }
 }
 

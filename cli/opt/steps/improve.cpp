@@ -10,7 +10,7 @@ namespace {
 cost::Cost picoseconds(double seconds) { return static_cast<cost::Cost>(std::llround(seconds * 1e12)); }
 
 search::ModelCost cost_of(cost::Objective objective, const pricing::Figures& figures, std::size_t nodes) {
-  return {{picoseconds(figures.seconds_in_lanes), picoseconds(figures.seconds)},
+  return {{picoseconds(figures.concurrent_seconds), picoseconds(figures.seconds)},
           figures.of(objective),
           figures.work_on_weights,
           nodes};
@@ -36,7 +36,7 @@ Candidate improve(const Task& task, Candidate cleaned, const SearchRules& rules)
     return found.search->note.empty() ? std::move(found) : give_up(task, found, found.search->note);
 
   std::vector<onnx::CleanupAction> actions;
-  const auto more = onnx::clean_up(*found.edit, exact(clean_ups_of(task.options)), &actions);
+  const auto more = onnx::clean_up(*found.edit, exact_passes_only(clean_ups_of(task.options)), &actions);
   found.clean_ups_after = steps_of(actions);
   for (std::size_t i = 0; i < more.size(); ++i) found.passes[i].count += more[i].count;
 

@@ -101,7 +101,7 @@ std::optional<pricing::Figures> figures_after(const Task& task, Candidate& candi
 
 /// Runs `work`; adds the file name to an InputError that it throws.
 template <class Work>
-auto naming(const std::filesystem::path& file, Work&& work) {
+auto with_file_name(const std::filesystem::path& file, Work&& work) {
   try {
     return work();
   } catch (const onnx::Uncheckable&) {

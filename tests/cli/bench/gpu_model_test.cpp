@@ -101,10 +101,10 @@ TEST_CASE("preparing a model does not change prices") {
   const auto file = std::filesystem::temp_directory_path() / ("taso-gpu-model-" + std::to_string(::getpid()));
   pricing::Pricing pricing({true, file, cost::Precision::tf32, false, false}, std::make_unique<NoGpu>(seen),
                            measuring_on(console));
-  REQUIRE_FALSE(pricing.times().is_warm());  // suit() was not called yet
+  REQUIRE_FALSE(pricing.times().is_warm());  // set_cache_residency() was not called yet
   const GpuModel ready(graph, pricing);
   CHECK_FALSE(pricing.times().is_warm());
-  pricing.suit(graph, {});
+  pricing.set_cache_residency(graph, {});
   CHECK(pricing.times().is_warm());
 }
 

@@ -41,7 +41,7 @@ class Folder {
 };
 
 struct Run {
-  Ending ending = Ending::done;
+  ExitCode ending = ExitCode::done;
   std::vector<std::string> measured;
   std::string said;
 };
@@ -89,7 +89,7 @@ TEST_CASE("recorded kernels are not measured again") {
   const Folder folder;
   const BenchSettings settings = settings_for(folder.path());
   const Run first = run(settings, folder.path());
-  CHECK(first.ending == Ending::done);
+  CHECK(first.ending == ExitCode::done);
   CHECK(first.measured.size() > 4);
   CHECK(kept(*settings.prices) == first.measured.size());
   const auto in = [&](const std::string& word) {
@@ -134,7 +134,7 @@ TEST_CASE("recording ends when its time is up, reports what is left, and continu
   BenchSettings settings = settings_for(folder.path());
   settings.time_budget = 0;
   const Run none = run(settings, folder.path());
-  CHECK(none.ending == Ending::done);
+  CHECK(none.ending == ExitCode::done);
   CHECK(none.measured.empty());
   CHECK(none.said.find("of the models left (100.0 % of the predicted time)") != std::string::npos);
   CHECK(none.said.find("run the same command again to measure them") != std::string::npos);
@@ -190,7 +190,7 @@ TEST_CASE("graphs that the search finds are recorded too") {
   const std::size_t plain = run(settings, folder.path()).measured.size();
   settings.search = true;
   const Run searched = run(settings, folder.path());
-  CHECK(searched.ending == Ending::done);
+  CHECK(searched.ending == ExitCode::done);
   CHECK(kept(*settings.prices) == plain + searched.measured.size());
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("graphs that a search without a GPU finds are recorded too") {
   pricing.set_measuring(false);
   settings.batch = 1;
   const LoadedModel loaded = load(settings.models.front(), settings);
-  pricing.suit(loaded.graph, {});
+  pricing.set_cache_residency(loaded.graph, {});
   onnx::GraphEdit edit(loaded.model);
   onnx::clean_up(edit);
   OptOptions options;

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/gen/checkpoint.h"
 #include "rules/language/rule_text.h"
 #include "tests/catch.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/gen/operator_sets.h"
 #include "generator/enumeration/family.h"
 #include "tests/catch.h"

@@ -1,5 +1,5 @@
 #include "cli/gen/settings.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "cli/console/option_values.h"
 #include "tests/catch.h"
 

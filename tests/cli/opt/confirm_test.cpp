@@ -134,7 +134,7 @@ TEST_CASE("an interrupt during confirmation loses nothing") {
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
     REQUIRE(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == static_cast<int>(Ending::interrupted));
+    CHECK(WEXITSTATUS(status) == static_cast<int>(ExitCode::interrupted));
     std::ifstream file(*options.report);
     const Json report = Json::parse(file);
     CHECK(!report["search"]["applied"].empty());

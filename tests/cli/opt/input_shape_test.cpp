@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "onnx/model/proto.h"
 #include "tests/catch.h"
 

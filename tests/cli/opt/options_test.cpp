@@ -1,6 +1,6 @@
 #include "cli/opt/options.h"
 
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "tests/catch.h"
 
 namespace taso::test {

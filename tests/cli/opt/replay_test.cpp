@@ -55,7 +55,7 @@ Json run(const OptOptions& options, const Spoil& spoil) {
   quiet.program = "test";
   quiet.verbosity = -2;
   Console console(quiet);
-  REQUIRE(cli::optimise(options, console, nullptr, spoil) == Ending::done);
+  REQUIRE(cli::optimise(options, console, nullptr, spoil) == ExitCode::done);
   std::ifstream file(*options.report);
   return Json::parse(file);
 }

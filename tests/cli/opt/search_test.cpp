@@ -46,7 +46,7 @@ Run run(const OptOptions& options) {
     pricing::Pricing pricing({true, prices, cost::Precision::tf32, false}, std::make_unique<NoGpu>(measured, slow),
                              measuring_on(console));
     const Graph graph = onnx::import_model(edit.view()).graph;
-    pricing.suit(graph, {});
+    pricing.set_cache_residency(graph, {});
     pricing.measure_kernels(graph, {});
     result.at_once = measured.size();
     SearchRules rules;

@@ -67,7 +67,7 @@ inline Json run(const cli::OptOptions& options, std::unique_ptr<gpu::Accelerator
   quiet.program = "test";
   quiet.verbosity = -2;
   cli::Console console(quiet);
-  REQUIRE(cli::optimise(options, console, std::move(gpu)) == cli::Ending::done);
+  REQUIRE(cli::optimise(options, console, std::move(gpu)) == cli::ExitCode::done);
   std::ifstream file(*options.report);
   return Json::parse(file);
 }

@@ -91,9 +91,9 @@ TEST_CASE("the closing table shows the predicted costs of the models") {
     CHECK_THAT(table, Catch::Matches("[^]*" + std::string(row) + "[^]*"));
   CHECK_THAT(table, Catch::Contains("time: load 0.12 s, check 61.00 s\n"));
   CHECK_THAT(table, !Catch::Contains("concurrent"));  // because sizes are not known
-  summary.before.figures->seconds_in_lanes = 2e-3;
+  summary.before.figures->concurrent_seconds = 2e-3;
   summary.before.figures->lanes = 3;
-  summary.after.figures->seconds_in_lanes = 11e-6;
+  summary.after.figures->concurrent_seconds = 11e-6;
   for (const char* row : {"predicted, concurrent +2.000 ms +11.00 µs", "streams +3 +1"})
     CHECK_THAT(table_of(summary), Catch::Matches("[^]*" + std::string(row) + "[^]*"));
 }

@@ -1,5 +1,5 @@
 #include "cli/verify/settings.h"
-#include "cli/console/ending.h"
+#include "cli/console/exit_code.h"
 #include "tests/catch.h"
 
 namespace taso::test {

@@ -2,6 +2,7 @@
 // GPU.
 #include "runtime/gpu/accelerator.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>

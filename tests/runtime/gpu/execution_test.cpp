@@ -151,7 +151,7 @@ void check_execution(const Graph& graph, Random& random, cost::Precision precisi
     const Outlook outlook = look_ahead(view, graph, laid, precision);
     // The best expected schedule, if it is better than the sequential one.
     Outlook best{1, one_after_the_other(execution.tasks).predicted};
-    CHECK(outlook.in_a_row == best.cost);
+    CHECK(outlook.sequential == best.cost);
     CHECK((outlook.copies > 0) == (execution.tasks.size() > execution.plan_steps.size()));
     for (const Schedule& schedule : execution.steps.schedules)
       if (schedule.expected < best.cost) best = {schedule.lanes, schedule.expected};

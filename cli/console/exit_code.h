@@ -11,7 +11,7 @@
 
 namespace taso::cli {
 
-enum class Ending {
+enum class ExitCode {
   done = 0,          ///< also when nothing improved
   bug = 1,           ///< a bug of taso
   usage = 2,         ///< invalid command line
@@ -32,12 +32,12 @@ struct PlacedError : InputError {
   using InputError::InputError;
 };
 
-struct Trouble {
-  Ending ending = Ending::bug;
+struct Failure {
+  ExitCode ending = ExitCode::bug;
   std::string text;  ///< one line, except for a PlacedError
 };
 
 /// The exit code and message for an exception that was not caught.
-Trouble trouble_of(std::exception_ptr exception);
+Failure failure_of(std::exception_ptr exception);
 
 }  // namespace taso::cli
