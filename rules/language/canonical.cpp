@@ -170,6 +170,7 @@ Rule renamed(const Rule& rule) {
 
   Rule result;
   result.kind = rule.kind == Rule::Kind::axiom ? Rule::Kind::axiom : Rule::Kind::candidate;
+  result.both_ways = rule.both_ways;
   for (const PatternPtr& pattern : rule.source) result.source.push_back(rewritten(*pattern, inputs, all));
   for (const PatternPtr& pattern : rule.target) result.target.push_back(rewritten(*pattern, inputs, all));
   std::map<std::string, Condition> sorted;
@@ -180,8 +181,7 @@ Rule renamed(const Rule& rule) {
 }
 
 std::string statement(const Rule& rule) {
-  std::string text =
-      fmt::format("{} {} {}", text_of(rule.source), rule.kind == Rule::Kind::axiom ? "=" : "=>", text_of(rule.target));
+  std::string text = fmt::format("{} {} {}", text_of(rule.source), arrow_of(rule), text_of(rule.target));
   for (std::size_t i = 0; i < rule.conditions.size(); ++i)
     text += fmt::format("{} {}", i ? "," : " where", text_of(rule.conditions[i]));
   return text;
@@ -233,7 +233,7 @@ Rule canonical(const Rule& rule, ResultOrder order) {
       candidate.target = permuted(rule.target, places);
     }
     consider(candidate);
-    if (rule.kind != Rule::Kind::axiom) continue;
+    if (rule.kind != Rule::Kind::axiom && !rule.both_ways) continue;
     std::swap(candidate.source, candidate.target);
     consider(candidate);
   } while (permutes && std::next_permutation(places.begin(), places.end()));

@@ -56,6 +56,9 @@ struct Rule {
   };
   Kind kind = Kind::candidate;
   std::string name;
+  /// `<=>`: also target => source, under the name with "-back" behind it. Only what a file says has it; RuleFile::rules()
+  /// gives the two directions as rules of their own.
+  bool both_ways = false;
   std::vector<PatternPtr> source, target;  ///< one pattern for each result; a bare split at the top counts for both
   std::vector<Condition> conditions;
   std::vector<std::string> by;        ///< the properties that its proof used
@@ -67,5 +70,8 @@ struct Rule {
   /// What it says, comments, name, `by` and place aside.
   bool same_statement(const Rule& other) const;
 };
+
+/// The rules that an item of a file stands for, with names of their own: itself, unless it is said both ways.
+std::vector<Rule> expanded(const Rule& rule);
 
 }  // namespace taso::rules

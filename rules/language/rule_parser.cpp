@@ -60,10 +60,12 @@ class ItemParser {
     rule.name = rule_name("a name", &rule.place);
     rule.source = side();
     const bool axiom = rule.kind == Rule::Kind::axiom;
-    if (words_.peek().is(axiom ? "=>" : "="))
+    const bool arrow = words_.peek().is("=>") || words_.peek().is("<=>");
+    if (axiom ? arrow : words_.peek().is("="))
       words_.fail_expected(axiom ? "'=' between the sides of an axiom"
-                                 : fmt::format("'=>' between the sides of a {}", text_of(rule.kind)));
-    words_.expect(axiom ? "=" : "=>", "after the left side");
+                                 : fmt::format("'=>' or '<=>' between the sides of a {}", text_of(rule.kind)));
+    rule.both_ways = !axiom && words_.accept("<=>");
+    if (!rule.both_ways) words_.expect(axiom ? "=" : "=>", "after the left side");
     rule.target = side();
     if (words_.accept_word("where")) do
         rule.conditions.push_back(condition());
@@ -504,7 +506,8 @@ bool is_rule_name(std::string_view name) {
 std::vector<Rule> RuleFile::rules() const {
   std::vector<Rule> result;
   for (const auto& item : items)
-    if (const auto* rule = std::get_if<Rule>(&item)) result.push_back(*rule);
+    if (const auto* rule = std::get_if<Rule>(&item))
+      for (Rule& one : expanded(*rule)) result.push_back(std::move(one));
   return result;
 }
 
@@ -519,10 +522,12 @@ RuleFile parse_rules(const Source& source) {
     std::vector<std::string> comments = blocks_before(words, begin, words.peek().offset, item, file);
     if (!item) break;
     Rule rule = parse_item(words, std::move(comments));
-    const auto [first, added] = names.insert({rule.name, rule.place.begin});
-    if (!added)
-      words.fail(rule.place, fmt::format("there is another '{}' in line {}", excerpt(rule.name),
-                                         source.location(first->second).line));
+    for (const Rule& one : expanded(rule)) {
+      const auto [first, added] = names.insert({one.name, rule.place.begin});
+      if (!added)
+        words.fail(rule.place, fmt::format("there is another '{}' in line {}", excerpt(one.name),
+                                           source.location(first->second).line));
+    }
     file.items.emplace_back(std::move(rule));
     begin = line_end(words);
   }

@@ -153,6 +153,11 @@ std::string_view text_of(Rule::Kind kind) {
   fail_check("a rule is an axiom, a candidate or a rule", SourcePlace::current());
 }
 
+std::string_view arrow_of(const Rule& rule) {
+  if (rule.kind == Rule::Kind::axiom) return "=";
+  return rule.both_ways ? "<=>" : "=>";
+}
+
 std::string text_of(const Pattern& pattern) {
   if (results_of(pattern) == 1) return without_output(pattern);
   check(pattern.output < 2, "results beyond the second have no name");
@@ -204,7 +209,7 @@ std::string print(const Rule& rule) {
   add_comments(rule.comments, result);
   result += fmt::format("{} {}\n", text_of(rule.kind), rule.name);
   const std::string source = text_of(rule.source), target = text_of(rule.target);
-  const std::string_view arrow = rule.kind == Rule::Kind::axiom ? "=" : "=>";
+  const std::string_view arrow = arrow_of(rule);
   if (2 + source.size() + 1 + arrow.size() + 1 + target.size() <= widest_line) {
     result += fmt::format("  {} {} {}\n", source, arrow, target);
   } else {

@@ -20,11 +20,12 @@ ValueKind kind_of_field(const Pattern& pattern, const std::string& field_name) {
 // Either side of an axiom may be the source of the other; of the others, it is the left side that binds names.
 class Checker {
  public:
-  explicit Checker(const Rule& rule) : rule_(rule) {}
+  explicit Checker(const Rule& rule, bool backwards = false) : rule_(rule), backwards_(backwards) {}
 
   void run() {
-    for (const PatternPtr& pattern : rule_.source) bind(*pattern, true);
-    for (const PatternPtr& pattern : rule_.target) bind(*pattern, rule_.kind == Rule::Kind::axiom);
+    const bool is_axiom = rule_.kind == Rule::Kind::axiom;
+    for (const PatternPtr& pattern : rule_.source) bind(*pattern, is_axiom || !backwards_);
+    for (const PatternPtr& pattern : rule_.target) bind(*pattern, is_axiom || backwards_);
     for (const PatternPtr& pattern : rule_.source) visit(*pattern);
     for (const PatternPtr& pattern : rule_.target) visit(*pattern);
     for (const Condition& condition : rule_.conditions) visit(condition);
@@ -91,8 +92,8 @@ class Checker {
     else if (place == inputs_.end())
       message = "unknown input '{}'";
     else if (!place->second)
-      message = "input '{}' does not occur on the left side";
-    if (!message.empty()) throw Flaw{fmt::format(fmt::runtime(message), name), term, pattern, condition};
+      message = "input '{}' does not occur on the {} side";
+    if (!message.empty()) throw Flaw{fmt::format(fmt::runtime(message), name, side()), term, pattern, condition};
   }
 
   void need_variable(const Term& term) const {
@@ -102,8 +103,8 @@ class Checker {
     if (place == variables_.end())
       fail(term, fmt::format("variable '{}' is not bound: it is no attribute's whole value", term.name));
     if (!place->second.bound)
-      fail(term,
-           fmt::format("variable '{}' is not bound: it is no attribute's whole value on the left side", term.name));
+      fail(term, fmt::format("variable '{}' is not bound: it is no attribute's whole value on the {} side", term.name,
+                             side()));
   }
 
   ValueKind kind_of(const Term& term) const {
@@ -181,7 +182,11 @@ class Checker {
     if (condition.right) need_number(*condition.right, "what a condition compares");
   }
 
+  /// The side that binds.
+  std::string_view side() const { return backwards_ ? "right" : "left"; }
+
   const Rule& rule_;
+  const bool backwards_;                // `<=>`, read from the right
   std::map<std::string, bool> inputs_;  // whether it is bound
   std::map<std::string, Variable> variables_;
 };
@@ -191,6 +196,7 @@ class Checker {
 std::optional<Flaw> flaw_of(const Rule& rule) {
   try {
     Checker(rule).run();
+    if (rule.both_ways) Checker(rule, true).run();
   } catch (Flaw& flaw) {
     return std::move(flaw);
   }

@@ -110,6 +110,26 @@ TEST_CASE("all results of an operator in a row are written as the operator") {
   CHECK(rules::text_of(turned.source) == "second(split[axis=0, at=k](x)), first(split[axis=0, at=k](x))");
 }
 
+TEST_CASE("what is said both ways is two rules") {
+  const std::string text =
+      "# Both\nrule concat-of-relu\n  concat[axis=a](relu(x), relu(y)) <=> relu(concat[axis=a](x, y))\n"
+      "  where rank(x) = 2\n  by relu-of-concat\n";
+  const Rule rule = parse_rule(text);
+  CHECK(rule.both_ways);
+  CHECK(print(rule) == text);
+  const std::vector<Rule> both = expanded(rule);
+  REQUIRE(both.size() == 2);
+  CHECK(print(both[0]) ==
+        "# Both\nrule concat-of-relu\n  concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))\n"
+        "  where rank(x) = 2\n  by relu-of-concat\n");
+  CHECK(print(both[1]) ==
+        "# Both\nrule concat-of-relu-back\n  relu(concat[axis=a](x, y)) => concat[axis=a](relu(x), relu(y))\n"
+        "  where rank(x) = 2\n  by relu-of-concat\n");
+  const RuleFile file = parse_rules(Source("", "taso rules 1\n\n" + text));
+  CHECK(file.items.size() == 1);
+  CHECK(file.rules().size() == 2);
+}
+
 TEST_CASE("terms print with the fewest parentheses") {
   const auto round = [](const std::string& text) {
     return rules::text_of(
@@ -206,7 +226,7 @@ TEST_CASE("what the README of the rules shows are rules") {
     CHECK(print(file) == block);
     items += file.rules().size();
   }
-  CHECK(items == 6);
+  CHECK(items == 8);
 }
 
 TEST_CASE("the shipped properties print and parse as they are") {
