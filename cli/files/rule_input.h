@@ -35,8 +35,9 @@ GivenFile read_rules(const std::filesystem::path& path);
 /// The same for a file of properties: every item is an axiom.
 GivenFile read_properties(const std::filesystem::path& path);
 
-/// In the order of the files, with those that cannot be stated.
+/// In the order of the files, with those that cannot be stated; laws as what they stand for, or as they are.
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
+std::vector<GivenRule> laws_of(const std::vector<GivenFile>& files);
 /// "file:line", or the file alone
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);
 

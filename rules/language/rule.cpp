@@ -48,16 +48,8 @@ std::vector<std::string> Rule::inputs() const {
 
 bool Rule::same_statement(const Rule& other) const {
   return (kind == Kind::axiom) == (other.kind == Kind::axiom) && both_ways == other.both_ways &&
-         same(source, other.source) && same(target, other.target) && conditions == other.conditions;
-}
-
-std::vector<Rule> expanded(const Rule& rule) {
-  if (!rule.both_ways) return {rule};
-  Rule forth = rule, back = rule;
-  forth.both_ways = back.both_ways = false;
-  std::swap(back.source, back.target);
-  back.name += "-back";
-  return {std::move(forth), std::move(back)};
+         functions == other.functions && same(source, other.source) && same(target, other.target) &&
+         conditions == other.conditions;
 }
 
 }  // namespace taso::rules

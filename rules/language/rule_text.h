@@ -22,7 +22,9 @@ struct RuleFile {
   std::string version = "1";
   std::vector<std::variant<CommentBlock, Rule>> items;  ///< in the order of the file, as they are said there
 
-  /// What the items stand for, see expanded().
+  /// As they are said: a law for a class of operators, or both ways, is one.
+  std::vector<Rule> laws() const;
+  /// What they stand for, see expanded().
   std::vector<Rule> rules() const;
 };
 

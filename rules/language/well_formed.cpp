@@ -5,13 +5,20 @@
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "rules/language/function_class.h"
 #include "rules/language/signature.h"
 
 namespace taso::rules {
 namespace {
 
-ValueKind kind_of_field(const Pattern& pattern, const std::string& field_name) {
+ValueKind kind_of_field(const Rule& rule, const Pattern& pattern, const std::string& field_name) {
   const Signature* signature = signature_of(pattern.op);
+  std::optional<Signature> common;
+  for (const FunctionVariable& variable : rule.functions)
+    if (variable.name == pattern.op) {
+      common = common_signature(variable);
+      signature = common ? &*common : nullptr;
+    }
   const FieldSignature* field = signature ? signature->field(field_name) : nullptr;
   if (!field) fail_check("an attribute is a field of an operator", SourcePlace::current());
   return field->kind;
@@ -26,6 +33,7 @@ class Checker {
     const bool is_axiom = rule_.kind == Rule::Kind::axiom;
     for (const PatternPtr& pattern : rule_.source) bind(*pattern, is_axiom || !backwards_);
     for (const PatternPtr& pattern : rule_.target) bind(*pattern, is_axiom || backwards_);
+    for (const FunctionVariable& variable : rule_.functions) visit(variable);
     for (const PatternPtr& pattern : rule_.source) visit(*pattern);
     for (const PatternPtr& pattern : rule_.target) visit(*pattern);
     for (const Condition& condition : rule_.conditions) visit(condition);
@@ -47,8 +55,10 @@ class Checker {
 
   void bind(const Pattern& pattern, bool binds) {
     if (pattern.is_input()) inputs_[pattern.input] |= binds;
+    for (const FunctionVariable& variable : rule_.functions)
+      if (pattern.op == variable.name) bind_function(pattern, binds);
     for (const auto& [name, term] : pattern.attributes) {
-      if (term->kind == Term::Kind::variable) bind(*term, kind_of_field(pattern, name), binds);
+      if (term->kind == Term::Kind::variable) bind(*term, kind_of_field(rule_, pattern, name), binds);
       if (term->kind == Term::Kind::list)
         for (const TermPtr& element : term->operands)
           if (element->kind == Term::Kind::variable) bind(*element, ValueKind::integer, binds);
@@ -64,10 +74,31 @@ class Checker {
            fmt::format("'{}' is {} here and {} elsewhere", term.name, text_of(kind), text_of(place->second.kind)));
   }
 
+  // A function is one thing throughout: as many operands, and attributes everywhere or nowhere.
+  void bind_function(const Pattern& pattern, bool binds) {
+    const FunctionUse use = *use_of(rule_, pattern.op);
+    if (pattern.operands.size() != use.operands)
+      throw Flaw{
+          fmt::format("'{}' has {} operands here and {} elsewhere", pattern.op, pattern.operands.size(), use.operands),
+          nullptr, &pattern, nullptr};
+    if (pattern.attributes.empty() == use.has_attributes)
+      throw Flaw{fmt::format("'{}' has attributes here or elsewhere, and not everywhere: it brings its own along only "
+                             "where none are given",
+                             pattern.op),
+                 nullptr, &pattern, nullptr};
+    functions_[pattern.op] |= binds;
+  }
+
+  void visit(const FunctionVariable& variable) const {
+    const auto place = functions_.find(variable.name);
+    if (place == functions_.end()) throw Flaw{fmt::format("the law does not use '{}'", variable.name)};
+    if (!place->second) throw Flaw{fmt::format("function '{}' does not occur on the {} side", variable.name, side())};
+  }
+
   void visit(const Pattern& pattern) const {
     if (pattern.is_input()) need_input(pattern.input, nullptr, &pattern, nullptr);
     for (const auto& [name, term] : pattern.attributes) {
-      const ValueKind field = kind_of_field(pattern, name);
+      const ValueKind field = kind_of_field(rule_, pattern, name);
       if (field == ValueKind::real) {
         visit_real(*term, name);
         continue;
@@ -187,7 +218,7 @@ class Checker {
 
   const Rule& rule_;
   const bool backwards_;                // `<=>`, read from the right
-  std::map<std::string, bool> inputs_;  // whether it is bound
+  std::map<std::string, bool> inputs_, functions_;  // whether it is bound
   std::map<std::string, Variable> variables_;
 };
 
