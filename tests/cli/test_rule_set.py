@@ -74,7 +74,7 @@ def small(data, taso_verify):
 
 def test_shipped_rules_are_used_without_a_proof(data, model, tmp_path):
     files = [data.rules / "taso.rules", data.rules / "networks.rules"]
-    number = sum(file.read_text().count("\nrule ") for file in files)
+    number = data.run("--list-rules").out.count("\nrule ")
     assert re.fullmatch(rf"[0-9a-f]{{32}} \({number}\)", data.described())
     done = data.run(model, "-o", tmp_path / "out.onnx", "--report", tmp_path / "report.json")
     assert done.code == 0 and "warning" not in done.err and not data.proves(), done
