@@ -172,6 +172,16 @@ def test_rules_are_listed(data, tmp_path):
     assert not data.proves()
 
 
+def test_rules_of_a_law_are_listed_and_disabled_one_by_one(data, tmp_path):
+    (tmp_path / "my.rules").write_text("taso rules 1\n\nrule r-of-r for r in reduction\n"
+                                       "  r[axes=[0]](r[axes=[1]](x)) <=> r[axes=[0, 1]](x)\n")
+    done = data.run("--list-rules", "--rules", tmp_path / "my.rules", "--disable-rule", "reduce-max-of-reduce-max-back")
+    assert done.code == 0, done
+    assert re.findall(r"^rule (\S+)$", done.out, re.MULTILINE) == [
+        "reduce-sum-of-reduce-sum", "reduce-sum-of-reduce-sum-back", "reduce-mean-of-reduce-mean",
+        "reduce-mean-of-reduce-mean-back", "reduce-max-of-reduce-max"]
+
+
 def test_a_rule_that_is_not_there_cannot_be_disabled(data, model, tmp_path):
     (tmp_path / "my.rules").write_text(SMALL)
     for arguments in (["--list-rules"], [model, "--dry-run"]):
