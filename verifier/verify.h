@@ -59,7 +59,11 @@ struct PropertyVerdict {
   std::size_t random_shapes = 0;     ///< models at which the sides agree over the prime field
   std::string counterexample;        ///< not empty: the property is false
   bool follows_from_others = false;  ///< redundant, if asked for
+  std::vector<std::string> members;  ///< of a law for classes: the rules that it stands for
+  bool is_proved_once = false;       ///< for all members, of which only the class was known
   bool holds_for_all_shapes() const { return counterexample.empty() && instances > 0 && proved == instances; }
+  /// What must hold together.
+  void add(const PropertyVerdict& other);
   bool is_valid() const { return counterexample.empty() && instances > 0 && small_sizes + random_shapes > 0; }
 };
 
@@ -69,9 +73,11 @@ struct ValidateOptions {
   std::size_t random_shapes = 300;  ///< at least, over all ranks and axes
 };
 
+/// Of an axiom, or of a law for classes. Where the normal form knows the classes (membership.h), one proof does for all
+/// members; else every member is validated by itself. Each is tried with numbers.
 PropertyVerdict validate(const rules::Rule& property, const ValidateOptions& options = {},
                          const std::stop_token& stop = {});
-/// Whether the other properties entail it, at all of its ranks.
+/// Whether the other properties entail it, at all of its ranks; of a law, all that it stands for.
 bool follows_from_others(std::size_t property, const std::vector<rules::Rule>& properties,
                          const VerifyOptions& options = {}, const std::stop_token& stop = {});
 

@@ -27,8 +27,8 @@ std::string describe_properties() {
   const auto found = find_data_file("rules/properties.rules");
   if (!found) return "none";
   try {
-    const std::vector<rules::Rule> properties = read_properties(*found).rules.rules();
-    return fmt::format("{} ({})", hash_of_properties(properties), properties.size());
+    const rules::RuleFile file = read_properties(*found).rules;
+    return fmt::format("{} ({})", hash_of_properties(file.rules()), file.laws().size());
   } catch (const InputError&) {
     return fmt::format("{} cannot be read", on_one_line(found->string()));
   }

@@ -82,7 +82,9 @@ GivenFile read_properties(const std::filesystem::path& path) {
   return file;
 }
 
-std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
+namespace {
+
+std::vector<GivenRule> all_of(const std::vector<GivenFile>& files, bool laws) {
   std::vector<GivenRule> rules;
   for (std::size_t i = 0; i < files.size(); ++i) {
     // Rules are in the order of the file, so lines are counted in one pass.
@@ -98,7 +100,7 @@ std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
       }
     };
     std::size_t stated = 0;
-    for (rules::Rule& rule : files[i].rules.rules()) {
+    for (rules::Rule& rule : laws ? files[i].rules.laws() : files[i].rules.rules()) {
       add_unstated(stated++);
       const std::size_t place = std::min(rule.place.begin, text.size());
       if (place > seen) {
@@ -112,6 +114,11 @@ std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) {
   }
   return rules;
 }
+
+}  // namespace
+
+std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files) { return all_of(files, false); }
+std::vector<GivenRule> laws_of(const std::vector<GivenFile>& files) { return all_of(files, true); }
 
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files) {
   const std::string& name = files[rule.file].source.name();

@@ -36,8 +36,10 @@ GivenFile read_rules(const std::filesystem::path& path);
 /// The same for a property file: every item must be an axiom.
 GivenFile read_properties(const std::filesystem::path& path);
 
-/// In the order of the files, including rules that cannot be stated.
+/// In the order of the files, including rules that cannot be stated; laws as the rules that they stand for.
 std::vector<GivenRule> rules_of(const std::vector<GivenFile>& files);
+/// The same, with each law as it is stated.
+std::vector<GivenRule> laws_of(const std::vector<GivenFile>& files);
 /// "file:line", or the file alone
 std::string place_of(const GivenRule& rule, const std::vector<GivenFile>& files);
 

@@ -212,8 +212,12 @@ std::string totals_of(const VerifyResults& results) {
     });
     parts.push_back(fmt::format("{} redundant", redundant));
   }
-  const std::string what = results.validates_properties ? plural(results.results.size(), "property", "properties")
-                                                        : plural(results.results.size(), "rule", "rules");
+  std::string what = plural(results.results.size(), "rule", "rules");
+  if (results.validates_properties) {
+    const std::size_t members = results.memberships.size();
+    what = plural(results.results.size() - members, "property", "properties");
+    if (members > 0) what += fmt::format(" and {}", plural(members, "membership", "memberships"));
+  }
   return parts.empty() ? what : fmt::format("{}: {}", what, fmt::join(parts, ", "));
 }
 

@@ -10,6 +10,7 @@
 
 #include "cli/files/rule_input.h"
 #include "cli/verify/second_prover.h"
+#include "verifier/membership.h"
 #include "verifier/verify.h"
 
 namespace taso::cli {
@@ -49,7 +50,8 @@ struct VerifyResults {
   std::vector<std::string> hashes;  ///< of the rules
   std::vector<RuleResult> results;  ///< of the rules
   std::string properties_name, properties_hash;
-  std::size_t properties = 0;  ///< the number of properties
+  std::size_t properties = 0;                     ///< the number of properties; a law for a class is one
+  std::vector<verifier::Membership> memberships;  ///< the last of `rules`: that operators belong to the classes of laws
   bool properties_are_shipped = true;
   bool validates_properties = false;  ///< the rules are the properties themselves
   bool asked_for_redundant = false;

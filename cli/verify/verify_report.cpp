@@ -23,7 +23,9 @@ Json json_of(const verifier::PropertyVerdict& verdict) {
           {"obstacle", text_or_null(verdict.obstacle)},
           {"small_sizes", verdict.small_sizes},
           {"small_sizes_open", verdict.small_sizes_open},
-          {"random_shapes", verdict.random_shapes}};
+          {"random_shapes", verdict.random_shapes},
+          {"members", verdict.members},
+          {"proved_once", verdict.is_proved_once}};
 }
 
 Json json_of(const verifier::RuleVerdict& verdict) {

@@ -95,7 +95,8 @@ class Verifier {
  public:
   Verifier(const VerifySettings& settings, const std::vector<rules::Rule>& properties, VerifyResults& results,
            Console& console)
-      : settings_(settings), axioms_(properties), properties_(properties), results_(results) {
+      : settings_(settings), properties_(properties), results_(results) {
+    if (results.validates_properties) laws_ = results.files[0].rules.laws();
     for (const rules::Rule& rule : properties) names_.insert(rule.name);
     names_.insert("normal-form");  // the other prover, which needs no properties
     if (settings.second_prover) {
@@ -152,9 +153,14 @@ class Verifier {
     verifier::ValidateOptions options;
     options.effort = settings_.proving.effort;
     options.seed = settings_.proving.seed;
+    const std::size_t laws = results_.rules.size() - results_.memberships.size();
+    if (index >= laws) {
+      result.property = verifier::validate(results_.memberships[index - laws], options, stop);
+      return;
+    }
     result.property = verifier::validate(results_.rules[index].rule, options, stop);
     if (settings_.redundant && result.property->is_valid())
-      result.property->follows_from_others = verifier::follows_from_others(index, axioms_, settings_.proving, stop);
+      result.property->follows_from_others = verifier::follows_from_others(index, laws_, settings_.proving, stop);
   }
 
   void prove_rule(std::size_t index, RuleResult& result, const std::stop_token& stop) {
@@ -183,7 +189,7 @@ class Verifier {
   }
 
   const VerifySettings& settings_;
-  const std::vector<rules::Rule>& axioms_;
+  std::vector<rules::Rule> laws_;  // where they are what is validated
   const rules::Properties properties_;
   VerifyResults& results_;
   std::set<std::string, std::less<>> names_;
@@ -250,19 +256,29 @@ VerifyResults read_everything(const VerifySettings& settings, std::vector<rules:
   GivenFile file = read_properties(place);
   properties = file.rules.rules();
   results.properties_name = place.string();
-  results.properties = properties.size();
+  const std::vector<rules::Rule> laws = file.rules.laws();
+  results.properties = laws.size();
   results.properties_hash = hash_of_properties(properties);
   results.seed = settings.proving.seed;
   results.validates_properties = settings.properties_only;
   results.asked_for_redundant = settings.redundant;
   if (settings.properties_only) {
     results.files.push_back(std::move(file));
+    results.memberships = verifier::memberships(laws);
   } else {
     for (const path& given : settings.files) results.files.push_back(read_rules(given));
   }
-  results.rules = rules_of(results.files);
+  results.rules = settings.properties_only ? laws_of(results.files) : rules_of(results.files);
   for (const GivenRule& rule : results.rules)
     results.hashes.push_back(rule.unstated.empty() ? rules::content_hash(rule.rule) : std::string());
+  // What laws for classes rest on comes last, under names of its own.
+  for (const verifier::Membership& membership : results.memberships) {
+    rules::Rule name_only;
+    name_only.name = membership.name;
+    name_only.kind = rules::Rule::Kind::axiom;
+    results.rules.push_back({std::move(name_only), 0, 0});
+    results.hashes.emplace_back();
+  }
   results.results.resize(results.rules.size());
   return results;
 }

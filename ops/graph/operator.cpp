@@ -91,6 +91,16 @@ std::size_t min_inputs(const Operator& op) {
 std::size_t max_inputs(const Operator& op) {
   return std::visit([](const auto& o) { return o.max_inputs; }, op);
 }
+Traits traits_of(const Operator& op) {
+  return std::visit(
+      []<class Op>(const Op&) -> Traits {
+        if constexpr (requires { Op::traits; })
+          return Op::traits;
+        else
+          return {};
+      },
+      op);
+}
 std::size_t outputs_of(const Operator& op) {
   return std::visit(
       [](const auto& o) -> std::size_t {

@@ -85,6 +85,7 @@ std::string_view name_of(const Operator& op);
 std::size_t min_inputs(const Operator& op);
 std::size_t max_inputs(const Operator& op);
 std::size_t outputs_of(const Operator& op);
+Traits traits_of(const Operator& op);
 /// The operator of that name, with default attributes.
 std::optional<Operator> operator_named(std::string_view name);
 /// All operators, with default attributes, in the order of the list.

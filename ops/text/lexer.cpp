@@ -20,7 +20,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-constexpr std::array<std::string_view, 7> long_symbols{"->", "=>", "<=", ">=", "==", "!=", "++"};
+constexpr std::array<std::string_view, 8> long_symbols{"<=>", "->", "=>", "<=", ">=", "==", "!=", "++"};
 constexpr std::string_view short_symbols = "()[]{},:=+-*/<>?|&!@%";
 
 std::string describe(const Token& token) {
@@ -118,7 +118,7 @@ Token Lexer::scan() const {
     return {Token::Kind::name, text.substr(at, end - at), at};
   }
   for (const std::string_view symbol : long_symbols)
-    if (text.substr(at, 2) == symbol) return {Token::Kind::symbol, text.substr(at, 2), at};
+    if (text.substr(at).starts_with(symbol)) return {Token::Kind::symbol, text.substr(at, symbol.size()), at};
   if (c != '\0' && short_symbols.find(c) != std::string_view::npos)
     return {Token::Kind::symbol, text.substr(at, 1), at};
   source_->fail({at, at + 1}, static_cast<unsigned char>(c) < 0x80 && c >= ' '

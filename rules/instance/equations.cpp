@@ -139,6 +139,9 @@ bool Equations::solve_equal(Dim left, Dim right) {
     }
     terms = terms_of(difference);
   }
+  // A multiple of an unknown is 0 if the unknown is.
+  if (solve_ && terms.size() == 1 && terms[0].factors.size() == 1 && !terms[0].factors[0].name.empty())
+    terms = terms_of(difference = Dim::symbol(terms[0].factors[0].name));
   // An unknown that stands by itself in one term, and nowhere else.
   std::string best;
   Dim replacement;

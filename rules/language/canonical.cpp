@@ -108,13 +108,15 @@ bool says_nothing(const FieldSignature& field, const Term& term) {
   return false;
 }
 
-PatternPtr rewritten(const Pattern& pattern, const Names& inputs, const Names& names) {
+// `functions` is for the function variables of a law.
+PatternPtr rewritten(const Pattern& pattern, const Names& inputs, const Names& names, const Names& functions) {
   auto result = std::make_shared<Pattern>();
   if (pattern.is_input()) {
     result->input = inputs.at(pattern.input);
     return result;
   }
-  result->op = pattern.op;
+  const auto function = functions.find(pattern.op);
+  result->op = function == functions.end() ? pattern.op : function->second;
   result->output = pattern.output;
   const Signature* signature = signature_of(pattern.op);
   for (const auto& [name, term] : pattern.attributes) {
@@ -122,7 +124,8 @@ PatternPtr rewritten(const Pattern& pattern, const Names& inputs, const Names& n
     TermPtr value = rewritten(term, names);
     if (!field || !says_nothing(*field, *value)) result->attributes.emplace_back(name, std::move(value));
   }
-  for (const PatternPtr& operand : pattern.operands) result->operands.push_back(rewritten(*operand, inputs, names));
+  for (const PatternPtr& operand : pattern.operands)
+    result->operands.push_back(rewritten(*operand, inputs, names, functions));
   return result;
 }
 
@@ -169,9 +172,16 @@ Rule renamed(const Rule& rule) {
   all.insert(inputs.begin(), inputs.end());
 
   Rule result;
+  Names functions;
+  for (const FunctionVariable& variable : rule.functions) {
+    const std::string name = fmt::format("f{}", functions.size() + 1);
+    functions.insert({variable.name, name});
+    result.functions.push_back({name, variable.of});
+  }
   result.kind = rule.kind == Rule::Kind::axiom ? Rule::Kind::axiom : Rule::Kind::candidate;
-  for (const PatternPtr& pattern : rule.source) result.source.push_back(rewritten(*pattern, inputs, all));
-  for (const PatternPtr& pattern : rule.target) result.target.push_back(rewritten(*pattern, inputs, all));
+  result.both_ways = rule.both_ways;
+  for (const PatternPtr& pattern : rule.source) result.source.push_back(rewritten(*pattern, inputs, all, functions));
+  for (const PatternPtr& pattern : rule.target) result.target.push_back(rewritten(*pattern, inputs, all, functions));
   std::map<std::string, Condition> sorted;
   for (const Condition& condition : rule.conditions)
     if (auto kept = rewritten(condition, inputs, all)) sorted.insert({text_of(*kept), std::move(*kept)});
@@ -180,8 +190,10 @@ Rule renamed(const Rule& rule) {
 }
 
 std::string statement(const Rule& rule) {
-  std::string text =
-      fmt::format("{} {} {}", text_of(rule.source), rule.kind == Rule::Kind::axiom ? "=" : "=>", text_of(rule.target));
+  std::string text;
+  for (const FunctionVariable& variable : rule.functions)
+    text += fmt::format("for {} in {} ", variable.name, variable.of);
+  text += fmt::format("{} {} {}", text_of(rule.source), arrow_of(rule), text_of(rule.target));
   for (std::size_t i = 0; i < rule.conditions.size(); ++i)
     text += fmt::format("{} {}", i ? "," : " where", text_of(rule.conditions[i]));
   return text;
@@ -233,7 +245,7 @@ Rule canonical(const Rule& rule, ResultOrder order) {
       candidate.target = permuted(rule.target, places);
     }
     consider(candidate);
-    if (rule.kind != Rule::Kind::axiom) continue;
+    if (rule.kind != Rule::Kind::axiom && !rule.both_ways) continue;
     std::swap(candidate.source, candidate.target);
     consider(candidate);
   } while (permutes && std::next_permutation(places.begin(), places.end()));

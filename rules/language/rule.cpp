@@ -47,8 +47,9 @@ std::vector<std::string> Rule::inputs() const {
 }
 
 bool Rule::same_statement(const Rule& other) const {
-  return (kind == Kind::axiom) == (other.kind == Kind::axiom) && same(source, other.source) &&
-         same(target, other.target) && conditions == other.conditions;
+  return (kind == Kind::axiom) == (other.kind == Kind::axiom) && both_ways == other.both_ways &&
+         functions == other.functions && same(source, other.source) && same(target, other.target) &&
+         conditions == other.conditions;
 }
 
 }  // namespace taso::rules

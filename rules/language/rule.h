@@ -17,7 +17,7 @@ using PatternPtr = std::shared_ptr<const Pattern>;
 /// An input of the rule, or one result of an operator applied to patterns.
 struct Pattern {
   std::string input;  ///< the input's name; empty for an operator
-  std::string op;     ///< the operator's name
+  std::string op;     ///< the operator's name; in a law, that of a function variable too
   /// The attributes that are given, in the order of the operator's fields. Those left out: strides and dilations of 1,
   /// pads of 0, one group, and the operator's own defaults for the rest. Constants have the rule's element type: `type`
   /// is never given.
@@ -48,6 +48,12 @@ struct Condition {
   bool operator==(const Condition& other) const;
 };
 
+/// `for f in rising`: f stands for every operator of the class, with its attributes.
+struct FunctionVariable {
+  std::string name, of;
+  bool operator==(const FunctionVariable&) const = default;
+};
+
 struct Rule {
   enum class Kind {
     axiom,      ///< a property of operators: source = target, wherever both are well-formed and the conditions hold
@@ -56,6 +62,11 @@ struct Rule {
   };
   Kind kind = Kind::candidate;
   std::string name;
+  /// `<=>`: also target => source, under the name with "-back" behind it. Only what a file says has it; RuleFile::rules()
+  /// gives the two directions as rules of their own.
+  bool both_ways = false;
+  /// Of a law for whole classes of operators. Its patterns have these for operators, as RuleFile::rules() has not.
+  std::vector<FunctionVariable> functions;
   std::vector<PatternPtr> source, target;  ///< one pattern for each result; a bare split at the top counts for both
   std::vector<Condition> conditions;
   std::vector<std::string> by;        ///< the properties that its proof used
@@ -67,5 +78,9 @@ struct Rule {
   /// What it says, comments, name, `by` and place aside.
   bool same_statement(const Rule& other) const;
 };
+
+/// The rules that an item of a file stands for, with names of their own: itself, unless it is said for a class or both
+/// ways.
+std::vector<Rule> expanded(const Rule& rule);
 
 }  // namespace taso::rules

@@ -1,14 +1,17 @@
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ops/core/error.h"
 #include "ops/text/literal.h"
 #include "ops/text/spelling.h"
+#include "rules/language/function_class.h"
 #include "rules/language/rule_text.h"
 #include "rules/language/rule_words.h"
 #include "rules/language/signature.h"
@@ -20,7 +23,7 @@ namespace {
 // Deeper than anything sensible; shallow enough for any stack.
 constexpr std::size_t deepest_nesting = 200;
 
-constexpr std::string_view keywords[] = {"axiom", "rule",  "candidate", "where", "by",      "first",  "second",
+constexpr std::string_view keywords[] = {"axiom", "rule",  "candidate", "where", "by",      "first",  "second",   "for",
                                          "true",  "false", "inf",       "nan",   "divides", "parity", "broadcast"};
 
 bool is_keyword(std::string_view name) {
@@ -58,12 +61,17 @@ class ItemParser {
     else if (!words_.accept_word("candidate"))
       words_.fail_expected("'axiom', 'rule' or 'candidate'");
     rule.name = rule_name("a name", &rule.place);
+    if (words_.accept_word("for")) do
+        rule.functions.push_back(function_variable(rule));
+      while (words_.accept(","));
     rule.source = side();
     const bool axiom = rule.kind == Rule::Kind::axiom;
-    if (words_.peek().is(axiom ? "=>" : "="))
+    const bool arrow = words_.peek().is("=>") || words_.peek().is("<=>");
+    if (axiom ? arrow : words_.peek().is("="))
       words_.fail_expected(axiom ? "'=' between the sides of an axiom"
-                                 : fmt::format("'=>' between the sides of a {}", text_of(rule.kind)));
-    words_.expect(axiom ? "=" : "=>", "after the left side");
+                                 : fmt::format("'=>' or '<=>' between the sides of a {}", text_of(rule.kind)));
+    rule.both_ways = !axiom && words_.accept("<=>");
+    if (!rule.both_ways) words_.expect(axiom ? "=" : "=>", "after the left side");
     rule.target = side();
     if (words_.accept_word("where")) do
         rule.conditions.push_back(condition());
@@ -78,6 +86,10 @@ class ItemParser {
       words_.fail_expected(!rule.by.empty()          ? "',' or the end of the item"
                            : rule.conditions.empty() ? "',', 'where', 'by' or the end of the item"
                                                      : "',', 'by' or the end of the item");
+    find_numbers(rule.source);
+    find_numbers(rule.target);
+    for (auto* side : {&rule.source, &rule.target})
+      for (PatternPtr& pattern : *side) pattern = with_constants(pattern, true);
     if (const auto flaw = flaw_of(rule)) report(*flaw, rule);
     return rule;
   }
@@ -107,13 +119,53 @@ class ItemParser {
     return std::string(name.text);
   }
 
+  // "f in unary"
+  FunctionVariable function_variable(const Rule& rule) {
+    const Token name = words_.peek();
+    if (name.kind != Token::Kind::name) words_.fail_expected("the name of a function");
+    words_.next();
+    FunctionVariable variable{checked_name(name, "a function"), {}};
+    if (!words_.accept_word("in")) words_.fail_expected(fmt::format("'in' and a class after 'for {}'", name.text));
+    const std::size_t begin = words_.peek().offset;
+    do {
+      const Token word = words_.peek();
+      if (word.kind != Token::Kind::name) words_.fail_expected("a class");
+      words_.next();
+      const FunctionClass* known = class_named(word.text);
+      if (!known) {
+        const std::string meant = did_you_mean(word.text, class_names());
+        fail(word.range(),
+             fmt::format("unknown class '{}'{}", excerpt(word.text),
+                         meant.empty() ? fmt::format("; there are {}", fmt::join(class_names(), ", ")) : meant));
+      }
+      variable.of += (variable.of.empty() ? "" : " & ") + std::string(known->name);
+    } while (words_.accept("&"));
+    auto signature = common_signature(variable);
+    if (!signature) fail({begin, words_.last_end()}, "no operator is of all these classes");
+    if (('-' + rule.name + '-').find('-' + variable.name + '-') == std::string::npos)
+      fail(rule.place,
+           fmt::format("a law for {0} has '{0}' as a part of its name, like '{0}-of-concat', where the names "
+                       "of its members stand",
+                       variable.name));
+    functions_.emplace_back(variable.name, std::move(*signature));
+    functions_.back().second.name = function_classes_.emplace_back(variable.of);
+    return variable;
+  }
+
+  // Of an operator, or of a function variable: what all members have.
+  const Signature* known_signature(std::string_view name) const {
+    for (const auto& [variable, signature] : functions_)
+      if (variable == name) return &signature;
+    return signature_of(name);
+  }
+
   std::vector<PatternPtr> side() {
     std::vector<PatternPtr> results;
     do {
       const PatternPtr pattern = this->pattern(0, true);
       results.push_back(pattern);
       if (pattern->is_input() || picked_.contains(pattern.get())) continue;
-      for (std::size_t i = 1; i < signature_of(pattern->op)->results; ++i) {
+      for (std::size_t i = 1; i < known_signature(pattern->op)->results; ++i) {
         auto other = std::make_shared<Pattern>(*pattern);
         other->output = i;
         pattern_places_[other.get()] = pattern_places_.at(pattern.get());
@@ -128,10 +180,11 @@ class ItemParser {
     const Token word = words_.peek();
     if (depth > deepest_nesting) fail(word.range(), "patterns are nested too deeply");
     if (word.is_word("first") || word.is_word("second")) return pick(depth);
+    if (word.kind == Token::Kind::integer || word.kind == Token::Kind::decimal || word.is("-")) return number();
     if (word.kind != Token::Kind::name || is_keyword(word.text)) words_.fail_expected("a pattern");
     words_.next();
     auto result = std::make_shared<Pattern>();
-    if (const Signature* signature = signature_of(word.text)) {
+    if (const Signature* signature = known_signature(word.text)) {
       result->op = word.text;
       attributes(*result, *signature);
       operands(*result, *signature, word, depth);
@@ -146,13 +199,80 @@ class ItemParser {
     return result;
   }
 
+  // A number as an operand. What it is a tensor of follows from the operand beside it, see with_constants.
+  PatternPtr number() {
+    const std::size_t begin = words_.peek().offset;
+    auto result = std::make_shared<Pattern>(constant(real()));
+    pattern_places_[result.get()] = {begin, words_.last_end()};
+    return result;
+  }
+
+  static Pattern constant(const TermPtr& value) {
+    Pattern result;
+    result.op = "clip";
+    result.attributes = {{"low", value}, {"high", value}};
+    return result;
+  }
+
+  // The variables that are numbers.
+  void find_numbers(const std::vector<PatternPtr>& patterns) {
+    for (const PatternPtr& pattern : patterns) {
+      const Signature* signature = pattern->is_input() ? nullptr : known_signature(pattern->op);
+      for (const auto& [name, term] : pattern->attributes)
+        if (signature->field(name)->kind == ValueKind::real && term->kind == Term::Kind::variable)
+          numbers_.insert(term->name);
+      find_numbers(pattern->operands);
+    }
+  }
+
+  bool is_constant(const Pattern& pattern) const {
+    return pattern.is_input() ? numbers_.contains(pattern.input) : pattern.op == "clip" && pattern.operands.empty();
+  }
+
+  // A number beside a tensor is a tensor of that shape: the tensor, clipped to the number from both sides. `alone`: there
+  // is no tensor beside it.
+  PatternPtr with_constants(const PatternPtr& pattern, bool alone) {
+    if (alone && is_constant(*pattern) && !pattern->is_input())
+      fail(pattern_places_.at(pattern.get()), "a number stands beside a tensor, in a function of two: add(x, 1)");
+    if (pattern->is_input()) return pattern;
+    auto result = std::make_shared<Pattern>(*pattern);
+    const bool has_two = pattern->operands.size() == 2 && is_binary(pattern->op);
+    for (std::size_t i = 0; i < pattern->operands.size(); ++i)
+      if (!has_two || !is_constant(*pattern->operands[i]))
+        result->operands[i] = with_constants(pattern->operands[i], true);
+    for (std::size_t i = 0; i < 2 && has_two; ++i) {
+      const PatternPtr &operand = pattern->operands[i], &other = pattern->operands[1 - i];
+      if (!is_constant(*operand)) continue;
+      if (is_constant(*other)) fail(pattern_places_.at(other.get()), "one of two operands is a tensor, not a number");
+      auto filled = std::make_shared<Pattern>(*operand);
+      if (operand->is_input()) {
+        filled->input.clear();
+        const TermPtr value = variable_term(operand->input);
+        term_places_[value.get()] = pattern_places_.at(operand.get());
+        *filled = constant(value);
+      }
+      filled->operands = {result->operands[1 - i]};
+      pattern_places_[filled.get()] = pattern_places_.at(operand.get());
+      result->operands[i] = std::move(filled);
+    }
+    pattern_places_[result.get()] = pattern_places_.at(pattern.get());
+    kept_.push_back(pattern);
+    return result;
+  }
+
+  bool is_binary(const std::string& op) const {
+    const auto& members = class_named("binary")->members;
+    return !signature_of(op) ||
+           std::any_of(members.begin(), members.end(), [&](const Signature* member) { return member->name == op; });
+  }
+
   PatternPtr pick(std::size_t depth) {
     const Token word = words_.next();
     words_.expect("(", fmt::format("after '{}'", word.text));
     const PatternPtr whole = pattern(depth + 1, true);
     words_.expect(")", fmt::format("after the operand of '{}'", word.text));
     const SourceRange range{word.offset, words_.last_end()};
-    if (whole->is_input() || picked_.contains(whole.get()) || signature_of(whole->op)->results < 2)
+    if (whole->is_input() || picked_.contains(whole.get()) || known_signature(whole->op)->results < 2)
       fail(range, fmt::format("'{}' picks a result of an operator that has several, like split", word.text));
     auto result = std::make_shared<Pattern>(*whole);
     result->output = word.text == "first" ? 0 : 1;
@@ -175,6 +295,8 @@ class ItemParser {
     if (is_keyword(word.text))
       fail(word.range(), fmt::format("'{}' is a word of the language, not {}", word.text, what));
     if (signature_of(word.text)) fail(word.range(), fmt::format("'{}' is an operator, not {}", word.text, what));
+    if (known_signature(word.text))
+      fail(word.range(), fmt::format("'{}' is a function of this law, not {}", word.text, what));
     if (function_named(word.text)) fail(word.range(), fmt::format("'{}' is a function, not {}", word.text, what));
     return std::string(word.text);
   }
@@ -202,8 +324,10 @@ class ItemParser {
     if (name.text == "type") fail(name.range(), "'type' is never given: constants have the rule's element type");
     std::vector<std::string> names;
     for (const FieldSignature& field : signature.fields) names.emplace_back(field.name);
-    fail(name.range(),
-         fmt::format("{} has no field '{}'{}", signature.name, excerpt(name.text), did_you_mean(name.text, names)));
+    const std::string who = signature_of(signature.name) ? std::string(signature.name)
+                                                         : fmt::format("not every operator of '{}'", signature.name);
+    fail(name.range(), fmt::format("{} has {}field '{}'{}", who, signature_of(signature.name) ? "no " : "a ",
+                                   excerpt(name.text), did_you_mean(name.text, names)));
   }
 
   void operands(Pattern& pattern, const Signature& signature, const Token& word, std::size_t depth) {
@@ -220,7 +344,9 @@ class ItemParser {
     const std::string takes = signature.min_operands == signature.max_operands
                                   ? count_of(signature.max_operands, "operand")
                                   : fmt::format("{} or {} operands", signature.min_operands, signature.max_operands);
-    fail({word.offset, words_.last_end()}, fmt::format("{} takes {}, not {}", signature.name, takes, number));
+    const std::string who =
+        signature_of(signature.name) ? std::string(signature.name) : fmt::format("an operator of '{}'", signature.name);
+    fail({word.offset, words_.last_end()}, fmt::format("{} takes {}, not {}", who, takes, number));
   }
 
   // A number where an operator takes a real: nothing is computed with those.
@@ -431,6 +557,9 @@ class ItemParser {
   std::vector<SourceRange> condition_places_;
   std::set<const Pattern*> picked_;  // by first() or second()
   std::vector<PatternPtr> kept_;
+  std::vector<std::pair<std::string, Signature>> functions_;  // of `for`
+  std::deque<std::string> function_classes_;                  // as the signatures call them
+  std::set<std::string> numbers_;                             // variables that are whole real attributes
 };
 
 constexpr int major_version = 1;
@@ -501,10 +630,18 @@ bool is_rule_name(std::string_view name) {
   return is_plain_name(plain) && !dash_first && !is_keyword(name);
 }
 
-std::vector<Rule> RuleFile::rules() const {
+std::vector<Rule> RuleFile::laws() const {
   std::vector<Rule> result;
   for (const auto& item : items)
     if (const auto* rule = std::get_if<Rule>(&item)) result.push_back(*rule);
+  return result;
+}
+
+std::vector<Rule> RuleFile::rules() const {
+  std::vector<Rule> result;
+  for (const auto& item : items)
+    if (const auto* rule = std::get_if<Rule>(&item))
+      for (Rule& one : expanded(*rule)) result.push_back(std::move(one));
   return result;
 }
 
@@ -519,10 +656,14 @@ RuleFile parse_rules(const Source& source) {
     std::vector<std::string> comments = blocks_before(words, begin, words.peek().offset, item, file);
     if (!item) break;
     Rule rule = parse_item(words, std::move(comments));
-    const auto [first, added] = names.insert({rule.name, rule.place.begin});
-    if (!added)
-      words.fail(rule.place, fmt::format("there is another '{}' in line {}", excerpt(rule.name),
-                                         source.location(first->second).line));
+    const auto claim = [&](const std::string& name) {
+      const auto [first, added] = names.insert({name, rule.place.begin});
+      if (!added)
+        words.fail(rule.place,
+                   fmt::format("there is another '{}' in line {}", excerpt(name), source.location(first->second).line));
+    };
+    if (!rule.functions.empty()) claim(rule.name);
+    for (const Rule& one : expanded(rule)) claim(one.name);
     file.items.emplace_back(std::move(rule));
     begin = line_end(words);
   }

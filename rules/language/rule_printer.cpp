@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <cmath>
+#include <ranges>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "rules/language/function_class.h"
 #include "rules/language/rule_text.h"
 #include "rules/language/signature.h"
 
@@ -23,7 +27,44 @@ std::string joined(const Range& range, Text text) {
   return result;
 }
 
-std::string without_output(const Pattern& pattern) {
+// The numbers that a rule may write as operands: variables that it has in other places, too. Null: none, nor literals.
+using Numbers = std::set<std::string>;
+
+std::string text_of(const Pattern& pattern, const Numbers* numbers);
+
+// Whether the operand is a number beside the other: clipped to it from both sides.
+const Term* number_beside(const Pattern& pattern, std::size_t operand) {
+  const auto& members = class_named("binary")->members;
+  const bool is_binary =
+      std::any_of(members.begin(), members.end(), [&](const Signature* member) { return member->name == pattern.op; });
+  if (pattern.operands.size() != 2 || (signature_of(pattern.op) && !is_binary)) return nullptr;
+  const Pattern& number = *pattern.operands[operand];
+  if (number.op != "clip" || number.attributes.size() != 2 || !(*number.operands[0] == *pattern.operands[1 - operand]))
+    return nullptr;
+  const Term &low = *number.attributes[0].second, &high = *number.attributes[1].second;
+  const bool is_number = low.kind == Term::Kind::variable || (low.kind == Term::Kind::real && std::isfinite(low.real));
+  return is_number && low == high ? &low : nullptr;
+}
+
+// Of numbers as operands this does not look at the number.
+void collect_numbers(const std::vector<PatternPtr>& patterns, Numbers& numbers) {
+  for (const PatternPtr& pattern : patterns) {
+    for (const auto& [name, term] : pattern->attributes)
+      if (term->kind == Term::Kind::variable) numbers.insert(term->name);
+    std::vector<PatternPtr> others;
+    for (std::size_t i = 0; i < pattern->operands.size(); ++i)
+      if (!number_beside(*pattern, i)) others.push_back(pattern->operands[i]);
+    collect_numbers(others, numbers);
+  }
+}
+
+std::string operand_text(const Pattern& pattern, std::size_t operand, const Numbers* numbers) {
+  const Term* number = numbers ? number_beside(pattern, operand) : nullptr;
+  const bool is_known = number && (number->kind != Term::Kind::variable || numbers->contains(number->name));
+  return is_known ? rules::text_of(*number) : text_of(*pattern.operands[operand], numbers);
+}
+
+std::string without_output(const Pattern& pattern, const Numbers* numbers) {
   if (pattern.is_input()) return pattern.input;
   std::string text = pattern.op;
   if (!pattern.attributes.empty())
@@ -32,7 +73,10 @@ std::string without_output(const Pattern& pattern) {
         joined(pattern.attributes, [](const auto& a) { return fmt::format("{}={}", a.first, text_of(*a.second)); }) +
         ']';
   if (!pattern.operands.empty())
-    text += '(' + joined(pattern.operands, [](const PatternPtr& operand) { return text_of(*operand); }) + ')';
+    text += '(' +
+            joined(std::views::iota(std::size_t{0}, pattern.operands.size()),
+                   [&](std::size_t operand) { return operand_text(pattern, operand, numbers); }) +
+            ')';
   return text;
 }
 
@@ -52,6 +96,26 @@ bool all_results_at(const std::vector<PatternPtr>& side, std::size_t place) {
     if (!(*side[place + i] == expected)) return false;
   }
   return true;
+}
+
+std::string text_of(const Pattern& pattern, const Numbers* numbers) {
+  if (results_of(pattern) == 1) return without_output(pattern, numbers);
+  check(pattern.output < 2, "results beyond the second have no name");
+  return fmt::format("{}({})", pattern.output == 0 ? "first" : "second", without_output(pattern, numbers));
+}
+
+std::string text_of(const std::vector<PatternPtr>& side, const Numbers* numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < side.size(); ++i) {
+    if (!text.empty()) text += ", ";
+    if (all_results_at(side, i)) {
+      text += without_output(*side[i], numbers);
+      i += results_of(*side[i]) - 1;
+    } else {
+      text += text_of(*side[i], numbers);
+    }
+  }
+  return text;
 }
 
 // A place in a line at which it may go on in the next: behind a comma or before an operator.
@@ -153,25 +217,13 @@ std::string_view text_of(Rule::Kind kind) {
   fail_check("a rule is an axiom, a candidate or a rule", SourcePlace::current());
 }
 
-std::string text_of(const Pattern& pattern) {
-  if (results_of(pattern) == 1) return without_output(pattern);
-  check(pattern.output < 2, "results beyond the second have no name");
-  return fmt::format("{}({})", pattern.output == 0 ? "first" : "second", without_output(pattern));
+std::string_view arrow_of(const Rule& rule) {
+  if (rule.kind == Rule::Kind::axiom) return "=";
+  return rule.both_ways ? "<=>" : "=>";
 }
 
-std::string text_of(const std::vector<PatternPtr>& side) {
-  std::string text;
-  for (std::size_t i = 0; i < side.size(); ++i) {
-    if (!text.empty()) text += ", ";
-    if (all_results_at(side, i)) {
-      text += without_output(*side[i]);
-      i += results_of(*side[i]) - 1;
-    } else {
-      text += text_of(*side[i]);
-    }
-  }
-  return text;
-}
+std::string text_of(const Pattern& pattern) { return text_of(pattern, nullptr); }
+std::string text_of(const std::vector<PatternPtr>& side) { return text_of(side, nullptr); }
 
 std::string text_of(const Condition& condition) {
   using Relation = Condition::Relation;
@@ -202,9 +254,16 @@ std::string print(const Rule& rule) {
   std::string result;
   check(is_rule_name(rule.name), "a rule has a name before it is printed");
   add_comments(rule.comments, result);
-  result += fmt::format("{} {}\n", text_of(rule.kind), rule.name);
-  const std::string source = text_of(rule.source), target = text_of(rule.target);
-  const std::string_view arrow = rule.kind == Rule::Kind::axiom ? "=" : "=>";
+  result += fmt::format("{} {}", text_of(rule.kind), rule.name);
+  if (!rule.functions.empty())
+    result += " for " +
+              joined(rule.functions, [](const FunctionVariable& f) { return fmt::format("{} in {}", f.name, f.of); });
+  result += '\n';
+  Numbers numbers;
+  collect_numbers(rule.source, numbers);
+  collect_numbers(rule.target, numbers);
+  const std::string source = text_of(rule.source, &numbers), target = text_of(rule.target, &numbers);
+  const std::string_view arrow = arrow_of(rule);
   if (2 + source.size() + 1 + arrow.size() + 1 + target.size() <= widest_line) {
     result += fmt::format("  {} {} {}\n", source, arrow, target);
   } else {

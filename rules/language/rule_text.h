@@ -20,8 +20,11 @@ struct CommentBlock {
 
 struct RuleFile {
   std::string version = "1";
-  std::vector<std::variant<CommentBlock, Rule>> items;  ///< in the order of the file
+  std::vector<std::variant<CommentBlock, Rule>> items;  ///< in the order of the file, as they are said there
 
+  /// As they are said: a law for a class of operators, or both ways, is one.
+  std::vector<Rule> laws() const;
+  /// What they stand for, see expanded().
   std::vector<Rule> rules() const;
 };
 
@@ -39,7 +42,8 @@ std::string print(const RuleFile& file);
 /// A rule with its comments; the text ends with the line.
 std::string print(const Rule& rule);
 
-std::string_view text_of(Rule::Kind kind);  ///< "axiom", "candidate", "rule"
+std::string_view text_of(Rule::Kind kind);    ///< "axiom", "candidate", "rule"
+std::string_view arrow_of(const Rule& rule);  ///< between its sides: "=", "=>", "<=>"
 /// On one line.
 std::string text_of(const Pattern& pattern);
 /// The results of one side, on one line; all results of one operator in a row are written as the operator.

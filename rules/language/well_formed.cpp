@@ -5,13 +5,20 @@
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "rules/language/function_class.h"
 #include "rules/language/signature.h"
 
 namespace taso::rules {
 namespace {
 
-ValueKind kind_of_field(const Pattern& pattern, const std::string& field_name) {
+ValueKind kind_of_field(const Rule& rule, const Pattern& pattern, const std::string& field_name) {
   const Signature* signature = signature_of(pattern.op);
+  std::optional<Signature> common;
+  for (const FunctionVariable& variable : rule.functions)
+    if (variable.name == pattern.op) {
+      common = common_signature(variable);
+      signature = common ? &*common : nullptr;
+    }
   const FieldSignature* field = signature ? signature->field(field_name) : nullptr;
   if (!field) fail_check("an attribute is a field of an operator", SourcePlace::current());
   return field->kind;
@@ -20,11 +27,13 @@ ValueKind kind_of_field(const Pattern& pattern, const std::string& field_name) {
 // Either side of an axiom may be the source of the other; of the others, it is the left side that binds names.
 class Checker {
  public:
-  explicit Checker(const Rule& rule) : rule_(rule) {}
+  explicit Checker(const Rule& rule, bool backwards = false) : rule_(rule), backwards_(backwards) {}
 
   void run() {
-    for (const PatternPtr& pattern : rule_.source) bind(*pattern, true);
-    for (const PatternPtr& pattern : rule_.target) bind(*pattern, rule_.kind == Rule::Kind::axiom);
+    const bool is_axiom = rule_.kind == Rule::Kind::axiom;
+    for (const PatternPtr& pattern : rule_.source) bind(*pattern, is_axiom || !backwards_);
+    for (const PatternPtr& pattern : rule_.target) bind(*pattern, is_axiom || backwards_);
+    for (const FunctionVariable& variable : rule_.functions) visit(variable);
     for (const PatternPtr& pattern : rule_.source) visit(*pattern);
     for (const PatternPtr& pattern : rule_.target) visit(*pattern);
     for (const Condition& condition : rule_.conditions) visit(condition);
@@ -46,8 +55,10 @@ class Checker {
 
   void bind(const Pattern& pattern, bool binds) {
     if (pattern.is_input()) inputs_[pattern.input] |= binds;
+    for (const FunctionVariable& variable : rule_.functions)
+      if (pattern.op == variable.name) bind_function(pattern, binds);
     for (const auto& [name, term] : pattern.attributes) {
-      if (term->kind == Term::Kind::variable) bind(*term, kind_of_field(pattern, name), binds);
+      if (term->kind == Term::Kind::variable) bind(*term, kind_of_field(rule_, pattern, name), binds);
       if (term->kind == Term::Kind::list)
         for (const TermPtr& element : term->operands)
           if (element->kind == Term::Kind::variable) bind(*element, ValueKind::integer, binds);
@@ -63,10 +74,31 @@ class Checker {
            fmt::format("'{}' is {} here and {} elsewhere", term.name, text_of(kind), text_of(place->second.kind)));
   }
 
+  // A function is one thing throughout: as many operands, and attributes everywhere or nowhere.
+  void bind_function(const Pattern& pattern, bool binds) {
+    const FunctionUse use = *use_of(rule_, pattern.op);
+    if (pattern.operands.size() != use.operands)
+      throw Flaw{
+          fmt::format("'{}' has {} operands here and {} elsewhere", pattern.op, pattern.operands.size(), use.operands),
+          nullptr, &pattern, nullptr};
+    if (pattern.attributes.empty() == use.has_attributes)
+      throw Flaw{fmt::format("'{}' has attributes here or elsewhere, and not everywhere: it brings its own along only "
+                             "where none are given",
+                             pattern.op),
+                 nullptr, &pattern, nullptr};
+    functions_[pattern.op] |= binds;
+  }
+
+  void visit(const FunctionVariable& variable) const {
+    const auto place = functions_.find(variable.name);
+    if (place == functions_.end()) throw Flaw{fmt::format("the law does not use '{}'", variable.name)};
+    if (!place->second) throw Flaw{fmt::format("function '{}' does not occur on the {} side", variable.name, side())};
+  }
+
   void visit(const Pattern& pattern) const {
     if (pattern.is_input()) need_input(pattern.input, nullptr, &pattern, nullptr);
     for (const auto& [name, term] : pattern.attributes) {
-      const ValueKind field = kind_of_field(pattern, name);
+      const ValueKind field = kind_of_field(rule_, pattern, name);
       if (field == ValueKind::real) {
         visit_real(*term, name);
         continue;
@@ -91,8 +123,8 @@ class Checker {
     else if (place == inputs_.end())
       message = "unknown input '{}'";
     else if (!place->second)
-      message = "input '{}' does not occur on the left side";
-    if (!message.empty()) throw Flaw{fmt::format(fmt::runtime(message), name), term, pattern, condition};
+      message = "input '{}' does not occur on the {} side";
+    if (!message.empty()) throw Flaw{fmt::format(fmt::runtime(message), name, side()), term, pattern, condition};
   }
 
   void need_variable(const Term& term) const {
@@ -102,8 +134,8 @@ class Checker {
     if (place == variables_.end())
       fail(term, fmt::format("variable '{}' is not bound: it is no attribute's whole value", term.name));
     if (!place->second.bound)
-      fail(term,
-           fmt::format("variable '{}' is not bound: it is no attribute's whole value on the left side", term.name));
+      fail(term, fmt::format("variable '{}' is not bound: it is no attribute's whole value on the {} side", term.name,
+                             side()));
   }
 
   ValueKind kind_of(const Term& term) const {
@@ -181,8 +213,12 @@ class Checker {
     if (condition.right) need_number(*condition.right, "what a condition compares");
   }
 
+  /// The side that binds.
+  std::string_view side() const { return backwards_ ? "right" : "left"; }
+
   const Rule& rule_;
-  std::map<std::string, bool> inputs_;  // whether it is bound
+  const bool backwards_;                // `<=>`, read from the right
+  std::map<std::string, bool> inputs_, functions_;  // whether it is bound
   std::map<std::string, Variable> variables_;
 };
 
@@ -191,6 +227,7 @@ class Checker {
 std::optional<Flaw> flaw_of(const Rule& rule) {
   try {
     Checker(rule).run();
+    if (rule.both_ways) Checker(rule, true).run();
   } catch (Flaw& flaw) {
     return std::move(flaw);
   }

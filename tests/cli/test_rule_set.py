@@ -75,7 +75,7 @@ def small(data, taso_verify):
 
 def test_shipped_rules_are_used_without_a_proof(data, model, tmp_path):
     files = [data.rules / "taso.rules", data.rules / "networks.rules"]
-    number = sum(file.read_text().count("\nrule ") for file in files)
+    number = data.run("--list-rules").out.count("\nrule ")
     assert re.fullmatch(rf"[0-9a-f]{{32}} \({number}\)", data.described())
     done = data.run(model, "-o", tmp_path / "out.onnx", "--report", tmp_path / "report.json")
     assert done.code == 0 and "warning" not in done.err and not data.proves(), done
@@ -147,12 +147,22 @@ def test_without_a_prover_only_shipped_rules_are_used(data, programs, model, tmp
     assert data.run(model, "--dry-run").code == 0
 
 
+def stated_names(text, listed):
+    """The names of the rules that a file states, in its order. A law for a class has one for each member: those listed."""
+    for name, functions, body in re.findall(r"^rule (\S+)(?: for (.*))?\n((?:[ \t].*\n)+)", text, re.MULTILINE):
+        variables = [one.split()[0] for one in functions.split(",")] if functions else []
+        parts = [r"[\w-]+" if part in variables else re.escape(part) for part in name.split("-")]
+        members = [one for one in listed if re.fullmatch("-".join(parts), one)] if variables else [name]
+        for member in members:
+            yield from (member, f"{member}-back") if "<=>" in body else (member,)
+
+
 def test_rules_are_listed(data, tmp_path):
     done = data.run("--list-rules")
     shipped = "".join((data.rules / file).read_text() for file in ("taso.rules", "networks.rules"))
     assert done.code == 0 and done.err == ""
     names = re.findall(r"^rule (\S+)$", done.out, re.MULTILINE)
-    assert names == re.findall(r"^rule (\S+)$", shipped, re.MULTILINE)
+    assert names == list(stated_names(shipped, names))
     classes = {name: what for what, name in re.findall(r"^# float: (.*)\nrule (\S+)$", done.out, re.MULTILINE)}
     assert len(classes) == len(names)
     told = set(", ".join(classes.values()).split(", "))
@@ -162,6 +172,16 @@ def test_rules_are_listed(data, tmp_path):
     shared = SMALL[SMALL.index("rule shared"):]
     assert done.code == 0 and done.out == "taso rules 1\n\n# float: reassociates\n" + shared
     assert not data.proves()
+
+
+def test_rules_of_a_law_are_listed_and_disabled_one_by_one(data, tmp_path):
+    (tmp_path / "my.rules").write_text("taso rules 1\n\nrule r-of-r for r in reduction\n"
+                                       "  r[axes=[0]](r[axes=[1]](x)) <=> r[axes=[0, 1]](x)\n")
+    done = data.run("--list-rules", "--rules", tmp_path / "my.rules", "--disable-rule", "reduce-max-of-reduce-max-back")
+    assert done.code == 0, done
+    assert re.findall(r"^rule (\S+)$", done.out, re.MULTILINE) == [
+        "reduce-sum-of-reduce-sum", "reduce-sum-of-reduce-sum-back", "reduce-mean-of-reduce-mean",
+        "reduce-mean-of-reduce-mean-back", "reduce-max-of-reduce-max"]
 
 
 def test_a_rule_that_is_not_there_cannot_be_disabled(data, model, tmp_path):

@@ -389,6 +389,35 @@ def test_properties_are_validated(verify, tmp_path, source_folder):
         assert rule["proved_for_all_shapes"] == rule["instances"] > 0 and rule["random_shapes"] > 0
 
 
+def test_a_law_for_a_class_is_one_property_and_its_members_are_proved(verify, tmp_path):
+    file = tmp_path / "properties.rules"
+    file.write_text("taso rules 1\n\naxiom f-of-pad for f in keeps_zero\n"
+                    "  f(pad[before=b, after=c](x)) = pad[before=b, after=c](f(x))\n")
+    done = verify("--properties-only", "--properties", file, "--report", tmp_path / "r.json")
+    assert done.code == 0, done
+    assert "1 property and 14 memberships: 15 proved for all shapes" in done.err
+    assert re.search(r"^tanh-keeps-zero +\d+ +\d+ +\d+ +yes$", done.err, re.MULTILINE)
+    law, *members = json.loads((tmp_path / "r.json").read_text())["validated"]
+    assert law["proved_once"] and "tanh-of-pad" in law["members"] and len(law["members"]) == 7
+    assert len(members) == 14
+    assert verify("--print", "--properties-only", "--properties", file).out == file.read_text()
+
+
+def test_a_law_that_is_false_for_a_member_is_caught(verify, tmp_path):
+    file = tmp_path / "properties.rules"
+    file.write_text("taso rules 1\n\naxiom f-of-pad for f in unary\n"
+                    "  f(pad[before=b, after=c](x)) = pad[before=b, after=c](f(x))\n")
+    done = verify("--properties-only", "--properties", file)
+    assert done.code == 5 and "f-of-pad is false\n  exp-of-pad:\n" in done.err, done
+
+
+def test_a_law_for_a_class_and_both_ways_is_proved_rule_by_rule(verify, write):
+    done = verify(write("rule f-before-concat for f in rising\n"
+                        "  f(concat[axis=a](x, y)) <=> concat[axis=a](f(x), f(y))\n"))
+    assert done.code == 0 and "12 rules: 12 proved" in done.err, done
+    assert re.search(r"^relu-before-concat-back +proved +relu-of-concat", done.err, re.MULTILINE)
+
+
 def test_a_false_property_is_caught(verify, tmp_path):
     file = tmp_path / "properties.rules"
     file.write_text("taso rules 1\n\naxiom relu-of-any-sum\n  relu(add(x, y)) = add(relu(x), relu(y))\n")

@@ -171,4 +171,22 @@ TEST_CASE("a rule is as large as its larger side") {
 }
 
 }  // namespace
+TEST_CASE("members of a law are the rules that are written by hand") {
+  const auto law = expanded(
+      parse_rule("axiom f-of-pad for f in keeps_zero\n  f(pad[before=b, after=c](x)) = pad[before=b, after=c](f(x))"));
+  const Rule by_hand = parse_rule(
+      "axiom l\n  leaky_relu[alpha=t](pad[before=b, after=c](x)) = pad[before=b, after=c](leaky_relu[alpha=t](x))");
+  const auto same = [&](const Rule& rule) { return content_hash(rule) == content_hash(by_hand); };
+  CHECK(std::count_if(law.begin(), law.end(), same) == 1);
+  const Rule f = parse_rule("axiom f-a for f in unary\n  f(relu(x)) = relu(f(x))");
+  const Rule g = parse_rule("axiom g-a for g in unary\n  relu(g(y)) = g(relu(y))");
+  const Rule h = parse_rule("axiom g-a for g in rising\n  relu(g(y)) = g(relu(y))");
+  CHECK(content_hash(f) == content_hash(g));
+  CHECK(content_hash(f) != content_hash(h));
+  const Rule forth = parse_rule("rule a\n  relu(relu(x)) <=> relu(x)"),
+             back = parse_rule("rule a\n  relu(x) <=> relu(relu(x))");
+  CHECK(content_hash(forth) == content_hash(back));
+  CHECK(content_hash(forth) != content_hash(expanded(forth)[0]));
+}
+
 }  // namespace taso::test

@@ -28,6 +28,9 @@ class RandomRule {
     binding_ = false;
     for (rules::PatternPtr& result : rule.source) result = with_terms(*result);
     rule.target = side(results);
+    // Said both ways, each side has to bind the names of the other: here, because they are exchanged.
+    rule.both_ways = rule.kind != rules::Rule::Kind::axiom && random_.chance(0.2);
+    if (rule.both_ways) rule.target.assign(rule.source.rbegin(), rule.source.rend());
     for (std::size_t i = random_.below(5); i > 0; --i) rule.conditions.push_back(condition());
     if (rule.kind != rules::Rule::Kind::axiom)
       for (std::size_t i = random_.below(8); i > 0; --i) rule.by.push_back(name());

@@ -37,7 +37,15 @@ Sum reciprocal(const Sum& sum) {
   return product;
 }
 
+bool is_zero(const Sum& sum) {
+  const auto value = number(sum);
+  return value && value->is_zero();
+}
+
 Sum applied(Function function, const std::vector<Sum>& operands) {
+  if (const AnyFunction* any = any_function(function);
+      any && any->keeps_zero && std::all_of(operands.begin(), operands.end(), is_zero))
+    return {};
   const auto first = number(operands[0]);
   const bool zero = first && first->is_zero(), one = first && *first == Rational{1, 1};
   switch (function) {
@@ -62,6 +70,7 @@ Sum applied(Function function, const std::vector<Sum>& operands) {
         return power;
       }
       break;
+    case Function::any: break;
   }
   return opaque(function, operands);
 }
@@ -100,6 +109,12 @@ Sum apply_by_cases(Function function, const std::vector<Sum>& operands, const Co
 }
 
 }  // namespace
+
+const AnyFunction* any_function(Function function) {
+  if (function < Function::any) return nullptr;
+  return &Workspace::current().any_functions.at(static_cast<std::size_t>(function) -
+                                                static_cast<std::size_t>(Function::any));
+}
 
 Sum apply(Function function, const std::vector<Sum>& operands) {
   const Workspace& workspace = Workspace::current();

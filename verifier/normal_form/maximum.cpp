@@ -232,11 +232,16 @@ std::optional<Sum> of_greatest_operand(std::vector<Alternative> alternatives, co
     if ((sign != Rational{1, 1} && sign != minus) || term.coefficient != sign || function.value_or(here) != here)
       return std::nullopt;
     function = here;
-    const bool rises = here == Function::exp || here == Function::tanh || here == Function::erf;
+    const AnyFunction* any = any_function(here);
+    const bool rises =
+        here == Function::exp || here == Function::tanh || here == Function::erf || (any != nullptr && any->rises);
     if (!rises && !(here == Function::reciprocal && surely_positive(*term.factors[0].operands[0]))) return std::nullopt;
   }
-  const bool keeps_zero = function == Function::tanh || function == Function::erf;
-  if (!function || (has_zero && !keeps_zero)) return std::nullopt;
+  if (!function) return std::nullopt;
+  const AnyFunction* any = any_function(*function);
+  const bool keeps_zero =
+      function == Function::tanh || function == Function::erf || (any != nullptr && any->keeps_zero);
+  if (has_zero && !keeps_zero) return std::nullopt;
   const auto has_value = [&](Alternative alternative) {
     alternative.body = shared({});
     return simplify(alternative, known) && is_finite(alternative);

@@ -74,6 +74,7 @@ bool same_result(const rules::Instance& instance, std::size_t result) {
 std::string obstacle(const rules::Instance& instance, const NormalFormLimits& limits, bool refining, bool& refinable) {
   try {
     Workspace workspace(instance.unknowns, instance.hypotheses, limits.effort, limits.steps, limits.stop, refining);
+    workspace.any_functions = limits.any_functions;
     refinable = workspace.facts.refinable();
     for (const rules::Requirement& obligation : instance.obligations)
       if (workspace.facts.entails(obligation) != Answer::yes)

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "rules/instance/instance.h"
+#include "verifier/normal_form/any_function.h"
 
 namespace taso::verifier {
 
@@ -14,6 +16,7 @@ struct NormalFormLimits {
   std::size_t steps = 200'000;  ///< of our own
   unsigned effort = 400'000;    ///< Z3's count of steps for one question
   std::stop_token stop = {};
+  std::vector<AnyFunction> any_functions = {};  ///< operators that stand for all of their class
 };
 
 struct NormalFormResult {
@@ -26,6 +29,9 @@ struct NormalFormResult {
 };
 
 NormalFormResult prove_by_normal_form(const rules::Instance& instance, const NormalFormLimits& limits = {});
+
+/// Whether each element of the source's result is made of the inputs' elements at its place, in the same way everywhere.
+NormalFormResult prove_element_wise(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
 /// Both sides of each result, as the prover sees them, for a person to read.
 std::string normal_form_text(const rules::Instance& instance);

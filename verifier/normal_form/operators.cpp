@@ -88,6 +88,16 @@ class Reader {
     return result;
   }
 
+  /// Nothing is known of the function but its class.
+  Sum of_any(std::size_t place) const {
+    const AnyFunction& any = Workspace::current().any_functions[place];
+    const auto function = static_cast<Function>(static_cast<std::size_t>(Function::any) + place);
+    if (node_.operands.size() == 1) return apply(function, {read(0, index_)});
+    if (!any.is_linear) return apply(function, {read_broadcast(0), read_broadcast(1)});
+    const std::string name = "'linear " + std::to_string(place);
+    return real_attribute(name + "a") * read_broadcast(0) + real_attribute(name + "b") * read_broadcast(1);
+  }
+
   Sum operator()(const op::MatMul&) const {
     const std::size_t rank = index_.size();
     Binders binders;
@@ -388,6 +398,9 @@ Sum element(const rules::Instance& instance, rules::InstanceValue value, const I
       if (instance.shape(value)[axis] == Dim(1)) place[axis] = {};
     return access(*node.input, std::move(place));
   }
+  const std::vector<AnyFunction>& any = Workspace::current().any_functions;
+  for (std::size_t i = 0; i < any.size(); ++i)
+    if (any[i].stand_in == node.op.kind) return Reader(instance, value, index).of_any(i);
   const Notes notes(rules::may_be_undefined(node.op));
   return std::visit(Reader(instance, value, index), rules::prototype(node.op.kind));
 }

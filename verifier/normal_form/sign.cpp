@@ -31,6 +31,7 @@ Sign sign_of(const Factor& factor) {
         case Function::sqrt: return operand == Sign::positive ? Sign::positive : Sign::not_negative;
         case Function::reciprocal: return operand == Sign::unknown ? Sign::unknown : Sign::positive;
         case Function::pow: return operand == Sign::positive ? Sign::positive : Sign::unknown;
+        case Function::any: break;
       }
       return Sign::unknown;
     }

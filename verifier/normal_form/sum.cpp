@@ -379,7 +379,8 @@ std::string text(const Term& term) {
       case Factor::Kind::size: text += "(" + facts.text(factor.index[0]) + ")"; break;
       case Factor::Kind::reciprocal: text += "1/(" + facts.text(factor.index[0]) + ")"; break;
       case Factor::Kind::function:
-        text += functions[factor.head];
+        text += factor.head < std::size(functions) ? functions[factor.head]
+                                                   : fmt::format("f{}", factor.head - std::size(functions) + 1);
         for (const SumPtr& operand : factor.operands) text += "(" + normal::text(*operand) + ")";
         break;
       case Factor::Kind::maximum:

@@ -15,6 +15,7 @@
 
 #include "ops/core/scalar.h"
 #include "verifier/integers/facts.h"
+#include "verifier/normal_form/any_function.h"
 
 namespace taso::verifier::normal {
 
@@ -39,7 +40,8 @@ struct Alternative {
   SumPtr body;
 };
 
-enum class Function { reciprocal, exp, erf, tanh, sqrt, pow };
+/// From `any` on: the first of the workspace's functions of which only the class is known, the second, and so on.
+enum class Function : std::size_t { reciprocal, exp, erf, tanh, sqrt, pow, any };
 
 struct Factor {
   enum class Kind {
@@ -92,6 +94,7 @@ class Workspace {
   std::size_t real(const std::string& name);  ///< the number of that real
 
   Facts facts;
+  std::vector<AnyFunction> any_functions;
   Constraints reading;  ///< holds wherever the element that is being read counts
   std::vector<std::string> reals;
   Constraints path;  ///< holds wherever the element that is being read is read at all
@@ -105,6 +108,9 @@ class Workspace {
   std::stop_token stop_;
   Workspace* outer_;
 };
+
+/// What is known of a function from `any` on; null for the others.
+const AnyFunction* any_function(Function function);
 
 /// Values of variables.
 using Substitution = std::vector<std::pair<Variable, Polynomial>>;

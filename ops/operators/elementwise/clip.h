@@ -10,6 +10,7 @@ namespace taso::ops::op {
 /// min(max(x, low), high); an infinite bound has no effect.
 struct Clip {
   static constexpr std::string_view name = "clip";
+  static constexpr Traits traits{Trait::element_wise, Trait::rising};
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/core/tensor.h"
+#include "ops/core/trait.h"
 #include "ops/graph/work.h"
 #include "ops/operators/fit.h"
 

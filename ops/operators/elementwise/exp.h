@@ -7,6 +7,7 @@ namespace taso::ops::op {
 /// e to the power of x.
 struct Exp : Unary<Exp>, NoFields {
   static constexpr std::string_view name = "exp";
+  static constexpr Traits traits{Trait::element_wise, Trait::rising};
   static constexpr double flops = 10;
 
   template <Scalar S>

@@ -7,6 +7,7 @@ namespace taso::ops::op {
 /// x Phi(x), where Phi is the normal distribution, or the usual tanh approximation of it.
 struct Gelu {
   static constexpr std::string_view name = "gelu";
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero};
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   bool tanh = false;
 

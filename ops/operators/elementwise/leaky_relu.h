@@ -9,6 +9,7 @@ namespace taso::ops::op {
 /// x where it is positive, alpha x elsewhere.
 struct LeakyRelu {
   static constexpr std::string_view name = "leaky_relu";
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero};
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   double alpha = 0.01;
 

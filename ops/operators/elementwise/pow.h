@@ -7,6 +7,7 @@ namespace taso::ops::op {
 /// a to the power of b, with broadcasting.
 struct Pow : Binary<Pow>, NoFields {
   static constexpr std::string_view name = "pow";
+  static constexpr Traits traits{Trait::element_wise};
   static constexpr double flops = 10;
   template <Scalar S>
   S apply(const S& a, const S& b) const {

@@ -7,6 +7,7 @@ namespace taso::ops::op {
 /// 1 / (1 + exp(-x)).
 struct Sigmoid : Unary<Sigmoid>, NoFields {
   static constexpr std::string_view name = "sigmoid";
+  static constexpr Traits traits{Trait::element_wise, Trait::rising};
   static constexpr double flops = 12;
 
   template <Scalar S>

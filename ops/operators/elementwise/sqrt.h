@@ -7,6 +7,7 @@ namespace taso::ops::op {
 /// The square root of x.
 struct Sqrt : Unary<Sqrt>, NoFields {
   static constexpr std::string_view name = "sqrt";
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero};
   static constexpr double flops = 1;
 
   template <Scalar S>

@@ -7,6 +7,7 @@ namespace taso::ops::op {
 /// The hyperbolic tangent of x.
 struct Tanh : Unary<Tanh>, NoFields {
   static constexpr std::string_view name = "tanh";
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::rising};
   static constexpr double flops = 10;
 
   template <Scalar S>

@@ -7,6 +7,7 @@ namespace taso::ops::op {
 /// The mean along some axes.
 struct ReduceMean {
   static constexpr std::string_view name = "reduce_mean";
+  static constexpr Traits traits{Trait::reduction};
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   std::vector<std::int64_t> axes;
   bool keep = true;  ///< whether the axes stay, as dimensions of 1
