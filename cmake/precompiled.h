@@ -1,5 +1,5 @@
-// Headers of the standard library and of fmt that most sources include, compiled once per build (TASO_PRECOMPILE). Every
-// source names what it uses all the same: with a compiler cache there is no precompiled header.
+// Headers of the standard library and of fmt that most sources include, compiled once per build (TASO_PRECOMPILE).
+// Every source still includes what it uses: with a compiler cache there is no precompiled header.
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -60,8 +60,8 @@ using AnyOperator =
                  op::LocalResponseNorm>;
 // clang-format on
 
-/// One of them, with its attributes. It is a class and not an alias so that forty types are copied, moved and compared by
-/// code that is compiled once; as an alias it took one to four seconds in every source that has an operator.
+/// One of them, with its attributes. A class and not an alias, so that the code that copies, moves and compares forty
+/// types is compiled once: as an alias it took more than a second in every source that copies an operator.
 class Operator : public AnyOperator {
  public:
   Operator();
