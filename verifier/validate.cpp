@@ -75,8 +75,8 @@ bool uses(const std::vector<rules::PatternPtr>& patterns, std::string_view op) {
   });
 }
 
-/// For each variable a member that occurs nowhere else in the law; nothing if there is none. Z3, too, takes the first four
-/// for any function.
+/// For each variable a member that occurs nowhere else in the law; nothing if there is none. Those that are
+/// uninterpreted in Z3 come first: what it proves of them holds for any function as well.
 std::optional<std::vector<const rules::Signature*>> stand_ins(const rules::Rule& law) {
   std::vector<const rules::Signature*> chosen;
   for (const rules::FunctionVariable& variable : law.functions) {

@@ -14,9 +14,9 @@ enum class ResultOrder {
 };
 
 /// Inputs are x, y, z, w, … and variables a, b, c, … in the order of their first use; conditions are sorted, without
-/// those that are true on the face of it; sums and products are sorted; attributes that say what would hold without them
-/// are left out. Of an axiom, and of what is said both ways, the side comes first whose text does. Name, `by`, comments and place are dropped; a rule is
-/// a candidate again.
+/// those that are true on the face of it; sums and products are sorted; attributes that say what would hold without
+/// them are left out. Of an axiom, and of what is said both ways, the side comes first whose text does. Name, `by`,
+/// comments and place are dropped; a rule is a candidate again.
 Rule canonical(const Rule& rule, ResultOrder order = ResultOrder::kept);
 
 /// The statement of canonical(rule) on one line.

@@ -1,5 +1,5 @@
-// Classes of operators that laws may be stated for: `for f in rising`. What is proved of f without knowing more of it than
-// its class holds for every member. Members are declared beside the operators, as traits (ops/core/trait.h).
+// Classes of operators that laws may be stated for: `for f in rising`. What is proved of f without knowing more of it
+// than its class holds for every member. Members are declared beside the operators, as traits (ops/core/trait.h).
 #pragma once
 
 #include <optional>
@@ -43,8 +43,8 @@ std::optional<FunctionUse> use_of(const Rule& law, std::string_view variable);
 /// The operators that the variable stands for in the law.
 std::vector<const Signature*> members_of(const Rule& law, const FunctionVariable& variable);
 
-/// The law for these members, one for each of its variables: an ordinary rule, whose name has the member's where the law's
-/// has the variable. Attributes that a member brings along become variables of the rule.
+/// The law for these members, one for each of its variables: an ordinary rule, whose name has the member's where the
+/// law's has the variable. Attributes that a member brings along become variables of the rule.
 Rule with_members(const Rule& law, const std::vector<const Signature*>& members);
 
 }  // namespace taso::rules

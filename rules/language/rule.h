@@ -62,8 +62,8 @@ struct Rule {
   };
   Kind kind = Kind::candidate;
   std::string name;
-  /// `<=>`: also target => source, under the name with "-back" behind it. Only what a file says has it; RuleFile::rules()
-  /// gives the two directions as rules of their own.
+  /// `<=>`: also target => source, under the name with "-back" behind it. Only what a file says has it;
+  /// RuleFile::rules() gives the two directions as rules of their own.
   bool both_ways = false;
   /// Of a law for whole classes of operators. Its patterns have these for operators, as RuleFile::rules() has not.
   std::vector<FunctionVariable> functions;

@@ -229,8 +229,8 @@ class ItemParser {
     return pattern.is_input() ? numbers_.contains(pattern.input) : pattern.op == "clip" && pattern.operands.empty();
   }
 
-  // A number beside a tensor is a tensor of that shape: the tensor, clipped to the number from both sides. `alone`: there
-  // is no tensor beside it.
+  // A number beside a tensor is a tensor of that shape: the tensor, clipped to the number from both sides. `alone`:
+  // there is no tensor beside it.
   PatternPtr with_constants(const PatternPtr& pattern, bool alone) {
     if (alone && is_constant(*pattern) && !pattern->is_input())
       fail(pattern_places_.at(pattern.get()), "a number stands beside a tensor, in a function of two: add(x, 1)");

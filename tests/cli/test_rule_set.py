@@ -148,7 +148,7 @@ def test_without_a_prover_only_shipped_rules_are_used(data, programs, model, tmp
 
 
 def stated_names(text, listed):
-    """The names of the rules that a file states, in its order. A law for a class has one for each member: those listed."""
+    """The names of the rules that a file states, in its order. A law for a class has one for each listed member."""
     for name, functions, body in re.findall(r"^rule (\S+)(?: for (.*))?\n((?:[ \t].*\n)+)", text, re.MULTILINE):
         variables = [one.split()[0] for one in functions.split(",")] if functions else []
         parts = [r"[\w-]+" if part in variables else re.escape(part) for part in name.split("-")]

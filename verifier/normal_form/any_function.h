@@ -1,5 +1,5 @@
-// Functions of which only their class is known: what is proved of them holds for every member. Each has an operator of the
-// class as its stand-in, whose own meaning is not looked at.
+// Functions of which only their class is known: what is proved of them holds for every member. Each has an operator of
+// the class as its stand-in, whose own meaning is not looked at.
 #pragma once
 
 #include <cstddef>

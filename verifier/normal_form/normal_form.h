@@ -30,7 +30,8 @@ struct NormalFormResult {
 
 NormalFormResult prove_by_normal_form(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
-/// Whether each element of the source's result is made of the inputs' elements at its place, in the same way everywhere.
+/// Whether each element of the source's result is made of the inputs' elements at its place, in the same way
+/// everywhere.
 NormalFormResult prove_element_wise(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
 /// Both sides of each result, as the prover sees them, for a person to read.
