@@ -4,8 +4,11 @@
 #include <array>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "generator/enumeration/workers.h"
+#include "generator/selection/abstraction.h"
+#include "generator/selection/law_name.h"
 #include "generator/selection/prune.h"
 #include "generator/selection/rule_writer.h"
 #include "generator/selection/select.h"
@@ -136,6 +139,7 @@ class Generator {
     find_candidates();
     prove_what_is_new();
     write_rules();
+    if (options_.selects) name_laws(report_.rules);
     std::sort(report_.rules.begin(), report_.rules.end(),
               [](const rules::Rule& a, const rules::Rule& b) { return a.name < b.name; });
     report_.complete = !options_.stop.stop_requested();
@@ -180,10 +184,25 @@ class Generator {
                                   [](const Candidate& a, const Candidate& b) { return a.text == b.text; }),
                       candidates_.end());
     report_.distinct = candidates_.size();
+    if (options_.selects) drop_coincidences();
     if (!options_.begin || options_.stop.stop_requested()) return;
     std::string texts;
     for (const Candidate& candidate : candidates_) texts += candidate.text + "\n";
     options_.begin(rules::hash_of_text(texts));
+  }
+
+  /// What is not worth a rule must not make others follow: it goes before anything is decided. What is larger than the
+  /// programs that were looked at is there only because one result was used twice.
+  void drop_coincidences() {
+    std::erase_if(candidates_, [&](const Candidate& candidate) {
+      const rules::Rule& law = candidate.law.rule;
+      return candidate.size > options_.max_operators || is_coincidence(law) || only_exchanges(law);
+    });
+    report_.general = candidates_.size();
+    for (rules::Rule& rule : exchanges()) {
+      known_.add(std::move(rule));
+      ++known_before_;
+    }
   }
 
   void find_candidates(const Family& family, Contents contents, std::size_t operators) {
@@ -263,7 +282,7 @@ class Generator {
       begin = end;
       say("proving", begin, candidates_.size());
     }
-    report_.not_derived = report_.distinct - derived_;
+    report_.not_derived = candidates_.size() - derived_;
   }
 
   Decision decision_on(const Candidate& candidate) const {
@@ -317,8 +336,25 @@ class Generator {
       if (!proved[way]) order.push_back(way);
       proved[way] = std::move(ranked);
     }
-    for (const std::size_t way : order) decision.proved.push_back(std::move(*proved[way]));
+    for (const std::size_t way : order)
+      decision.proved.push_back(options_.selects ? abstracted(std::move(*proved[way])) : std::move(*proved[way]));
     return decision;
+  }
+
+  /// In the most general form in which it is true as well, and says what it said before.
+  rules::Rule abstracted(rules::Rule rule) const {
+    for (rules::Rule& form : abstractions(rule)) {
+      if (!may_be_source(form)) continue;
+      ProofOutcome outcome = options_.prove(form);
+      if (outcome.kind != ProofOutcome::Kind::proved) continue;
+      form.by = std::move(outcome.by);
+      drop_needless_conditions(form, 0, form.conditions.size());
+      rules::Rule equation = form;
+      equation.kind = rules::Rule::Kind::axiom;
+      if (is_instance(rule, rules::Properties({std::move(equation)}), [](std::size_t) { return true; }))
+        return std::move(form);
+    }
+    return rule;
   }
 
   std::optional<rules::Rule> prove(const rules::Rule& rule, ProofOutcome& last) const {
@@ -335,6 +371,8 @@ class Generator {
   /// Of conditions that were found or stated together, one may say too much: those from `first` to `end` are tried.
   void drop_needless_conditions(rules::Rule& rule, std::size_t first, std::size_t end) const {
     for (std::size_t i = end; i-- > first;) {
+      // That operands may broadcast says more, not less.
+      if (rule.conditions[i].relation == rules::Condition::Relation::broadcast) continue;
       rules::Rule weaker = rule;
       weaker.conditions.erase(weaker.conditions.begin() + static_cast<std::ptrdiff_t>(i));
       weaker.by.clear();
@@ -363,7 +401,10 @@ class Generator {
     const std::size_t first = judged_, count = accepted_.size() - first;
     judged_ = accepted_.size();
     const auto is_special = [&](std::size_t i) {
-      return is_instance(accepted_[i].front(), known_, [&](std::size_t other) { return other != i && kept_[other]; });
+      return is_instance(accepted_[i].front(), known_, [&](std::size_t property) {
+        const std::size_t other = property - known_before_;
+        return property < known_before_ || (other != i && kept_[other]);
+      });
     };
     std::vector<std::uint8_t> may_go(count, 0);
     workers_.for_each(count, options_.stop, [&](std::size_t i) { may_go[i] = is_special(first + i); });
@@ -380,12 +421,18 @@ class Generator {
 
   void write_rules() {
     kept_.resize(accepted_.size(), 1);  // of what was cut short, nothing was judged
-    for (std::size_t i = 0; i < accepted_.size(); ++i) {
-      if (!kept_[i]) continue;
-      ++report_.proved;
-      for (rules::Rule& rule : accepted_[i]) add_rule(std::move(rule));
-    }
+    std::vector<Law> laws;
+    for (std::size_t i = 0; i < accepted_.size(); ++i)
+      if (kept_[i]) laws.push_back(std::move(accepted_[i]));
+    report_.proved = laws.size();
     report_.special = accepted_.size() - report_.proved;
+    if (options_.selects) {
+      say("selecting", 0, laws.size());
+      report_.worth = worth_of(std::move(laws), options_.stated, options_.stop);
+      laws = std::exchange(report_.worth->laws, {});
+    }
+    for (Law& law : laws)
+      for (rules::Rule& rule : law) add_rule(std::move(rule));
   }
 
   void add_rule(rules::Rule rule) {
@@ -402,10 +449,11 @@ class Generator {
   Workers workers_;
   GenerateReport report_;
   std::vector<Candidate> candidates_;
-  std::vector<std::vector<rules::Rule>> accepted_;  ///< what is proved of each candidate that is
-  std::vector<std::uint8_t> kept_;                  ///< whether it is no special case of another
-  std::size_t judged_ = 0;                          ///< so many of them
-  rules::Properties known_{{}};                     ///< the first of each
+  std::vector<Law> accepted_;       ///< what is proved of each candidate that is
+  std::vector<std::uint8_t> kept_;  ///< whether it is no special case of another
+  std::size_t judged_ = 0;          ///< so many of them
+  rules::Properties known_{{}};     ///< what needs no rule, then the first of each
+  std::size_t known_before_ = 0;    ///< so many need no rule
   std::set<std::string> names_;
   std::size_t derived_ = 0;
 };

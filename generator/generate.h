@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "generator/enumeration/enumerate.h"
+#include "generator/selection/worth.h"
 #include "rules/language/rule.h"
 
 namespace taso::generator {
 
 /// Raised with every change that may change what is decided about a candidate: runs that were cut short are taken up
 /// again with the same number only.
-constexpr unsigned generator_revision = 4;
+constexpr unsigned generator_revision = 5;
 
 /// What relu and maxima do beyond polynomials shows in small terms: laws that rest on an order are looked for with so many
 /// operators, whatever is asked for.
@@ -42,6 +43,10 @@ struct GenerateOptions {
   std::uint64_t seed = 1;
   unsigned jobs = 1;
   std::size_t memory_limit = std::size_t{4} << 30;
+  /// For people and searches: what is proved is stated as generally as it is true, and only what is worth it is written.
+  /// Else all that is proved, as it was found.
+  bool selects = false;
+  std::vector<rules::Rule> stated;  ///< rules that are there anyway: what they say is not worth it
   /// Called from several threads at once.
   std::function<ProofOutcome(const rules::Rule&)> prove;
   std::function<void(const struct GenerateProgress&)> watch;
@@ -82,8 +87,10 @@ struct GenerateReport {
   // How many candidates were left after each step.
   std::size_t equalities = 0, renamed = 0, confirmed = 0, not_following = 0, without_common_subgraph = 0, distinct = 0,
               not_derived = 0;
+  std::size_t general = 0;         ///< of the distinct ones, those that are no coincidences; if rules are selected
   std::size_t special = 0;         ///< proved, but only special cases of what is proved after them
   std::size_t proved = 0;          ///< equalities, each up to renaming and attributes
+  std::optional<Worth> worth;      ///< how many rules each step of the selection left, without the laws
   std::vector<rules::Rule> rules;  ///< in both directions where both make sense, sorted by name
   std::vector<Rejected> refuted, unknown;
   bool complete = true;

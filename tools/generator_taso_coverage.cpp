@@ -56,7 +56,7 @@ int report(const Arguments& arguments) {
   const std::vector<rules::Rule> ours = rules::parse_rules(Source::read(arguments.ours)).rules();
   const std::vector<rules::Rule> theirs = rules::parse_taso_rules(Source::read(arguments.theirs)).rules();
   const rules::Properties properties(rules::parse_rules(Source::read(arguments.properties)).rules());
-  const rules::Properties rules = equations_of(ours);
+  const rules::Properties rules = equations_in_a_search(ours);
 
   std::size_t among = 0, derived = 0, missing = 0, untrue = 0, open = 0;
   for (const rules::Rule& rule : theirs) {

@@ -61,6 +61,7 @@ std::string context_of(const Findings& findings) {
                                 {"operators", findings.operators},
                                 {"max-ops", settings.max_operators},
                                 {"seed", settings.seed},
+                                {"selects", settings.selects},
                                 {"properties", findings.properties_hash},
                                 {"effort", settings.proving.effort},
                                 {"time-limit", settings.proving.time_limit}}
@@ -169,6 +170,8 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   options.jobs = findings.jobs;
   options.memory_limit = settings.memory_limit;
   options.stop = stop.get_token();
+  options.selects = settings.selects;
+  if (const auto stated = stated_path(settings)) options.stated = read_rules(*stated).rules.rules();
   options.prove = [&](const rules::Rule& candidate) { return prover.prove(candidate); };
   options.watch = [&](const generator::GenerateProgress& now) { progress.update(now); };
   options.begin = [&](const std::string& candidates) {

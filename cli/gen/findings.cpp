@@ -49,6 +49,8 @@ rules::CommentBlock header_of(const Findings& findings, std::string_view before 
   if (!families.empty())
     text += fmt::format(" They were combined within {}: {}.",
                         families.size() == 1 ? "one family" : "families, each by itself", fmt::join(families, ", "));
+  if (findings.settings.selects)
+    text += " Of what is proved, here is what searches can use, and what does not follow from the rest.";
   rules::CommentBlock header{wrapped(text)};
   if (!findings.report.complete) header.lines.push_back("Not complete: the run that wrote it was interrupted.");
   return header;
@@ -116,13 +118,24 @@ std::string steps_table(const Findings& findings) {
   step("not following from smaller ones", report.not_following);
   step("without a common subgraph", report.without_common_subgraph);
   step("distinct as rules", report.distinct);
+  const std::size_t candidates = findings.settings.selects ? report.general : report.distinct;
+  if (findings.settings.selects) step("no coincidences", candidates);
   if (!report.complete) {
-    step("decided before the end", report.distinct - findings.undecided());
+    step("decided before the end", candidates - findings.undecided());
     table.rows.back().back() = with_commas(findings.undecided()) + " undecided";
   }
   step("not derivable from smaller rules", report.not_derived - findings.undecided());
   step("proved", report.proved + report.special);
   step("not special cases of others", report.proved);
+  if (!report.worth) return table.text();
+  const generator::Worth& worth = *report.worth;
+  step("rules, in both directions where both make sense", worth.proved);
+  table.rows.back().back() = "";
+  step("that a search can find a place for", worth.matching);
+  step("no arithmetic that saves nothing", worth.no_arithmetic);
+  step("not stated by hand", worth.not_stated);
+  step("not following from the others", worth.not_following);
+  step("that lead to something", worth.leading_on);
   return table.text();
 }
 
@@ -194,9 +207,10 @@ std::string table_of(const Findings& findings) {
     text += fmt::format("in order: with at most {} operators\n", generator::most_operators_in_order);
   text += "\n" + steps_table(findings);
   text +=
-      fmt::format("\nrules: {} in all, in both directions where both make sense; {} {} refuted, {} open\n",
-                  with_commas(report.rules.size()), with_commas(report.refuted.size()),
-                  report.refuted.size() == 1 ? "candidate is" : "candidates are", with_commas(report.unknown.size()));
+      fmt::format("\nrules: {} in all, in {}; {} {} refuted, {} open\n", with_commas(report.rules.size()),
+                  report.worth ? "directions that lead to something" : "both directions where both make sense",
+                  with_commas(report.refuted.size()), report.refuted.size() == 1 ? "candidate is" : "candidates are",
+                  with_commas(report.unknown.size()));
   if (const double chance = chance_of_a_coincidence(findings); chance > 0)
     text +=
         fmt::format("fingerprints: that any value was taken for another has a chance below {}\n", bound_text(chance));

@@ -38,6 +38,12 @@ Json json_of(const std::vector<generator::Rejected>& rejected) {
   return list;
 }
 
+Json json_of(const generator::Worth& worth) {
+  return {
+      {"proved", worth.proved},         {"matching", worth.matching},           {"no_arithmetic", worth.no_arithmetic},
+      {"not_stated", worth.not_stated}, {"not_following", worth.not_following}, {"leading_on", worth.leading_on}};
+}
+
 }  // namespace
 
 std::string report_of(const Findings& findings) {
@@ -78,12 +84,14 @@ std::string report_of(const Findings& findings) {
         {"not_following", found.not_following},
         {"without_common_subgraph", found.without_common_subgraph},
         {"distinct", found.distinct},
+        {"general", settings.selects ? found.general : found.distinct},
         {"undecided", findings.undecided()},
         {"not_derived", found.not_derived - findings.undecided()},
         {"proved", found.proved + found.special},
         {"not_special", found.proved},
         {"refuted", found.refuted.size()},
         {"unknown", found.unknown.size()}}},
+      {"selection", found.worth ? json_of(*found.worth) : Json(nullptr)},
       {"chance_of_a_coincidence", chance_of_a_coincidence(findings)},
       {"refuted", json_of(found.refuted)},
       {"unknown", json_of(found.unknown)},

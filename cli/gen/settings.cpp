@@ -9,6 +9,7 @@
 #include "cli/console/command_line.h"
 #include "cli/console/exit_code.h"
 #include "cli/console/option_values.h"
+#include "cli/files/data_files.h"
 #include "cli/files/places.h"
 #include "cli/files/property_file.h"
 #include "cli/gen/operator_sets.h"
@@ -26,8 +27,8 @@ constexpr double limit_of_few = 120, limit_of_many = 10;
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.
 struct Raw {
   std::string output, operators, operator_sets, max_operators, properties, seed, jobs, memory_limit, time_limit;
-  std::string report, rejected, checkpoint, log_file, color;
-  bool resume = false, list_operators = false, version = false;
+  std::string report, rejected, checkpoint, stated, log_file, color;
+  bool all = false, resume = false, list_operators = false, version = false;
   int verbose = 0, quiet = 0;
 };
 
@@ -65,6 +66,13 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
           limit_of_few, limit_of_many),
       "S", proving);
 
+  const std::string choosing = "Selection";
+  app.add_flag("--all", raw.all,
+               "Write all that is proved, also what searches cannot use, or what follows from the rest")
+      ->group(choosing);
+  one("--stated", raw.stated, "Rules that need not be found, instead of those by hand that come with taso", "FILE",
+      choosing);
+
   const std::string again = "Resuming";
   one("--checkpoint", raw.checkpoint, "Where decisions are kept until the end (default OUTPUT.checkpoint)", "FILE",
       again);
@@ -96,6 +104,9 @@ void resolve(const Raw& raw, GenSettings& settings) {
   settings.rejected = file_named(raw.rejected);
   settings.checkpoint = named_file("--checkpoint", raw.checkpoint).value_or(raw.output + ".checkpoint");
   settings.resume = raw.resume;
+  if (raw.all && !raw.stated.empty()) throw UsageError("--stated says nothing with --all: nothing is left out");
+  settings.selects = !raw.all;
+  settings.stated = file_named(raw.stated);
   settings.console.log_file = named_file("--log-file", raw.log_file);
   if (!raw.max_operators.empty())
     settings.max_operators = whole_number("--max-ops", raw.max_operators, most_operators, 1);
@@ -153,9 +164,15 @@ std::filesystem::path part_of(const std::filesystem::path& complete) {
   return part += ".partial";
 }
 
+std::optional<std::filesystem::path> stated_path(const GenSettings& settings) {
+  if (!settings.selects) return std::nullopt;
+  return settings.stated ? settings.stated : find_data_file("rules/networks.rules");
+}
+
 void check_places(const GenSettings& settings) {
-  const std::vector<Place> read = {{"the properties", properties_path(settings.properties)},
-                                   {"the operator sets", operator_sets_path(settings.operator_sets)}};
+  std::vector<Place> read = {{"the properties", properties_path(settings.properties)},
+                             {"the operator sets", operator_sets_path(settings.operator_sets)}};
+  if (const auto stated = stated_path(settings)) read.push_back({"the rules that are stated", *stated});
   std::vector<Place> written;
   written.push_back({"the output", settings.output});
   written.push_back({"the output of an interrupted run", part_of(settings.output)});

@@ -22,6 +22,8 @@ struct GenSettings {
   unsigned jobs = 0;  ///< 0: one for each processor
   std::size_t memory_limit = std::size_t{4} << 30;
   verifier::VerifyOptions proving;
+  bool selects = true;                          ///< false: all that is proved is written
+  std::optional<std::filesystem::path> stated;  ///< nothing: the rules by hand that the program ships with
 
   std::optional<std::filesystem::path> report, rejected;
   std::filesystem::path checkpoint;  ///< beside the output, unless another is named
@@ -41,6 +43,9 @@ GenCommand parse_gen_command(int argc, const char* const* argv);
 
 /// Where a run that was cut short puts what it has, if there is a file already that may be complete.
 std::filesystem::path part_of(const std::filesystem::path& complete);
+
+/// The rules by hand that nothing found is to repeat: those that are named, or that come with taso, if there are any.
+std::optional<std::filesystem::path> stated_path(const GenSettings& settings);
 
 /// That nothing written replaces something read or something else written. Throws UsageError.
 void check_places(const GenSettings& settings);

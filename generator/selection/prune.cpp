@@ -123,15 +123,18 @@ bool has_common_subgraph(const Equality& equality, const World& world) {
   return false;
 }
 
-bool is_derivable(const rules::Rule& candidate, const rules::Properties& rules) {
+bool is_derivable(const rules::Rule& candidate, const rules::Properties& rules, std::size_t rounds,
+                  const std::function<bool(std::size_t)>& may_use) {
   rules::SaturationLimits limits;
-  limits.rounds = 4;
+  limits.rounds = rounds;
   limits.terms = 500;
   limits.matches = 4000;
-  if (bias_use_of(candidate) != BiasUse::all) return rewrites(candidate, rules, limits, {});
-  std::vector<bool> takes_out;
-  for (const auto& rule : rules) takes_out.push_back(bias_use_of(rule->rule()) == BiasUse::some);
-  return rewrites(candidate, rules, limits, [&](const rules::Step& step) { return takes_out[step.property]; });
+  std::vector<bool> takes_out(rules.size(), false);
+  if (bias_use_of(candidate) == BiasUse::all)
+    for (std::size_t i = 0; i < rules.size(); ++i) takes_out[i] = bias_use_of(rules[i].rule()) == BiasUse::some;
+  return rewrites(candidate, rules, limits, [&](const rules::Step& step) {
+    return takes_out[step.property] || (may_use && !may_use(step.property));
+  });
 }
 
 bool is_instance(const rules::Rule& candidate, const rules::Properties& rules,

@@ -9,6 +9,9 @@ namespace {
 
 /// A value with more users, such as a constant that half of the network uses, does not make its users neighbours.
 constexpr std::size_t most_users = 200;
+/// The savings of steps are computed again up to so many operators above a change, however small the rules are: which
+/// kernels are merged there depends on what lies between.
+constexpr std::size_t reach_of_prices = 4;
 /// Matching steps, of 20 to 50 ns each, between two calls of should_end().
 constexpr std::size_t steps_between_questions = 1024;
 
@@ -20,6 +23,7 @@ Candidates::Candidates(Program& program, const std::vector<const RewriteRule*>& 
       prices_(prices),
       by_kind_(all_operators().size()),
       should_end_(should_end ? std::move(should_end) : [] { return false; }) {
+  depth_ = reach_of_prices;
   for (const RewriteRule* rule : rules) {
     by_kind_[rule->nodes()[rule->roots()[0]].kind].push_back(rule);
     depth_ = std::max(depth_, rule->depth());

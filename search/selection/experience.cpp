@@ -161,7 +161,7 @@ RuleChoice choose_rules(const std::vector<rules::Rule>& rules, NetworkKind kind,
       first.emplace_back(found->second, &rule);
     else if (const auto other = in_all.find(rule.name); other != in_all.end())
       second.emplace_back(other->second, &rule);
-    else if (!were_tried || !rules::is_generated_name(rule.name))
+    else if (!were_tried || rule.by.empty())  // what taso-gen found says by what it was proved
       last.push_back(&rule);
     else
       choice.others.push_back(rule);

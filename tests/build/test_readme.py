@@ -88,5 +88,5 @@ def test_the_rules_found_are_found(readme, source_folder, taso_gen, tmp_path):
     assert done.returncode == 0, done.stderr
     # Drop the progress lines of a slow machine.
     here = [line for line in done.stderr.replace(str(tmp_path / "found.rules"), name).splitlines()
-            if not re.match("(starting|enumerating|proving|pairing) ?", line)]
+            if not re.match("(starting|enumerating|pruning|proving|pairing|selecting) ?", line)]
     assert words("\n".join(here)) == words("\n".join(expected))

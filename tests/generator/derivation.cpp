@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "generator/selection/worth.h"
 #include "rules/instance/assignment.h"
 #include "rules/language/canonical.h"
 
@@ -33,6 +34,11 @@ std::multiset<std::string> operators_of(const std::vector<rules::PatternPtr>& si
   };
   for (const rules::PatternPtr& pattern : side) visit(*pattern);
   return result;
+}
+
+rules::Properties equations_in_a_search(std::vector<rules::Rule> rules) {
+  for (rules::Rule& rule : generator::exchanges()) rules.push_back(std::move(rule));
+  return equations_of(std::move(rules));
 }
 
 rules::Properties equations_of(std::vector<rules::Rule> rules) {

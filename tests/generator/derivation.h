@@ -15,6 +15,8 @@ std::multiset<std::string> operators_of(const std::vector<rules::PatternPtr>& si
 
 /// Rules as equations, to be used in both directions.
 rules::Properties equations_of(std::vector<rules::Rule> rules);
+/// The same, and that sums and products have no order, which a search knows without a rule.
+rules::Properties equations_in_a_search(std::vector<rules::Rule> rules);
 
 /// Empty if it follows; else why it does not, with the first ranks and axes at which it does not.
 std::string obstacle_to_deriving(const rules::Rule& rule, const rules::Properties& equations,

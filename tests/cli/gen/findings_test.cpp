@@ -17,7 +17,7 @@ Findings cut_short() {
   generator::GenerateReport& report = findings.report;
   report.complete = false;
   report.equalities = report.renamed = report.confirmed = report.not_following = report.without_common_subgraph = 12;
-  report.distinct = 10;
+  report.distinct = report.general = 10;
   report.not_derived = 8;
   report.proved = 2;
   report.special = 1;
