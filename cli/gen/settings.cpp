@@ -9,7 +9,7 @@
 #include "cli/console/command_line.h"
 #include "cli/console/exit_code.h"
 #include "cli/console/option_values.h"
-#include "cli/files/data_files.h"
+#include "ops/support/data_files.h"
 #include "cli/files/places.h"
 #include "cli/files/property_file.h"
 #include "cli/gen/operator_sets.h"
