@@ -133,7 +133,8 @@ void RunChoice::take_nothing() {
 /// All steps of one rule, all others, all from some step on, and then single steps, those that save the least in sum
 /// first.
 std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) const {
-  constexpr std::size_t most_beginnings = 8;
+  // A short sequence is tried up to each of its steps, a long one up to each eighth of it.
+  constexpr std::size_t short_sequence = 24, most_beginnings = 8;
   std::vector<Move> moves;
   std::set<std::string> rules;
   for (const Applied& change : applied_) rules.insert(change.match->rule->name());
@@ -144,7 +145,7 @@ std::vector<RunChoice::Move> RunChoice::moves_that_leave_out(std::size_t most) c
     moves.push_back(std::move(its));
     if (rules.size() > 2) moves.push_back(std::move(others));
   }
-  const std::size_t beginnings = std::min(most_beginnings, applied_.size());
+  const std::size_t beginnings = applied_.size() <= short_sequence ? applied_.size() : most_beginnings;
   for (std::size_t i = 1; i < beginnings; ++i) {
     Move& rest = moves.emplace_back();
     for (std::size_t k = i * applied_.size() / beginnings; k < applied_.size(); ++k)

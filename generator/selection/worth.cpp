@@ -108,8 +108,20 @@ std::string text_of(const Polynomial& polynomial) {
   return text;
 }
 
-/// Whether it is one operator that associates: x + (y + z).
+/// Whether one side scales by a product, and the other twice. A search needs both directions: scalars that are computed
+/// at run time are multiplied in a kernel of their own, but a tensor is scaled twice in one kernel.
+bool scales_by_product(const rules::Rule& law) {
+  const auto is_scaled_by = [](const Side& side, std::size_t place, std::string_view op) {
+    return side.size() == 1 && side[0]->op == "scalar_mul" && side[0]->operands[place]->op == op;
+  };
+  if (rules::size_of(law) != 2) return false;
+  return (is_scaled_by(law.source, 1, "mul") && is_scaled_by(law.target, 0, "scalar_mul")) ||
+         (is_scaled_by(law.target, 1, "mul") && is_scaled_by(law.source, 0, "scalar_mul"));
+}
+
+/// Whether it is one operator that associates: x + (y + z); or a tensor that is scaled twice.
 bool associates(const rules::Rule& law) {
+  if (scales_by_product(law)) return true;
   Names names;
   for (const Side* side : {&law.source, &law.target})
     visit(*side, [&](const rules::Pattern& pattern, bool) { names.insert(pattern.op); });
@@ -289,7 +301,7 @@ bool leads_on(const rules::Rule& rule) {
              return pattern->op == "matmul" || pattern->op == "conv";
            });
   }
-  if (kernels_of(rule.target) <= kernels_of(rule.source)) return true;
+  if (kernels_of(rule.target) <= kernels_of(rule.source) || scales_by_product(rule)) return true;
   static const Names functions{"relu", "sigmoid", "tanh"}, movements{"transpose", "reshape", "split", "slice"};
   const rules::Pattern &before = *rule.source[0], &after = *rule.target[0];
   const bool is_function = functions.contains(before.op);

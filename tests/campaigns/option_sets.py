@@ -42,10 +42,10 @@ OF_A_SEARCH = {"--alpha", "--objective", "--all-rules", "--explain", "--rules", 
                "--time-budget", "--min-gain", "--max-growth", "--float"}
 OWN_RULES = """taso rules 1
 
-rule product-of-sum
+rule own-product-of-sum
   add(matmul(x, y), matmul(x, z)) => matmul(x, add(y, z))
 
-rule relu-of-concat
+rule own-relu-of-concat
   concat[axis=a](relu(x), relu(y)) => relu(concat[axis=a](x, y))
 """
 

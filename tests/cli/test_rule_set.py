@@ -151,7 +151,7 @@ def stated_names(text, listed):
     """The names of the rules that a file states, in its order. A law for a class has one for each listed member."""
     for name, functions, body in re.findall(r"^rule (\S+)(?: for (.*))?\n((?:[ \t].*\n)+)", text, re.MULTILINE):
         variables = [one.split()[0] for one in functions.split(",")] if functions else []
-        parts = [r"[\w-]+" if part in variables else re.escape(part) for part in name.split("-")]
+        parts = [r"\w+(?:-relu|-swish)?" if part in variables else re.escape(part) for part in name.split("-")]
         members = [one for one in listed if re.fullmatch("-".join(parts), one)] if variables else [name]
         for member in members:
             yield from (member, f"{member}-back") if "<=>" in body else (member,)

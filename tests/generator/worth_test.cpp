@@ -119,4 +119,10 @@ TEST_CASE("arithmetic is kept where it saves something, and where it associates"
   CHECK(has(worth, "add(x, add(y, z)) => add(y, add(z, x))"));
 }
 
+TEST_CASE("scaling by a product and scaling twice lead to one another") {
+  const Law law = {rule("scalar_mul(scalar_mul(x, y), z) => scalar_mul(x, mul(y, z))"),
+                   rule("scalar_mul(x, mul(y, z)) => scalar_mul(scalar_mul(x, y), z)")};
+  CHECK(rules_of(worth_of({law}, {})).size() == 2);
+}
+
 }  // namespace taso::test
