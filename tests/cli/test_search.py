@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from opt_models import operators, run, save
+from opt_models import floats, model_of, operators, run, save, weight
 
 RULES = """taso rules 1
 
@@ -108,6 +108,29 @@ def test_onnxruntime_agrees(taso_opt, model, rules, tmp_path):
                      for path in (model, tmp_path / "out.onnx"))
     for a, b in zip(before, after):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_a_pad_by_minus_infinity_is_kept(taso_opt, tmp_path):
+    """Proofs are about real numbers, so no rule touches it; the model around it is rewritten and right."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    random = np.random.default_rng(3)
+    nodes = [helper.make_node("MatMul", ["x", "a"], ["xa"]), helper.make_node("MatMul", ["x", "b"], ["xb"]),
+             helper.make_node("Add", ["xa", "xb"], ["sum"]), helper.make_node("Relu", ["sum"], ["r"]),
+             helper.make_node("Pad", ["r", "pads", "low"], ["p"]), helper.make_node("Max", ["p", "p"], ["y"])]
+    weights = [weight(name, random.normal(size=(64, 64)) / 8) for name in "ab"]
+    weights += [numpy_helper.from_array(np.array([0, 1, 0, 1], dtype=np.int64), "pads"),
+                weight("low", np.float32(-np.inf))]
+    path = tmp_path / "model.onnx"
+    onnx.save(model_of(nodes, [floats("x", [64, 64])], [floats("y", [64, 66])], weights), path)
+    done = run(taso_opt, path, "-o", tmp_path / "out.onnx")
+    assert done.code == 0 and done.err.splitlines()[-1] == "PASSED"
+    kinds = [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
+    assert kinds.count("MatMul") == 1 and kinds.count("Pad") == 1
+    x = random.normal(size=(64, 64)).astype(np.float32)
+    before, after = (onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+                     for file in (path, tmp_path / "out.onnx"))
+    assert np.isneginf(after[:, [0, -1]]).all()
+    np.testing.assert_allclose(before, after, rtol=1e-4, atol=1e-4)
 
 
 def test_nothing_faster_is_a_good_ending(taso_opt, model, rules, tmp_path):
