@@ -69,8 +69,8 @@ SmallTerm part_of(const SmallTerm& term, std::uint8_t root) {
   return part;
 }
 
-/// "concat(a, b) = t" says that a and b are the parts of t: where two operators do what one can do, that is worth a rule
-/// of its own, for no graph need have the concat.
+/// "concat(a, b) = t" says that a and b are the parts of t: where two operators do what one can do, that is worth a
+/// rule of its own, for no graph need have the concat.
 std::optional<Equality> merging_of(const Equality& equality, const Family& family) {
   if (equality.left.size() != 1) return std::nullopt;
   for (const bool turned : {false, true}) {

@@ -1,5 +1,5 @@
-// Finds rules: enumerates small tensor programs, pairs those that compute the same, drops what says nothing new, and has
-// the rest proved.
+// Finds rules: enumerates small tensor programs, pairs those that compute the same, drops what says nothing new, and
+// has the rest proved.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ namespace taso::generator {
 /// again with the same number only.
 constexpr unsigned generator_revision = 5;
 
-/// What relu and maxima do beyond polynomials shows in small terms: laws that rest on an order are looked for with so many
-/// operators, whatever is asked for.
+/// What relu and maxima do beyond polynomials shows in small terms: laws that rest on an order are looked for with so
+/// many operators, whatever is asked for.
 constexpr std::size_t most_operators_in_order = 3;
 
 /// What a prover says of a candidate.
@@ -43,8 +43,8 @@ struct GenerateOptions {
   std::uint64_t seed = 1;
   unsigned jobs = 1;
   std::size_t memory_limit = std::size_t{4} << 30;
-  /// For people and searches: what is proved is stated as generally as it is true, and only what is worth it is written.
-  /// Else all that is proved, as it was found.
+  /// For people and searches: what is proved is stated as generally as it is true, and only what is worth it is
+  /// written. Else all that is proved, as it was found.
   bool selects = false;
   std::vector<rules::Rule> stated;  ///< rules that are there anyway: what they say is not worth it
   /// Called from several threads at once.

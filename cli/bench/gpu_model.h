@@ -16,8 +16,9 @@ namespace taso::cli {
 
 class GpuModel {
  public:
-  /// Measures the kernels and chooses the plan. To price a network that runs alone, call Pricing::set_cache_residency() first. `sizes`
-  /// gives dimensions that the inputs leave open. All arguments must outlive it; the pricing must have a GPU.
+  /// Measures the kernels and chooses the plan. To price a network that runs alone, call Pricing::set_cache_residency()
+  /// first. `sizes` gives dimensions that the inputs leave open. All arguments must outlive it; the pricing must have a
+  /// GPU.
   GpuModel(const Graph& graph, pricing::Pricing& pricing, const cost::DimensionSizes& sizes = {});
   /// Loads it onto the GPU; call it before the functions below. Throws InputError if something cannot run. Kernels run
   /// concurrently in at most `most_lanes` streams, where that is faster.

@@ -11,13 +11,13 @@
 
 namespace taso::cli {
 
-/// Lines that are only ever appended: the format, what the run depends on, a hash of the candidates, then the decisions,
-/// each with a checksum. Whatever comes after the first line that is not whole is dropped.
+/// Lines that are only ever appended: the format, what the run depends on, a hash of the candidates, then the
+/// decisions, each with a checksum. Whatever comes after the first line that is not whole is dropped.
 class Checkpoint {
  public:
   /// `context` is a JSON object of everything that decisions depend on beside the candidate. An earlier checkpoint is
-  /// read with `resume` and replaced without. Throws UsageError if there is one of another context, or a file that is no
-  /// checkpoint; EnvironmentError if it cannot be written, or another run has it.
+  /// read with `resume` and replaced without. Throws UsageError if there is one of another context, or a file that is
+  /// no checkpoint; EnvironmentError if it cannot be written, or another run has it.
   Checkpoint(std::filesystem::path file, std::string context, bool resume);
   Checkpoint(const Checkpoint&) = delete;
   Checkpoint& operator=(const Checkpoint&) = delete;

@@ -31,8 +31,8 @@ void for_each_application(generator::Programs& programs, const generator::Family
   choose();
 }
 
-/// The names of the schemas that can be applied at all, in so many steps: one tensor of each layout stands for all, for what
-/// it holds does not matter.
+/// The names of the schemas that can be applied at all, in so many steps: one tensor of each layout stands for all, for
+/// what it holds does not matter.
 std::set<std::string> usable(const generator::Family& family, std::size_t max_operators) {
   const generator::World world(family, false, 1);
   generator::Programs programs(world);

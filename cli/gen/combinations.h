@@ -1,5 +1,5 @@
-// Which of the chosen operators meet: families keep apart what no rule needs side by side, and some operators take only what
-// others make.
+// Which of the chosen operators meet: families keep apart what no rule needs side by side, and some operators take only
+// what others make.
 #pragma once
 
 #include <string>

@@ -194,8 +194,8 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   findings.interrupted = interrupted() && !findings.report.complete;
 }
 
-/// An interrupted run writes what it has, if that is anything, but over nothing that is there already; after a disagreement
-/// of the provers nothing counts.
+/// An interrupted run writes what it has, if that is anything, but over nothing that is there already; after a
+/// disagreement of the provers nothing counts.
 void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
   const GenSettings& settings = findings.settings;
   const bool is_worth_it = findings.report.complete || !findings.report.rules.empty();

@@ -52,7 +52,8 @@ std::string bound_text(double bound);
 std::string table_of(const Findings& findings);
 /// The report, as JSON text.
 std::string report_of(const Findings& findings);
-/// The rules, sorted, below a comment that says what was enumerated; the same for the same rules, options and properties.
+/// The rules, sorted, below a comment that says what was enumerated; the same for the same rules, options and
+/// properties.
 std::string rule_file_of(const Findings& findings);
 /// Where a run that was cut short puts what it has: not over a file that is there, which may be complete.
 std::filesystem::path place_of_part(const std::filesystem::path& complete);

@@ -30,8 +30,8 @@ class GenProgress {
   std::mutex mutex_;
 };
 
-/// On one line, of which a narrow terminal shows the beginning: "proving 12 of 60; 12 s, about 40 s left; 80 MB; 8 proved,
-/// 2 derived; 1,234 graphs, 200 classes".
+/// On one line, of which a narrow terminal shows the beginning: "proving 12 of 60; 12 s, about 40 s left; 80 MB; 8
+/// proved, 2 derived; 1,234 graphs, 200 classes".
 std::string line_of(const generator::GenerateProgress& progress, std::size_t operators, std::uint64_t memory,
                     double seconds, double seconds_left);
 /// "12 s", "3 min 20 s", "2 h 5 min"

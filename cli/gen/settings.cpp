@@ -20,8 +20,8 @@ namespace {
 /// What the enumeration can hold: places in a term are bytes.
 constexpr std::size_t most_operators = 8;
 
-// Steps are the limit that counts: the clock of a busy machine is not to decide what is found. But with five operators so many
-// candidates stay open that nobody waits two minutes for each.
+// Steps are the limit that counts: the clock of a busy machine is not to decide what is found. But with five operators
+// so many candidates stay open that nobody waits two minutes for each.
 constexpr double limit_of_few = 120, limit_of_many = 10;
 
 /// The options as text, before they are looked at: CLI11 only takes the command line apart.

@@ -209,9 +209,9 @@ class Enumerator {
         }
   }
 
-  /// Three operands of which the third, a bias, is computed and no two have an operator in common. Not where a bias can be
-  /// written as one number for each channel: that it can be taken out would follow from putting in what is reshaped, and
-  /// nobody reshapes an input twice to get there.
+  /// Three operands of which the third, a bias, is computed and no two have an operator in common. Not where a bias can
+  /// be written as one number for each channel: that it can be taken out would follow from putting in what is reshaped,
+  /// and nobody reshapes an input twice to get there.
   void add_tasks_of_three(std::vector<Task>& tasks) {
     if (world_.has_channels()) return;
     for (std::size_t s = 0; s < family_.schemas.size(); ++s)
@@ -367,8 +367,8 @@ class Enumerator {
     std::vector<Form> forms;
   };
 
-  /// In front is one whose inputs are named in order, if there is one, and of these a part of a split, which has the other
-  /// part for nothing; which one does not depend on the names.
+  /// In front is one whose inputs are named in order, if there is one, and of these a part of a split, which has the
+  /// other part for nothing; which one does not depend on the names.
   std::vector<Class> classes_of(std::vector<Record> records, std::uint64_t& count) const {
     const Values& table = result_.table;
     std::sort(records.begin(), records.end(), [](const Record& a, const Record& b) {

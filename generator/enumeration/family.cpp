@@ -26,8 +26,8 @@ InputKind kernels(std::string stem, Extents extents, Extents larger, std::size_t
 
 // --- Matrices ---
 
-// Sides are equal so that every matrix fits every other, and a few inputs stand for all; the rule that is written is for
-// any sides, and it is proved so or refuted.
+// Sides are equal so that every matrix fits every other, and a few inputs stand for all; the rule that is written is
+// for any sides, and it is proved so or refuted.
 
 /// Products, sums and joints of matrices: TASO's operators.
 Draft matrices() {

@@ -17,8 +17,8 @@ class Workers {
   /// The calling thread is one of `jobs`.
   explicit Workers(unsigned jobs);
 
-  /// Calls f(i) for all i below `count`, each once, and returns when all are done. What one of them throws ends the rest
-  /// and is thrown again. Not from several threads at once.
+  /// Calls f(i) for all i below `count`, each once, and returns when all are done. What one of them throws ends the
+  /// rest and is thrown again. Not from several threads at once.
   void for_each(std::size_t count, const std::stop_token& stop, const std::function<void(std::size_t)>& f);
 
  private:

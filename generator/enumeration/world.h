@@ -15,8 +15,8 @@
 
 namespace taso::generator {
 
-/// Where a tensor was joined, for each axis: the size of the first part, 0 for "not joined". With `rows_bit`, the axis was
-/// made of two, of which the outer had this size.
+/// Where a tensor was joined, for each axis: the size of the first part, 0 for "not joined". With `rows_bit`, the axis
+/// was made of two, of which the outer had this size.
 using Cuts = std::array<std::uint8_t, 4>;
 constexpr std::uint8_t rows_bit = 0x80;
 
@@ -39,8 +39,8 @@ struct ItemOf {
 };
 using Item = ItemOf<Field>;
 
-/// Two independent projections of a tensor's contents, with its shape: equal tensors have equal keys, and different ones
-/// differ but for a chance of less than 2^-100.
+/// Two independent projections of a tensor's contents, with its shape: equal tensors have equal keys, and different
+/// ones differ but for a chance of less than 2^-100.
 struct Fingerprint {
   std::uint64_t high = 0, low = 0;
   bool operator==(const Fingerprint&) const = default;
@@ -50,9 +50,9 @@ struct HashFingerprint {
 };
 Fingerprint fingerprint(const Item& item);
 
-/// What inputs hold. Any elements of the field tell polynomials apart best, but what is larger than what means nothing any
-/// more once they are multiplied. Small integers keep their order through two products, sums and means: with them, what
-/// relu and maxima do is seen.
+/// What inputs hold. Any elements of the field tell polynomials apart best, but what is larger than what means nothing
+/// any more once they are multiplied. Small integers keep their order through two products, sums and means: with them,
+/// what relu and maxima do is seen.
 enum class Contents { field, integers };
 
 /// Whether a family has operators that need an order.
@@ -96,8 +96,8 @@ class World {
 
 /// Where a schema's result is joined, from where its operands are.
 Cuts cuts_of(const Schema& schema, std::span<const Layout> operands, const Extents& result);
-/// Zeros everywhere. All that computes them is alike, and its equalities would say only that: nobody writes x - x, so that
-/// such values are left out of the enumeration.
+/// Zeros everywhere. All that computes them is alike, and its equalities would say only that: nobody writes x - x, so
+/// that such values are left out of the enumeration.
 bool is_zero(std::span<const Field> contents);
 /// Whether a schema's result is a kernel.
 bool gives_kernel(const Schema& schema, std::span<const Layout> operands);

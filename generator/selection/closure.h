@@ -1,5 +1,6 @@
 // Which equalities follow from smaller ones, found in the table of values itself: a form is rewritten at its root with
-// equalities that are known, its operands being whatever is known to compute them, until it becomes a form that is known.
+// equalities that are known, its operands being whatever is known to compute them, until it becomes a form that is
+// known.
 #pragma once
 
 #include <bitset>

@@ -97,8 +97,8 @@ class FloatTrial {
   std::vector<ItemOf<double>> inputs_;
 };
 
-/// By the size of the larger side, as size_of() has it for rules: what is found of one size depends on nothing larger. Of
-/// one size the smallest first, of these the most general, and the flattest.
+/// By the size of the larger side, as size_of() has it for rules: what is found of one size depends on nothing larger.
+/// Of one size the smallest first, of these the most general, and the flattest.
 std::vector<Closure::Ranked> in_order(const std::vector<Found>& found, const Values& values) {
   std::vector<std::uint32_t> trees, depths;
   for (const Value& value : values.all) {

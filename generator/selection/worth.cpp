@@ -19,8 +19,8 @@ namespace {
 using Side = std::vector<rules::PatternPtr>;
 using Names = std::set<std::string_view>;
 
-/// Calls look(pattern, is_known) for every operator; what is known is computed before the network runs: filters and biases
-/// of convolutions, and scalars.
+/// Calls look(pattern, is_known) for every operator; what is known is computed before the network runs: filters and
+/// biases of convolutions, and scalars.
 void visit(const rules::Pattern& pattern, bool is_known, const std::function<void(const rules::Pattern&, bool)>& look) {
   if (pattern.is_input()) return;
   look(pattern, is_known);

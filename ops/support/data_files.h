@@ -9,8 +9,9 @@
 
 namespace taso::ops {
 
-/// The file or folder `relative` (such as "rules/shipped.rules") below $TASO_DATA, below share/taso of the installation or
-/// build folder that the program runs from, or below the folder it was configured to be installed to; the first that exists.
+/// The file or folder `relative` (such as "rules/shipped.rules") below $TASO_DATA, below share/taso of the installation
+/// or build folder that the program runs from, or below the folder it was configured to be installed to; the first that
+/// exists.
 std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& relative);
 /// $XDG_CACHE_HOME/taso, or below ~/.cache; nothing where the user has no home.
 std::optional<std::filesystem::path> user_cache_folder();

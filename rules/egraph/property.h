@@ -85,7 +85,8 @@ class Property {
   const std::vector<std::vector<std::size_t>>& broadcast_groups() const { return broadcast_groups_; }
   bool holds_numbers(std::size_t variable) const { return holds_numbers_[variable]; }
   bool is_real(std::size_t variable) const { return is_real_[variable]; }
-  /// Null if there is none, or if it says more than what is proved for this choice. Made once for each choice; safe for several threads.
+  /// Null if there is none, or if it says more than what is proved for this choice. Made once for each choice; safe for
+  /// several threads.
   const PropertyInstance* at(const Choice& choice) const;
 
  private:

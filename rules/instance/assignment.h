@@ -39,8 +39,8 @@ class AssignmentSampler {
  public:
   explicit AssignmentSampler(const Instance& instance);
 
-  /// Values mostly up to `bound`, beyond it only where the hypotheses ask for it. Nothing if none was found in a bounded
-  /// number of steps, which is no proof that there is none. The same for the same state of `random`.
+  /// Values mostly up to `bound`, beyond it only where the hypotheses ask for it. Nothing if none was found in a
+  /// bounded number of steps, which is no proof that there is none. The same for the same state of `random`.
   std::optional<Assignment> sample(Random& random, std::int64_t bound = 5) const;
   /// Up to `count` different ones.
   std::vector<Assignment> samples(std::size_t count, std::uint64_t seed, std::int64_t bound = 5) const;

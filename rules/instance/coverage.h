@@ -6,9 +6,9 @@
 
 namespace taso::rules {
 
-/// Whether an instance made without solving (see instance()) says no more than `proved`, which was made with it, for the
-/// same choices: wherever the hypotheses and obligations of `used` hold, all that `proved` assumes holds, and both have
-/// the same operators there. False also where that cannot be told.
+/// Whether an instance made without solving (see instance()) says no more than `proved`, which was made with it, for
+/// the same choices: wherever the hypotheses and obligations of `used` hold, all that `proved` assumes holds, and both
+/// have the same operators there. False also where that cannot be told.
 bool is_covered(const Instance& used, const Instance& proved);
 
 }  // namespace taso::rules

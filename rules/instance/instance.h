@@ -54,9 +54,9 @@ struct InstanceOptions {
   bool each_case_once = false;
 };
 
-/// Every instance that is not contradictory on the face of it, at the ranks of which the rule speaks: those at which its
-/// target can be well-formed for some axis, permutation or switch. If there are none of these, all. Throws InputError when
-/// the rule makes no sense (an attribute's variable of two kinds, an attribute that is missing).
+/// Every instance that is not contradictory on the face of it, at the ranks of which the rule speaks: those at which
+/// its target can be well-formed for some axis, permutation or switch. If there are none of these, all. Throws
+/// InputError when the rule makes no sense (an attribute's variable of two kinds, an attribute that is missing).
 std::vector<Instance> instances(const Rule& rule, const InstanceOptions& options = {});
 
 /// The same, and what keeps the others from being made, with their choices: a dimension overflows, an axis depends on
@@ -67,9 +67,9 @@ struct InstanceList {
 };
 InstanceList all_instances(const Rule& rule, const InstanceOptions& options = {});
 
-/// At most `count` instances, chosen at random, with a rank or a length above what is proved (InstanceOptions{}) and at most
-/// options.greatest_rank. Nothing is proved of these, and rules are not used there; but one that is false there was hardly
-/// meant as it stands.
+/// At most `count` instances, chosen at random, with a rank or a length above what is proved (InstanceOptions{}) and at
+/// most options.greatest_rank. Nothing is proved of these, and rules are not used there; but one that is false there
+/// was hardly meant as it stands.
 std::vector<Instance> instances_beyond(const Rule& rule, const InstanceOptions& options, std::size_t count,
                                        std::uint64_t seed);
 
@@ -89,8 +89,9 @@ class Chooser {
   virtual bool is_non_negative(const Dim& number) = 0;
 };
 
-/// The instance for one sequence of choices; nothing if it contradicts itself. Throws Undecided (term_value.h). With `solve` false, unknowns keep their
-/// own names (only those equal to a number are replaced) and `hypotheses` are complete, as matching needs them.
+/// The instance for one sequence of choices; nothing if it contradicts itself. Throws Undecided (term_value.h). With
+/// `solve` false, unknowns keep their own names (only those equal to a number are replaced) and `hypotheses` are
+/// complete, as matching needs them.
 std::optional<Instance> instance(const Rule& rule, Chooser& chooser, const InstanceOptions& options = {},
                                  bool solve = true);
 

@@ -31,8 +31,8 @@ struct TermContext {
 /// The term has no meaning here: an index beyond a list, lists of different lengths. The instance does not exist.
 struct NoValue {};
 
-/// What the term means depends on numbers that are not known here, or is beyond the numbers that we have. Such an instance
-/// may exist: it is never proved, and a rule is never used there.
+/// What the term means depends on numbers that are not known here, or is beyond the numbers that we have. Such an
+/// instance may exist: it is never proved, and a rule is never used there.
 struct Undecided {
   std::string reason;
 };

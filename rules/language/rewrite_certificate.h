@@ -1,7 +1,7 @@
 // How one model became another, step by step, so that somebody else can check it: what `<output>.cert` holds.
 //
-// Values are called by numbers. Those of the graph that the steps start from are numbered as Graph::nodes() lists them, each
-// result of each node; every value that a step makes gets the next number. A number is given once and for all.
+// Values are called by numbers. Those of the graph that the steps start from are numbered as Graph::nodes() lists them,
+// each result of each node; every value that a step makes gets the next number. A number is given once and for all.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct RewriteStep {
   /// The operators of the source whose operands stand the other way round, counted operands first, result by result.
   std::vector<std::uint64_t> exchanged;
   std::vector<ValueNumber> replaced;  ///< the values that get other computations
-  /// A node of the target, operands first, and its results: values that it makes, values that it replaces, or values that
-  /// are computed in this very way already.
+  /// A node of the target, operands first, and its results: values that it makes, values that it replaces, or values
+  /// that are computed in this very way already.
   struct Made {
     std::string op;
     std::vector<ValueNumber> results;
@@ -60,14 +60,15 @@ struct RewriteCertificate {
   std::vector<CleanupStep> before;  ///< the search
   std::vector<RewriteStep> steps;
   std::vector<CleanupStep> after;
-  /// What values are called in the model after the first clean-ups: those of which the steps speak and that have a name.
+  /// What values are called in the model after the first clean-ups: those of which the steps speak and that have a
+  /// name.
   std::vector<std::pair<ValueNumber, std::string>> names;
 
   bool operator==(const RewriteCertificate&) const = default;
 };
 
-/// As JSON, with a line for each step, so that two of them can be compared. Text that is not UTF-8 is written as text_in_json()
-/// has it.
+/// As JSON, with a line for each step, so that two of them can be compared. Text that is not UTF-8 is written as
+/// text_in_json() has it.
 std::string print(const RewriteCertificate& certificate);
 /// Throws InputError for anything that is not exactly a certificate.
 RewriteCertificate parse_certificate(const std::string& text);

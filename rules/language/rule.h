@@ -1,5 +1,5 @@
-// A rule: two sides over the same inputs that compute the same where its conditions hold. Operator properties, candidates
-// and proved rules are all of this form.
+// A rule: two sides over the same inputs that compute the same where its conditions hold. Operator properties,
+// candidates and proved rules are all of this form.
 #pragma once
 
 #include <string>

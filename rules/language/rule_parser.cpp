@@ -585,7 +585,8 @@ std::string version_line(RuleWords& words) {
   return std::string(version.text);
 }
 
-// What stands between items: blocks of comments, of which the last belongs to the next item if no empty line parts them.
+// What stands between items: blocks of comments, of which the last belongs to the next item if no empty line parts
+// them.
 std::vector<std::string> blocks_before(const RuleWords& words, std::size_t begin, std::size_t end, bool item_follows,
                                        RuleFile& file) {
   const std::string_view text = words.source().text();

@@ -143,8 +143,8 @@ std::vector<Break> breaks_of(std::string_view text) {
   return breaks;
 }
 
-// Breaks text[begin, end) in the outermost brackets that have a place for it, as rarely as possible there; what is still
-// too long is broken further inside.
+// Breaks text[begin, end) in the outermost brackets that have a place for it, as rarely as possible there; what is
+// still too long is broken further inside.
 void wrap(std::string_view text, std::span<const Break> breaks, std::size_t begin, std::size_t end, std::size_t column,
           std::size_t indent, std::string& result) {
   std::size_t depth = SIZE_MAX;

@@ -28,8 +28,8 @@ struct RuleFile {
   std::vector<Rule> rules() const;
 };
 
-/// Throws InputError with file, line, column and a caret at the first thing that is not as it should be: everything that
-/// can be told of a rule without looking at shapes is checked here.
+/// Throws InputError with file, line, column and a caret at the first thing that is not as it should be: everything
+/// that can be told of a rule without looking at shapes is checked here.
 RuleFile parse_rules(const Source& source);
 /// One rule, without the line that gives the version.
 Rule parse_rule(std::string_view text);

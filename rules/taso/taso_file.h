@@ -15,8 +15,8 @@ namespace taso::rules {
 /// the padding, as TASO's own properties have it.
 RuleFile parse_taso_rules(const Source& bytes);
 
-/// A rule of such a file that is well-formed there, but leaves open what a rule here has to say: how large a constant is,
-/// where a split cuts.
+/// A rule of such a file that is well-formed there, but leaves open what a rule here has to say: how large a constant
+/// is, where a split cuts.
 struct UnstatedRule {
   std::string name;
   std::string reason;      ///< a clause

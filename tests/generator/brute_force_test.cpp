@@ -1,8 +1,8 @@
 // Everything that a plain brute force finds is among the generator's rules or follows from them.
 //
-// The brute force knows nothing of representatives, symmetry or pruning: it builds every term of a few operators over a few
-// inputs, evaluates each on small whole numbers, where doubles are exact, and compares all. Rules with two results need no
-// pairs of graphs here: such a rule says two equalities, and the parts of a split are terms like all others.
+// The brute force knows nothing of representatives, symmetry or pruning: it builds every term of a few operators over a
+// few inputs, evaluates each on small whole numbers, where doubles are exact, and compares all. Rules with two results
+// need no pairs of graphs here: such a rule says two equalities, and the parts of a split are terms like all others.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -22,7 +22,8 @@ rules::Properties equations_in_a_search(std::vector<rules::Rule> rules);
 std::string obstacle_to_deriving(const rules::Rule& rule, const rules::Properties& equations,
                                  const rules::SaturationLimits& limits);
 
-/// The name of a rule among `rules` that says it by itself, perhaps of more sizes, axes or attributes; empty if none does.
+/// The name of a rule among `rules` that says it by itself, perhaps of more sizes, axes or attributes; empty if none
+/// does.
 std::string rule_that_says(const rules::Rule& rule, const std::vector<rules::Rule>& rules);
 
 }  // namespace taso::test

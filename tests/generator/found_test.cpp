@@ -1,5 +1,5 @@
-// What is found without being told: the rules of found.rules are among what the generator finds and proves, or follow from
-// that by rewriting.
+// What is found without being told: the rules of found.rules are among what the generator finds and proves, or follow
+// from that by rewriting.
 #include <algorithm>
 #include <chrono>
 #include <sstream>

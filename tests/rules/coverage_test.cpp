@@ -1,5 +1,5 @@
-// What is used of a rule is what was proved of it: instances that are made without solving equations, as matching has them,
-// against those that provers see.
+// What is used of a rule is what was proved of it: instances that are made without solving equations, as matching has
+// them, against those that provers see.
 #include "rules/instance/coverage.h"
 
 #include <algorithm>

@@ -2,7 +2,8 @@
 //                                        --properties FILE RULES…
 // Sound rules are changed at random and each mutant goes through the whole verifier. Not one whose two sides differ on
 // concrete tensors may be called proved: what is proved is tried again on many tensors, also as it is written, without
-// any of the machinery of instances; and what has a counterexample is handed to the provers all the same. Prints how many were caught by which means. Exit 1 if the verifier was taken in.
+// any of the machinery of instances; and what has a counterexample is handed to the provers all the same. Prints how
+// many were caught by which means. Exit 1 if the verifier was taken in.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>

@@ -108,8 +108,8 @@ void Facts::determine(Variable chosen, const Polynomial& solution) {
   determined_.emplace_back(chosen, solution);
 }
 
-// Two factorisations of one number have a common refinement: x y = u v exactly if x = ab, y = cd, u = ac, v = bd for some
-// positive a, b, c, d, and so on for more factors.
+// Two factorisations of one number have a common refinement: x y = u v exactly if x = ab, y = cd, u = ac, v = bd for
+// some positive a, b, c, d, and so on for more factors.
 bool Facts::refine(const Polynomial& zero) {
   if (zero.terms().size() != 2) return false;
   const auto &first = zero.terms()[0], &second = zero.terms()[1];

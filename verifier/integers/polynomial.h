@@ -44,7 +44,8 @@ class Monomial {
   std::array<Variable, greatest_degree> factors_{};
 };
 
-/// Canonical: equal exactly if the polynomials are. Throws ProofLimit when a coefficient overflows or it grows too large.
+/// Canonical: equal exactly if the polynomials are. Throws ProofLimit when a coefficient overflows or it grows too
+/// large.
 class Polynomial {
  public:
   struct Term {

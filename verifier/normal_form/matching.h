@@ -5,8 +5,8 @@
 
 namespace taso::verifier::normal {
 
-/// Whether the sum is 0 for all contents of the inputs and all values of the outer variables that meet the context. False
-/// means "cannot tell".
+/// Whether the sum is 0 for all contents of the inputs and all values of the outer variables that meet the context.
+/// False means "cannot tell".
 bool vanishes(const Sum& sum, const Constraints& context);
 
 /// The same with terms collected that differ in nothing but their coefficient and the names of variables.

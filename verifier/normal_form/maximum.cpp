@@ -73,8 +73,8 @@ void collect_indices(const Sum& sum, std::vector<Polynomial>& indices) {
     }
 }
 
-/// Where the body reads at v + rest and the rest holds another bound variable, their sum is what counts: with it in place
-/// of v the other one may be hidden.
+/// Where the body reads at v + rest and the rest holds another bound variable, their sum is what counts: with it in
+/// place of v the other one may be hidden.
 bool join_variables(Alternative& alternative) {
   std::vector<Polynomial> indices;
   collect_indices(*alternative.body, indices);
@@ -211,8 +211,8 @@ bool never_negative(const Sum& sum) {
 Sum finished(std::vector<Alternative> alternatives, const Constraints& known);
 
 /// Where a function keeps the order, or turns it round, the largest value is that of the largest or smallest operand:
-/// of values of one function, all with the same sign, and 0 where it is one of them. Its value at minus infinity is none, so that there has to be an
-/// alternative.
+/// of values of one function, all with the same sign, and 0 where it is one of them. Its value at minus infinity is
+/// none, so that there has to be an alternative.
 std::optional<Sum> of_greatest_operand(std::vector<Alternative> alternatives, const Constraints& known) {
   std::optional<Function> function;
   Rational sign{1, 1};

@@ -1,5 +1,5 @@
-// The second prover: both sides of an instance as sums of guarded iterated sums over the inputs' elements, compared term
-// by term. It knows no properties, only what operators mean, and proves for all sizes and attributes at once.
+// The second prover: both sides of an instance as sums of guarded iterated sums over the inputs' elements, compared
+// term by term. It knows no properties, only what operators mean, and proves for all sizes and attributes at once.
 #pragma once
 
 #include <cstddef>

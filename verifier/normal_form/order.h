@@ -1,4 +1,5 @@
-// Sums with maxima of finitely many things, as real numbers that are compared: the laws of max and min are Z3's business.
+// Sums with maxima of finitely many things, as real numbers that are compared: the laws of max and min are Z3's
+// business.
 #pragma once
 
 #include "verifier/normal_form/sum.h"

@@ -1,5 +1,5 @@
-// Terms are kept simple as they are made: guards that bounds decide vanish, variables that equations fix are eliminated,
-// and rounded quotients of bound variables give way to a change of variables.
+// Terms are kept simple as they are made: guards that bounds decide vanish, variables that equations fix are
+// eliminated, and rounded quotients of bound variables give way to a change of variables.
 #include <algorithm>
 
 #include "ops/core/error.h"
@@ -86,8 +86,8 @@ bool split_quotient(std::vector<Variable>& bound, Constraints& guards, const std
   return true;
 }
 
-/// Sizes as real factors: numbers go into the coefficient, products fall into their variables, and what stands above and
-/// below cancels. A sum above is multiplied out, into `terms`.
+/// Sizes as real factors: numbers go into the coefficient, products fall into their variables, and what stands above
+/// and below cancels. A sum above is multiplied out, into `terms`.
 bool normalise_sizes(std::vector<Term>& terms, Term& term, const Constraints& known) {
   std::vector<Polynomial> above, below;
   std::vector<Factor> others;

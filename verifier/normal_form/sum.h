@@ -1,9 +1,9 @@
-// A tensor's element as a sum of guarded iterated sums: what every operator's result becomes, written over the elements of
-// a rule's inputs and the index at which the result is read.
+// A tensor's element as a sum of guarded iterated sums: what every operator's result becomes, written over the elements
+// of a rule's inputs and the index at which the result is read.
 //
 // Sum_{k < K} [k < K1] x[i, k] y[k, j] is one term: a coefficient, bound variables, guards, factors. What is not a
-// polynomial in the elements (exp, maxima, reciprocals) is an opaque factor with sums of its own inside; guards that do not
-// depend on what such a sum binds are kept outside, by distinguishing cases.
+// polynomial in the elements (exp, maxima, reciprocals) is an opaque factor with sums of its own inside; guards that do
+// not depend on what such a sum binds are kept outside, by distinguishing cases.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,8 @@ struct Factor {
   std::vector<Alternative> alternatives;
 };
 
-/// coefficient * Sum over the bound variables, in their ranges and where the guards hold, of the product of the factors.
+/// coefficient * Sum over the bound variables, in their ranges and where the guards hold, of the product of the
+/// factors.
 struct Term {
   Rational coefficient{1, 1};
   std::vector<Variable> bound;
@@ -169,8 +170,8 @@ struct ChangeOfVariable {
   Variable variable = 0, upper = 0, lower = 0;
   Polynomial value;
 };
-/// For a rounded quotient among the occurring variables that holds one of the changeable ones; `hidden` are bound further
-/// inside and may not appear in the value.
+/// For a rounded quotient among the occurring variables that holds one of the changeable ones; `hidden` are bound
+/// further inside and may not appear in the value.
 std::optional<ChangeOfVariable> change_of_variable(const std::vector<Variable>& occurring,
                                                    const std::vector<Variable>& changeable,
                                                    const std::vector<Variable>& hidden);

@@ -149,7 +149,8 @@ class Vocabulary {
   std::vector<Convolution> convolutions_;
 };
 
-/// Writes a polynomial over an instance's unknowns as a term of the rule; nothing if it speaks of one that solving made up.
+/// Writes a polynomial over an instance's unknowns as a term of the rule; nothing if it speaks of one that solving made
+/// up.
 class TermWriter {
  public:
   TermWriter(const rules::Rule& rule) {

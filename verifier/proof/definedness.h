@@ -14,8 +14,8 @@ bool source_may_be_undefined(const rules::Instance& instance);
 bool target_may_be_undefined(const rules::Instance& instance);
 
 /// Proved if, for all unknowns that meet the hypotheses and all real contents, every element of the target is defined
-/// where the same element of the source is. An element is undefined if any element that is read for it is, also one that
-/// is multiplied by zero.
+/// where the same element of the source is. An element is undefined if any element that is read for it is, also one
+/// that is multiplied by zero.
 NormalFormResult prove_definedness(const rules::Instance& instance, const NormalFormLimits& limits = {});
 
 }  // namespace taso::verifier

@@ -10,8 +10,8 @@ namespace taso::verifier {
 
 class Facts;
 
-/// Questions about the integers of one instance. Equality of polynomials and bounds settle most of them; Z3 has the rest.
-/// Answers are kept. Belongs to the thread that made it.
+/// Questions about the integers of one instance. Equality of polynomials and bounds settle most of them; Z3 has the
+/// rest. Answers are kept. Belongs to the thread that made it.
 class Entailment {
  public:
   enum class Answer {

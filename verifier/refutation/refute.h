@@ -15,7 +15,8 @@ struct Counterexample {
   std::size_t instance = 0;  ///< its place in the list
   rules::Assignment assignment;
   std::vector<Extents> shapes;  ///< of the inputs
-  /// A sentence that says why the target is not well-formed, or has results of other shapes; empty if the results differ.
+  /// A sentence that says why the target is not well-formed, or has results of other shapes; empty if the results
+  /// differ.
   std::string misfit;
   // The rest only if the results differ:
   std::vector<Tensor<double>> inputs, source, target;
@@ -39,8 +40,8 @@ struct Refutation {
   /// For each instance, numbers that meet its hypotheses; nothing if none were found.
   std::vector<std::optional<rules::Assignment>> witnesses;
   std::size_t tried = 0;
-  /// How often the prime field saw a difference that real numbers did not confirm: functions such as exp have laws there
-  /// that the field does not know.
+  /// How often the prime field saw a difference that real numbers did not confirm: functions such as exp have laws
+  /// there that the field does not know.
   std::size_t only_in_field = 0;
 };
 

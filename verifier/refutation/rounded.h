@@ -1,4 +1,5 @@
-// A double with a bound on its rounding error: two of them that lie further apart than their bounds are different reals.
+// A double with a bound on its rounding error: two of them that lie further apart than their bounds are different
+// reals.
 #pragma once
 
 #include <cmath>

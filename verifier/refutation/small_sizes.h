@@ -1,5 +1,5 @@
-// Proves a rule at small sizes: both sides are evaluated on tensors of unknown reals, from the operators' one meaning, and
-// Z3 shows that they are equal. It says nothing of larger sizes, but it trusts nothing beside that meaning.
+// Proves a rule at small sizes: both sides are evaluated on tensors of unknown reals, from the operators' one meaning,
+// and Z3 shows that they are equal. It says nothing of larger sizes, but it trusts nothing beside that meaning.
 #pragma once
 
 #include <stop_token>

@@ -1,9 +1,9 @@
 // Follows the steps of a certificate over a graph, and accepts each only if the rule says it.
 //
-// Every value has a number and stands, from beginning to end, for the same tensor. What is kept of it is one true equation:
-// the operator and the values that it can be computed with. A step adds equations that the rule gives, and a merge says that
-// two values with one equation are one. So whatever graph the equations make in the end, as long as it has no cycle, computes
-// what the first one did. Nothing of the search is needed or believed.
+// Every value has a number and stands, from beginning to end, for the same tensor. What is kept of it is one true
+// equation: the operator and the values that it can be computed with. A step adds equations that the rule gives, and a
+// merge says that two values with one equation are one. So whatever graph the equations make in the end, as long as it
+// has no cycle, computes what the first one did. Nothing of the search is needed or believed.
 #pragma once
 
 #include <memory>
@@ -43,8 +43,8 @@ class Replay {
   std::optional<rules::ValueNumber> number_of(const Value& value) const;
 
  private:
-  /// What a value is computed by: an operator, or a node of the first graph that is none (an input, a constant, or something
-  /// opaque, which may have got other operands).
+  /// What a value is computed by: an operator, or a node of the first graph that is none (an input, a constant, or
+  /// something opaque, which may have got other operands).
   struct Equation {
     std::shared_ptr<const Operator> op;
     const Node* leaf = nullptr;

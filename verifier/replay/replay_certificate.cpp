@@ -18,8 +18,8 @@
 namespace taso::verifier {
 namespace {
 
-/// After the search only those clean-ups are done that do not change what is computed, not even in the last bit: what they did
-/// needs no following, as the graph is the same.
+/// After the search only those clean-ups are done that do not change what is computed, not even in the last bit: what
+/// they did needs no following, as the graph is the same.
 bool is_harmless(std::string_view pass) {
   return pass == "identity" || pass == "no-op" || pass == "constant-folding" || pass == "common-subexpressions" ||
          pass == "dead-code" || pass == "unused-weights";

@@ -18,8 +18,8 @@ struct CertificateVerdict {
   std::optional<std::size_t> step;  ///< the step that cannot be followed, counted from 1
 };
 
-/// `before` is the input as clean-ups see it: validated, its input shapes overwritten. `rules` are all proved. Hashes are
-/// the caller's business. Throws InputError when a model cannot be read.
+/// `before` is the input as clean-ups see it: validated, its input shapes overwritten. `rules` are all proved. Hashes
+/// are the caller's business. Throws InputError when a model cannot be read.
 CertificateVerdict replay_certificate(const rules::RewriteCertificate& certificate, const onnx::Model& before,
                                       const onnx::Model& after, const std::vector<rules::Rule>& rules);
 

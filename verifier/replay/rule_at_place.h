@@ -44,9 +44,9 @@ struct GroundTarget {
   std::vector<std::string> conditions;  ///< what had to hold, and did: in the rule's terms, and in those of the place
 };
 
-/// `found` has a part for each result of the rule's source, `inputs` the types of the rule's inputs; all elements are of type
-/// `element`. The property is the rule with everything that it must show made an assumption, for all of that is looked at
-/// here. Throws Refusal.
+/// `found` has a part for each result of the rule's source, `inputs` the types of the rule's inputs; all elements are
+/// of type `element`. The property is the rule with everything that it must show made an assumption, for all of that is
+/// looked at here. Throws Refusal.
 GroundTarget rule_at_place(const rules::Property& rule, const std::vector<FoundPart>& found,
                            const std::vector<Type>& inputs, ElementType element);
 

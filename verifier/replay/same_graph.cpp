@@ -36,8 +36,8 @@ Value skip_idle(Value value) {
   return value;
 }
 
-/// A real number of an operator as ONNX can say it: in single precision where it is an attribute; where it is an operand, as a
-/// number of the type that is computed with.
+/// A real number of an operator as ONNX can say it: in single precision where it is an attribute; where it is an
+/// operand, as a number of the type that is computed with.
 double real_in_onnx(const Node& node, double real) {
   const Operator& op = *node.as_operator();
   const ElementType element = node.outputs()[0].element;
@@ -100,8 +100,8 @@ class Side {
   }
 
  private:
-  /// What is put together along an axis. Neighbours that depend on constants only are one, for they are computed, in whatever
-  /// groups.
+  /// What is put together along an axis. Neighbours that depend on constants only are one, for they are computed, in
+  /// whatever groups.
   std::vector<Value> parts_of(const Value& whole, std::int64_t axis) {
     std::vector<Value> parts, stack{whole};
     while (!stack.empty()) {
