@@ -48,6 +48,9 @@ std::string count_of(std::size_t number, std::string_view what) {
 }
 
 /// One item: its parts remember where they stand until it has been checked.
+/// Numbers as operands of one rule.
+constexpr std::size_t most_numbers = 8;
+
 class ItemParser {
  public:
   explicit ItemParser(RuleWords& words) : words_(words) {}
@@ -244,6 +247,9 @@ class ItemParser {
       const PatternPtr &operand = pattern->operands[i], &other = pattern->operands[1 - i];
       if (!is_constant(*operand)) continue;
       if (is_constant(*other)) fail(pattern_places_.at(other.get()), "one of two operands is a tensor, not a number");
+      // Each copies the operand beside it, so that numbers within one another double the rule.
+      if (++count_of_numbers_ > most_numbers)
+        fail(pattern_places_.at(operand.get()), fmt::format("a rule has at most {} numbers as operands", most_numbers));
       auto filled = std::make_shared<Pattern>(*operand);
       if (operand->is_input()) {
         filled->input.clear();
@@ -368,6 +374,8 @@ class ItemParser {
     double value = std::numeric_limits<double>::infinity();
     if (digits && std::from_chars(number.text.data(), number.text.data() + number.text.size(), value).ec != std::errc())
       fail(number.range(), "the number is out of range");
+    if (number.kind == Token::Kind::integer && value >= 0x1p53)
+      fail(number.range(), "the number may not be exact: integers here are below 2^53");
     words_.next();
     return keep({real_term(negative ? -value : value), 0}, begin).term;
   }
@@ -560,6 +568,7 @@ class ItemParser {
   std::vector<std::pair<std::string, Signature>> functions_;  // of `for`
   std::deque<std::string> function_classes_;                  // as the signatures call them
   std::set<std::string> numbers_;                             // variables that are whole real attributes
+  std::size_t count_of_numbers_ = 0;                          // as operands
 };
 
 constexpr int major_version = 1;
