@@ -72,6 +72,18 @@ cost::Cost RunPreference::least_gain(const RunTime& now) const {
   return std::max(noise_, weighed(now) / part_for_step);
 }
 
+cost::Cost ResultCost::excess() const {
+  return std::max<cost::Cost>(after - before, 0) + RunPreference(run_before, 0).excess(run_after);
+}
+
+cost::Cost ResultCost::weighed() const { return run_before == RunTime() ? after : RunPreference::weighed(run_after); }
+
+bool is_preferred(const ResultCost& earlier, const ResultCost& latest, bool was_cut_short) {
+  if (earlier.excess() != latest.excess()) return earlier.excess() < latest.excess();
+  const cost::Cost least_gain = was_cut_short ? 0 : latest.weighed() / part_for_step;
+  return earlier.weighed() < latest.weighed() - least_gain;
+}
+
 Decision decide(cost::Objective objective, const ModelCost& before, const ModelCost& after, double least_gain) {
   Decision decision;
   const double cost = weighed(objective, before);

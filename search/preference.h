@@ -99,6 +99,20 @@ class RunPreference {
 /// loaded twice differs by up to 1 %. Never more than the sequential time.
 cost::Cost believed_concurrent(const RunTime& time);
 
+/// The cost of a search's result and of the graph that it was given, by the prices of now.
+struct ResultCost {
+  cost::Cost before = 0, after = 0;  ///< sums of the kernels' prices
+  RunTime run_before, run_after;     ///< empty if they are not known
+
+  /// By how much the result is slower than the given graph, in sum or as it runs; 0 if it is not.
+  cost::Cost excess() const;
+  /// The number that results are compared by: the run time, if it is known.
+  cost::Cost weighed() const;
+};
+/// Whether the result of an earlier search is preferred to that of the latest. A search that ran to its end had reasons
+/// to reject what is only slightly better; one that was cut short had not.
+bool is_preferred(const ResultCost& earlier, const ResultCost& latest, bool was_cut_short);
+
 // --- 3. Models ---
 
 /// The predicted cost of a whole model.

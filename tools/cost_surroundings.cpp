@@ -75,8 +75,8 @@ void show(gpu::Accelerator& device, const std::string& path, const Settings& set
       last(imported->graph, {}, cost::Layout::channels_last);
   const cost::Plan laid_first = cost::plan(first, prices), laid_last = cost::plan(last, prices);
   const bool is_last = laid_last.cost < laid_first.cost;
-  gpu::Execution execution =
-      gpu::make_execution(is_last ? last : first, imported->graph, is_last ? laid_last : laid_first, settings.precision);
+  gpu::Execution execution = gpu::make_execution(is_last ? last : first, imported->graph,
+                                                 is_last ? laid_last : laid_first, settings.precision);
 
   std::map<std::string, Kind> kinds;
   std::size_t fresh = 0;

@@ -193,7 +193,7 @@ ExitCode optimise(const OptOptions& options, Console& console, std::unique_ptr<g
   with_file_name(options.input, [&] { overwrite_input_shapes(model, options.new_shapes); });
   const onnx::CheckOptions checking = check_options(options, model.proto());
 
-  phases.begin("rules", "reading the rules");
+  if (options.budget > 0) phases.begin("rules", "reading the rules");
   const SearchRules rules = rules_for(options, console);
   if (!rules.failures.empty()) return ExitCode::unverified;
   if (interrupted()) {

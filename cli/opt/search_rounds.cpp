@@ -1,34 +1,19 @@
 #include "cli/opt/search_rounds.h"
 
-#include <algorithm>
-
 namespace taso::cli {
 namespace {
 
 using End = search::SearchResult::End;
 
-/// How much slower the result is than the input graph; 0 if it is not.
-cost::Cost excess(const search::SearchResult& found) {
-  return std::max<cost::Cost>(found.cost_after - found.cost_before, 0) +
-         search::RunPreference(found.run_before, 0).excess(found.run_after);
+search::ResultCost cost_of(const search::SearchResult& found) {
+  return {found.cost_before, found.cost_after, found.run_before, found.run_after};
 }
 
-/// By the simulated run time, if it is known.
-cost::Cost cost_of(const search::SearchResult& found) {
-  return found.run_before == search::RunTime() ? found.cost_after : search::RunPreference::weighed(found.run_after);
-}
+bool pays(const search::SearchResult& found) { return !found.steps.empty() && cost_of(found).excess() == 0; }
 
-bool pays(const search::SearchResult& found) { return !found.steps.empty() && excess(found) == 0; }
-
-bool was_cut_short(const search::SearchResult& found) { return found.end == End::time || found.end == End::stopped; }
-
-/// Whether the result of an earlier round is preferred. A search that ran to its end had reasons to reject results that
-/// are only slightly better.
 bool is_still_better(const search::SearchResult& earlier, const search::SearchResult& latest) {
-  constexpr cost::Cost least_part = 1000;
-  if (excess(earlier) != excess(latest)) return excess(earlier) < excess(latest);
-  const cost::Cost least_gain = was_cut_short(latest) ? 0 : cost_of(latest) / least_part;
-  return cost_of(earlier) < cost_of(latest) - least_gain;
+  const bool was_cut_short = latest.end == End::time || latest.end == End::stopped;
+  return search::is_preferred(cost_of(earlier), cost_of(latest), was_cut_short);
 }
 
 }  // namespace

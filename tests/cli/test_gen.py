@@ -134,7 +134,8 @@ def test_the_header_says_what_was_looked_for_and_not_when(gen, tmp_path):
     header = re.match(r"taso rules 1\n\n((?:# .*\n)+)\n", texts[0]).group(1)
     assert "at most 2" in header and "add relu" in header and re.search(r"[0-9a-f]{32}", header)
     assert texts[0].replace("(seed 1)", "(seed 2)") == texts[2], "the same rules at other contents"
-    assert "add relu. They were combined within one family: matrices. Of" in " ".join(header.replace("# ", "").split()), header
+    words = " ".join(header.replace("# ", "").split())
+    assert "add relu. They were combined within one family: matrices. Of" in words, header
     assert gen("-o", tmp_path / "out.rules", "--operators", "add,relu,sub,average_pool", "--max-ops", "2").code == 0
     words = " ".join(re.findall(r"^# (.*)$", (tmp_path / "out.rules").read_text().split("\n\n")[1], re.MULTILINE))
     assert ("They were combined within families, each by itself: matrices, differences, images, image differences. Of "

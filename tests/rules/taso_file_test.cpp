@@ -216,7 +216,8 @@ TEST_CASE("a hostile file of TASO's is an error that names the rule") {
   refused(taso_rule({{14, {x}, {}}}, {}, {}), "operator type 14 (reshape) has no counterpart here");
   refused(taso_rule({{26, {x}, {}}}, {}, {}), "there is no operator type 26");
   refused(taso_rule({{-1, {x}, {}}}, {}, {}), "there is no operator type -1");
-  refused(message_field(1, message_field(1, number_field(1, std::int64_t{1} << 40))), "operator type 0 (input) has no counterpart here");
+  refused(message_field(1, message_field(1, number_field(1, std::int64_t{1} << 40))),
+          "operator type 0 (input) has no counterpart here");
   refused(taso_rule({{relu, {}, {}}}, {}, {}), "relu with 0 operands");
   refused(taso_rule({{relu, {{0, 0}}, {}}}, {}, {}), "operand 0 of operator 0 does not come before it");
   refused(taso_rule({{relu, {x}, {}}, {relu, {{7, 0}}, {}}}, {}, {}),
