@@ -56,10 +56,11 @@ double operations_of(const GraphView& view, PlanNode node, double each) {
   const Role role = role_of(op);
   const PlanValue counted = role == Role::rows ? view.operand(node, 0) : view.result(node, 0);
   double window = 1;
-  if (const auto* pool = std::get_if<op::AveragePool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
-  if (const auto* pool = std::get_if<op::MaxPool>(&op)) window = product(pool->kernel, 0, pool->kernel.size());
-  if (const auto* norm = std::get_if<op::LocalResponseNorm>(&op))
-    window = static_cast<double>(std::min(norm->size, (*view.extents(counted))[1]));
+  std::visit(
+      [&](const auto& o) {
+        if constexpr (requires { o.window_cells(Extents()); }) window = o.window_cells(*view.extents(counted));
+      },
+      op);
   return each * elements(view, counted) * window;
 }
 

@@ -2,28 +2,12 @@
 // element.
 #pragma once
 
-#include <cstdint>
-
 #include "ops/graph/operator.h"
 
 namespace taso::cost {
 
-enum class Role : std::uint8_t {
-  element_wise,  ///< one operation per element; broadcasts
-  convolution,
-  matmul,
-  pooling,
-  rows,  ///< reductions, softmax, layer norm: whole rows at a time
-  concat,
-  split,
-  slice,
-  transpose,
-  reshape,
-  copy,      ///< other movement: pad, enlarge
-  constant,  ///< has no operands
-};
-
-Role role_of(const Operator& op);
+using Role = ops::KernelRole;
+using ops::role_of;
 
 /// Operations on CUDA cores per element of the result; for `rows` and `pooling` per element read.
 double operations_per_element(const Operator& op);

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "rules/language/signature.h"
+
 namespace taso::generator {
 namespace {
 
@@ -18,7 +20,12 @@ using rules::Rule;
 using rules::TermPtr;
 using Names = std::set<std::string_view>;
 
-const Names functions{"relu", "sigmoid", "tanh"};
+const Names functions = [] {
+  Names names;
+  for (const rules::Signature& signature : rules::signatures())
+    if (rules::is_function(signature.name, 1)) names.insert(signature.name);
+  return names;
+}();
 const Names arithmetic{"add", "sub", "mul"};
 const Names with_axis{"concat", "split", "slice"};
 

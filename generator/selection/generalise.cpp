@@ -4,6 +4,7 @@
 
 #include "generator/selection/rule_writer.h"
 #include "ops/graph/operator.h"
+#include "rules/language/signature.h"
 
 namespace taso::generator {
 namespace {
@@ -101,9 +102,8 @@ std::optional<rules::Rule> with_any_permutation(const rules::Rule& rule) {
   std::set<std::string> permutations;
   bool is_bound = false;
   visit(rule, [&](const rules::Pattern& pattern) {
-    static const std::set<std::string_view> free{"add",  "sub",     "mul",  "scalar_mul", "transpose",
-                                                 "relu", "sigmoid", "tanh", "ones"};
-    is_bound = is_bound || !free.contains(pattern.op);
+    static const std::set<std::string_view> free{"scalar_mul", "transpose", "ones"};
+    is_bound = is_bound || !(rules::has_trait(pattern.op, Trait::element_wise) || free.contains(pattern.op));
     const std::string permutation = attribute_text(pattern, "permutation");
     if (!permutation.empty()) permutations.insert(permutation);
   });

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
+#include "rules/language/signature.h"
 
 namespace taso::generator {
 namespace {
@@ -183,7 +184,7 @@ class PatternWriter {
     if (fit == Fit::vector_to_channels || fit == Fit::channels_to_filters) return true;
     const auto& operands = node(place).operands;
     const std::string_view name = op(place);
-    const bool of_all = name == "add" || name == "sub" || name == "mul" || name == "concat" || name == "split";
+    const bool of_all = rules::is_function(name, 2) || name == "concat" || name == "split";
     return of_all && std::all_of(operands.begin(), operands.end(), [&](std::size_t o) { return is_spread(o); });
   }
 
@@ -255,12 +256,11 @@ class PatternWriter {
     const auto& operands = node(parent).operands;
     const std::string_view name = op(parent);
     const std::size_t size = rank(operands[position]);
-    if (name == "add" || name == "mul" || name == "sub") {
+    if (rules::is_function(name, 2)) {
       const std::size_t other = operands[1 - position];
       return is_open(other) ? dims_of_result(parent) : dims(other);
     }
-    if (name == "relu" || name == "sigmoid" || name == "tanh" || (name == "scalar_mul" && position == 0))
-      return dims_of_result(parent);
+    if (rules::is_function(name, 1) || (name == "scalar_mul" && position == 0)) return dims_of_result(parent);
     if (name == "matmul" && op(operands[position]) == "identity_matrix") {
       const std::size_t other = operands[1 - position];
       if (is_open(other)) throw NotKnown{};

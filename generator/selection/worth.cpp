@@ -12,6 +12,7 @@
 #include "rules/language/canonical.h"
 #include "rules/language/rule_size.h"
 #include "rules/language/rule_text.h"
+#include "rules/language/signature.h"
 
 namespace taso::generator {
 namespace {
@@ -302,9 +303,9 @@ bool leads_on(const rules::Rule& rule) {
            });
   }
   if (kernels_of(rule.target) <= kernels_of(rule.source) || scales_by_product(rule)) return true;
-  static const Names functions{"relu", "sigmoid", "tanh"}, movements{"transpose", "reshape", "split", "slice"};
+  static const Names movements{"transpose", "reshape", "split", "slice"};
   const rules::Pattern &before = *rule.source[0], &after = *rule.target[0];
-  const bool is_function = functions.contains(before.op);
+  const bool is_function = rules::is_function(before.op, 1);
   if (is_function && after.op == before.op && after.operands[0]->op == before.op) return true;
   return (is_function || movements.contains(before.op)) && after.op == before.operands[0]->op &&
          std::all_of(after.operands.begin(), after.operands.end(),

@@ -21,24 +21,23 @@ class Emission {
       : input_types_(input_types), inputs_(inputs), output_types_(output_types), outputs_(outputs), sink_(sink) {}
 
   // --- Element-wise ---
-  void operator()(const op::Add&) { plain("Add"); }
-  void operator()(const op::Sub&) { plain("Sub"); }
+  template <class Op>
+  requires requires { Op::onnx; }
+  void operator()(const Op&) {
+    need(Op::onnx.since, Op::onnx.name);
+    plain(Op::onnx.name);
+  }
   void operator()(const op::Mul&) { plain("Mul"); }
-  void operator()(const op::Div&) { plain("Div"); }
   void operator()(const op::ScalarMul&) { plain("Mul"); }
-  void operator()(const op::Pow&) { plain("Pow"); }
   void operator()(const op::Max&) { extreme("Max"); }
   void operator()(const op::Min&) { extreme("Min"); }
-  void operator()(const op::Sqrt&) { plain("Sqrt"); }
-  void operator()(const op::Exp&) { plain("Exp"); }
-  void operator()(const op::Erf&) {
-    need(9, "Erf");
-    plain("Erf");
-  }
-  void operator()(const op::Relu&) { plain("Relu"); }
   void operator()(const op::LeakyRelu& op) { add_float(*plain("LeakyRelu"), "alpha", op.alpha); }
-  void operator()(const op::Sigmoid&) { plain("Sigmoid"); }
-  void operator()(const op::Tanh&) { plain("Tanh"); }
+  void operator()(const op::Silu&) {
+    if (opset() >= 24)
+      plain("Swish");
+    else
+      node("Mul", {inputs_[0], step("Sigmoid", {inputs_[0]})}, {outputs_[0]});
+  }
   void operator()(const op::Clip& op) {
     if (opset() < 11) {
       auto& node = *plain("Clip");

@@ -14,10 +14,6 @@ Lowered binary(const LoweringCall& call) {
   return one(call.apply(Op{}, {call.inputs[0], call.inputs[1]}));
 }
 
-Lowered power(const LoweringCall& call) {
-  return call.has(0) && is_floating(call.element(0)) ? binary<op::Pow>(call) : std::nullopt;
-}
-
 /// Whether `factor` is a single number that broadcasts to the whole of another tensor.
 bool is_number_for(const Value& factor, const Value& whole) {
   const Shape &one = factor.shape(), &all = whole.shape();
@@ -48,26 +44,36 @@ Lowered variadic(const LoweringCall& call) {
   return one(result);
 }
 
+/// An operator that says itself which one of ONNX it is.
 template <class Op>
-Lowered unary(const LoweringCall& call) {
-  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
-  return one(call.apply(Op{}, {call.inputs[0]}));
+Lowered same_function(const LoweringCall& call) {
+  if (!call.has(0) || !(Op::onnx.has_integers ? arithmetic : is_floating)(call.element(0))) return std::nullopt;
+  if constexpr (Op::max_inputs == 1)
+    return one(call.apply(Op{}, {call.inputs[0]}));
+  else
+    return call.has(1) ? one(call.apply(Op{}, {call.inputs[0], call.inputs[1]})) : std::nullopt;
 }
 
-Lowered relu(const LoweringCall& call) {
-  if (!call.has(0) || !arithmetic(call.element(0))) return std::nullopt;
-  return one(call.apply(op::Relu{}, {call.inputs[0]}));
+template <std::size_t... Places>
+std::vector<std::pair<std::string_view, LowerFunction>> same_functions(std::index_sequence<Places...>) {
+  std::vector<std::pair<std::string_view, LowerFunction>> rows;
+  const auto add = [&]<class Op>(const Op*) {
+    if constexpr (requires { Op::onnx; }) rows.emplace_back(Op::onnx.name, same_function<Op>);
+  };
+  (add(static_cast<const std::variant_alternative_t<Places, AnyOperator>*>(nullptr)), ...);
+  return rows;
+}
+
+/// x · sigmoid(alpha x); ours has no other alpha than 1.
+Lowered swish(const LoweringCall& call) {
+  if (!call.has(0) || !is_floating(call.element(0)) || call.attributes.number("alpha", 1) != 1) return std::nullopt;
+  return one(call.apply(op::Silu{}, {call.inputs[0]}));
 }
 
 Lowered leaky_relu(const LoweringCall& call) {
   if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
   return one(call.apply(op::LeakyRelu{.alpha = call.attributes.number("alpha", static_cast<double>(0.01F))},
                         {call.inputs[0]}));
-}
-
-Lowered reciprocal(const LoweringCall& call) {
-  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
-  return one(call.apply(op::Div{}, {call.scalar(1, call.element(0)), call.inputs[0]}));
 }
 
 /// max(x, 0) + slope · min(x, 0), which is the same if all slopes are finite.
@@ -110,6 +116,11 @@ Lowered gelu(const LoweringCall& call) {
   return one(call.apply(op::Gelu{.tanh = approximate == "tanh"}, {call.inputs[0]}));
 }
 
+Lowered hard_swish(const LoweringCall& call) {
+  if (!call.has(0) || !is_floating(call.element(0))) return std::nullopt;
+  return one(call.apply(op::HardSwish{}, {call.inputs[0]}));
+}
+
 /// At inference a dropout is the identity. A mask, if used, is not modelled.
 Lowered dropout(const LoweringCall& call) {
   if (!call.has(0) || call.outputs > 1) return std::nullopt;
@@ -135,32 +146,29 @@ Lowered cast(const LoweringCall& call) {
 }
 
 constexpr std::pair<std::string_view, LowerFunction> table[] = {
-    {"Add", binary<op::Add>},
-    {"Sub", binary<op::Sub>},
     {"Mul", mul},
-    {"Div", binary<op::Div>},
-    {"Pow", power},
     {"Sum", variadic<op::Add>},
     {"Max", variadic<op::Max>},
     {"Min", variadic<op::Min>},
-    {"Sqrt", unary<op::Sqrt>},
-    {"Exp", unary<op::Exp>},
-    {"Erf", unary<op::Erf>},
-    {"Relu", relu},
     {"LeakyRelu", leaky_relu},
-    {"Sigmoid", unary<op::Sigmoid>},
-    {"Tanh", unary<op::Tanh>},
     {"PRelu", prelu},
-    {"Reciprocal", reciprocal},
     {"Clip", clip},
     {"Gelu", gelu},
-    {"HardSwish", unary<op::HardSwish>},
+    {"HardSwish", hard_swish},
+    {"Swish", swish},
     {"Dropout", dropout},
     {"Cast", cast},
 };
 
 }  // namespace
 
-Family elementwise() { return table; }
+Family elementwise() {
+  static const auto all = [] {
+    auto rows = same_functions(std::make_index_sequence<std::variant_size_v<AnyOperator>>());
+    rows.insert(rows.end(), std::begin(table), std::end(table));
+    return rows;
+  }();
+  return all;
+}
 
 }  // namespace taso::onnx::lowering

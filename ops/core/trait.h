@@ -2,7 +2,9 @@
 // operators of these (rules/language/function_class.h), and taso-verify proves each of them (verifier/membership.h).
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
+#include <string_view>
 
 namespace taso::ops {
 
@@ -14,6 +16,10 @@ enum class Trait {
   commutes,      ///< f(x, y) = f(y, x)
   associates,    ///< f(x, f(y, z)) = f(f(x, y), z)
   reduction,     ///< combines the elements along `axes`
+  // The rest is not about real numbers; nothing is proved of it.
+  partial,  ///< has no value at some numbers: a division, a root. If that depends on attributes: `is_partial()`
+  sums,     ///< adds up many elements, in an order that is up to the kernel
+  tame,     ///< with operands of ordinary size, results stay far from the limits of float32
 };
 
 class Traits {
@@ -26,6 +32,30 @@ class Traits {
  private:
   static constexpr unsigned bit(Trait trait) { return 1u << static_cast<unsigned>(trait); }
   unsigned bits_ = 0;
+};
+
+/// Which kind of kernel computes an operator. Element-wise operators need not say it.
+enum class KernelRole : std::uint8_t {
+  element_wise,  ///< one operation per element; broadcasts
+  convolution,
+  matmul,
+  pooling,
+  rows,  ///< reductions, softmax, layer norm: whole rows at a time
+  concat,
+  split,
+  slice,
+  transpose,
+  reshape,
+  copy,      ///< other movement: pad, enlarge
+  constant,  ///< has no operands
+};
+
+/// An operator of ONNX that is the same function of the same operands, without attributes. Import, export and the
+/// certificate checker need to know no more of it.
+struct OnnxForm {
+  std::string_view name;
+  int since = 1;              ///< the opset from which its operands broadcast as ours do
+  bool has_integers = false;  ///< whether integers may be its operands
 };
 
 }  // namespace taso::ops

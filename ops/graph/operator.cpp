@@ -92,12 +92,35 @@ std::size_t max_inputs(const Operator& op) {
   return std::visit([](const auto& o) { return o.max_inputs; }, op);
 }
 Traits traits_of(const Operator& op) {
+  return std::visit([]<class Op>(const Op&) { return Op::traits; }, op);
+}
+KernelRole role_of(const Operator& op) {
   return std::visit(
-      []<class Op>(const Op&) -> Traits {
-        if constexpr (requires { Op::traits; })
-          return Op::traits;
+      []<class Op>(const Op&) {
+        if constexpr (requires { Op::role; })
+          return Op::role;
+        else {
+          static_assert(Op::traits.has(Trait::element_wise), "an operator that is not element-wise says its role");
+          return KernelRole::element_wise;
+        }
+      },
+      op);
+}
+bool is_partial(const Operator& op) {
+  return std::visit(
+      []<class Op>(const Op& o) {
+        if constexpr (requires { o.is_partial(); })
+          return o.is_partial();
         else
-          return {};
+          return Op::traits.has(Trait::partial);
+      },
+      op);
+}
+std::optional<OnnxForm> onnx_form_of(const Operator& op) {
+  return std::visit(
+      []<class Op>(const Op&) -> std::optional<OnnxForm> {
+        if constexpr (requires { Op::onnx; }) return Op::onnx;
+        return std::nullopt;
       },
       op);
 }
@@ -161,9 +184,9 @@ Shapes infer(const Operator& op, std::span<const Shape> inputs) {
   return std::visit(
       [&](const auto& o) -> Shapes {
         if constexpr (requires { o.outputs; })
-          return o.infer(inputs);
+          return op::inferred(o, inputs);
         else
-          return {o.infer(inputs)};
+          return {op::inferred(o, inputs)};
       },
       op);
 }

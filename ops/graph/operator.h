@@ -21,10 +21,13 @@
 #include "ops/operators/elementwise/max.h"
 #include "ops/operators/elementwise/min.h"
 #include "ops/operators/elementwise/mul.h"
+#include "ops/operators/elementwise/neg.h"
 #include "ops/operators/elementwise/pow.h"
+#include "ops/operators/elementwise/reciprocal.h"
 #include "ops/operators/elementwise/relu.h"
 #include "ops/operators/elementwise/scalar_mul.h"
 #include "ops/operators/elementwise/sigmoid.h"
+#include "ops/operators/elementwise/silu.h"
 #include "ops/operators/elementwise/sqrt.h"
 #include "ops/operators/elementwise/sub.h"
 #include "ops/operators/elementwise/tanh.h"
@@ -50,15 +53,14 @@
 
 namespace taso::ops {
 
-// clang-format off: one line for each group
+// New operators go to the end: the order decides between equals in a search.
 using AnyOperator =
     std::variant<op::Add, op::Sub, op::Mul, op::Div, op::ScalarMul, op::Max, op::Min, op::Pow, op::Sqrt, op::Exp,
                  op::Erf, op::Relu, op::LeakyRelu, op::Sigmoid, op::Tanh, op::Clip, op::Gelu, op::HardSwish, op::MatMul,
                  op::Conv, op::Transpose, op::AveragePool, op::MaxPool, op::GlobalAveragePool, op::Concat, op::Split,
                  op::Slice, op::Pad, op::Reshape, op::Enlarge, op::BatchNorm, op::LayerNorm, op::Softmax, op::ReduceSum,
                  op::ReduceMean, op::ReduceMax, op::IdentityMatrix, op::IdentityKernel, op::PoolingKernel, op::Ones,
-                 op::LocalResponseNorm>;
-// clang-format on
+                 op::LocalResponseNorm, op::Neg, op::Reciprocal, op::Silu>;
 
 /// One of them, with its attributes. A class and not an alias, so that the code that copies, moves and compares forty
 /// types is compiled once: as an alias it took more than a second in every source that copies an operator.
@@ -86,6 +88,11 @@ std::size_t min_inputs(const Operator& op);
 std::size_t max_inputs(const Operator& op);
 std::size_t outputs_of(const Operator& op);
 Traits traits_of(const Operator& op);
+KernelRole role_of(const Operator& op);
+/// Whether it may have no value at some numbers.
+bool is_partial(const Operator& op);
+/// The operator of ONNX that is the same function, if there is one without attributes.
+std::optional<OnnxForm> onnx_form_of(const Operator& op);
 /// The operator of that name, with default attributes.
 std::optional<Operator> operator_named(std::string_view name);
 /// All operators, with default attributes, in the order of the list.

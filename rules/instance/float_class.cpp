@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "ops/core/error.h"
 #include "ops/core/random.h"
@@ -12,6 +11,7 @@
 #include "ops/support/scramble.h"
 #include "rules/instance/concrete.h"
 #include "rules/instance/term_value.h"
+#include "rules/language/signature.h"
 
 namespace taso::rules {
 namespace {
@@ -142,18 +142,7 @@ namespace taso::rules {
 namespace {
 
 /// Adds up many elements: in which order is up to whoever computes it, and may depend on the sizes.
-bool adds_up(const Operator& op) {
-  return std::visit(
-      [](const auto& one) {
-        using Op = std::decay_t<decltype(one)>;
-        return std::is_same_v<Op, op::MatMul> || std::is_same_v<Op, op::Conv> || std::is_same_v<Op, op::AveragePool> ||
-               std::is_same_v<Op, op::GlobalAveragePool> || std::is_same_v<Op, op::ReduceSum> ||
-               std::is_same_v<Op, op::ReduceMean> || std::is_same_v<Op, op::Softmax> ||
-               std::is_same_v<Op, op::LayerNorm> || std::is_same_v<Op, op::BatchNorm> ||
-               std::is_same_v<Op, op::LocalResponseNorm>;
-      },
-      op);
-}
+bool adds_up(const Operator& op) { return traits_of(op).has(Trait::sums); }
 
 /// Makes choices at random: low ranks are as telling as high ones, and smaller.
 class AnyChoice : public Chooser {
@@ -370,43 +359,9 @@ class Classification {
 /// Whether the pattern has nothing but sums, products, maxima and movement: with operands of ordinary size it stays far
 /// from float32's limit.
 bool is_tame(const Pattern& pattern) {
-  static const std::set<std::string, std::less<>> tame{"add",
-                                                       "average_pool",
-                                                       "clip",
-                                                       "concat",
-                                                       "conv",
-                                                       "enlarge",
-                                                       "global_average_pool",
-                                                       "gelu",
-                                                       "identity_kernel",
-                                                       "identity_matrix",
-                                                       "leaky_relu",
-                                                       "matmul",
-                                                       "max",
-                                                       "max_pool",
-                                                       "min",
-                                                       "mul",
-                                                       "ones",
-                                                       "pad",
-                                                       "pooling_kernel",
-                                                       "reduce_max",
-                                                       "reduce_mean",
-                                                       "reduce_sum",
-                                                       "relu",
-                                                       "reshape",
-                                                       "scalar_mul",
-                                                       "sigmoid",
-                                                       "slice",
-                                                       "softmax",
-                                                       "split",
-                                                       "sub",
-                                                       "tanh",
-                                                       "transpose",
-                                                       "erf",
-                                                       "hard_swish"};
   if (pattern.is_input()) return true;
-  return tame.contains(pattern.op) && std::all_of(pattern.operands.begin(), pattern.operands.end(),
-                                                  [](const PatternPtr& operand) { return is_tame(*operand); });
+  return has_trait(pattern.op, Trait::tame) && std::all_of(pattern.operands.begin(), pattern.operands.end(),
+                                                           [](const PatternPtr& operand) { return is_tame(*operand); });
 }
 
 FloatClass classified(const Rule& rule, Classification::Asked asked) {

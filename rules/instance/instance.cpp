@@ -24,10 +24,8 @@ struct VariableKind {
   SymbolicField sample;
 };
 
-bool is_elementwise_pair(std::string_view op) {
-  static const std::set<std::string_view> names{"add", "sub", "mul", "div", "max", "min", "pow", "matmul"};
-  return names.contains(op);
-}
+/// Whether two operands broadcast.
+bool is_elementwise_pair(std::string_view op) { return is_function(op, 2) || op == "matmul"; }
 
 void visit_patterns(const std::vector<PatternPtr>& patterns, const std::function<void(const Pattern&)>& visit) {
   for (const PatternPtr& pattern : patterns) {
@@ -204,11 +202,8 @@ class Builder {
   bool is_elementwise() const {
     bool result = true;
     const auto look = [&](const Pattern& pattern) {
-      static const std::set<std::string_view> with_attributes{"leaky_relu", "clip", "gelu"};
-      result = result &&
-               (pattern.is_input() || symbolic_fields(*kind_named(pattern.op)).empty() ||
-                with_attributes.contains(pattern.op)) &&
-               pattern.op != "matmul" && pattern.op != "global_average_pool";
+      result =
+          result && (pattern.is_input() || has_trait(pattern.op, Trait::element_wise) || pattern.op == "scalar_mul");
     };
     visit_patterns(rule_.source, look);
     visit_patterns(rule_.target, look);

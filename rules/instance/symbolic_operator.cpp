@@ -7,23 +7,12 @@
 namespace taso::rules {
 namespace {
 
-std::optional<SymbolicField> sample_of(const NamedField& field) {
-  struct Visitor {
-    std::string_view name;
-    std::optional<SymbolicField> operator()(bool value) const { return value; }
-    std::optional<SymbolicField> operator()(std::int64_t value) const {
-      return name == "axis" ? SymbolicField(value) : SymbolicField(Dim(value));
-    }
-    std::optional<SymbolicField> operator()(double value) const { return RealAttribute{{}, value}; }
-    std::optional<SymbolicField> operator()(const Dim& value) const { return value; }
-    std::optional<SymbolicField> operator()(ElementType) const { return std::nullopt; }
-    std::optional<SymbolicField> operator()(const std::vector<std::int64_t>& value) const {
-      if (name == "axes" || name == "permutation") return value;
-      return std::vector<Dim>(value.begin(), value.end());
-    }
-    std::optional<SymbolicField> operator()(const std::vector<Dim>& value) const { return value; }
-  };
-  return std::visit(Visitor{field.name}, field.value);
+template <class Field>
+SymbolicField sample_of(const Field& field) {
+  if constexpr (std::is_same_v<Field, double>)
+    return RealAttribute{{}, field};
+  else
+    return field;
 }
 
 struct Entry {
@@ -36,8 +25,14 @@ const std::vector<Entry>& entries() {
     std::vector<Entry> result;
     for (const Operator& op : all_operators()) {
       Entry entry{op, {}};
-      for (const NamedField& field : fields_of(op))
-        if (auto sample = sample_of(field)) entry.fields.push_back({field.name, std::move(*sample)});
+      std::visit(
+          [&]<class Op>(const Op&) {
+            const op::WithUnknowns<Op> sample;
+            sample.fields(sample, [&]<class Field>(std::string_view name, const Field& field) {
+              if constexpr (!std::is_same_v<Field, ElementType>) entry.fields.push_back({name, sample_of(field)});
+            });
+          },
+          op);
       result.push_back(std::move(entry));
     }
     return result;

@@ -14,18 +14,7 @@
 
 namespace taso::rules {
 
-/// A statement about integers that shape inference needs or that a rule's condition makes.
-struct Requirement {
-  enum class Kind {
-    equal,      ///< left = right
-    not_equal,  ///< left != right
-    at_least,   ///< left >= right
-    divides,    ///< left divides right
-  };
-  Kind kind = Kind::equal;
-  Dim left, right;
-  bool operator==(const Requirement&) const = default;
-};
+using ops::Requirement;
 std::string text_of(const Requirement& requirement);
 /// Whether it holds for numbers; false also when a dimension overflows or divides by what is not positive.
 bool holds(const Requirement& requirement, const std::function<std::int64_t(std::string_view)>& binding);
@@ -66,5 +55,8 @@ std::string text_of(const SymbolicOperator& op);
 /// the letter; two others are required to be equal. Every dimension is 1 at least.
 std::optional<Shapes> infer(const SymbolicOperator& op, std::span<const Shape> operands,
                             std::vector<Requirement>& requirements);
+
+/// Whether the operator may have no value at some numbers: a division by zero, the root of a negative number.
+bool may_be_undefined(const SymbolicOperator& op);
 
 }  // namespace taso::rules

@@ -10,9 +10,6 @@
 namespace taso::rules {
 namespace {
 
-// They have no value at some numbers; verifier/membership.h proves of all others that they have one.
-bool is_partial(std::string_view op) { return op == "sqrt" || op == "div" || op == "pow"; }
-
 std::vector<FunctionClass> make_classes() {
   std::vector<FunctionClass> classes{
       {"unary", Trait::element_wise, 1, "any function of one element", false, {}},
@@ -28,7 +25,8 @@ std::vector<FunctionClass> make_classes() {
   for (FunctionClass& one : classes)
     for (const Operator& op : all_operators())
       if (traits_of(op).has(one.trait) && (one.operands == 0 || max_inputs(op) == one.operands) &&
-          !(one.is_total && is_partial(ops::name_of(op))))
+          // verifier/membership.h proves of all others that they have a value everywhere.
+          !(one.is_total && traits_of(op).has(Trait::partial)))
         one.members.push_back(signature_of(ops::name_of(op)));
   return classes;
 }

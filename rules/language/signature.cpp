@@ -22,7 +22,7 @@ struct KindOfField {
 std::vector<Signature> make_signatures() {
   std::vector<Signature> all;
   for (const Operator& op : all_operators()) {
-    Signature signature{ops::name_of(op), min_inputs(op), max_inputs(op), outputs_of(op), {}};
+    Signature signature{ops::name_of(op), min_inputs(op), max_inputs(op), outputs_of(op), {}, traits_of(op)};
     for (NamedField& field : fields_of(op))
       if (!std::holds_alternative<ElementType>(field.value)) {
         const ValueKind kind = std::visit(KindOfField{}, field.value);
@@ -63,6 +63,15 @@ const Signature* signature_of(std::string_view operator_name) {
   }();
   const auto place = index.find(operator_name);
   return place == index.end() ? nullptr : place->second;
+}
+
+bool has_trait(std::string_view operator_name, Trait trait) {
+  const Signature* const signature = signature_of(operator_name);
+  return signature != nullptr && signature->traits.has(trait);
+}
+
+bool is_function(std::string_view operator_name, std::size_t operands) {
+  return has_trait(operator_name, Trait::element_wise) && signature_of(operator_name)->max_operands == operands;
 }
 
 bool must_be_given(std::string_view field) {

@@ -23,6 +23,7 @@ struct Signature {
   std::string_view name;
   std::size_t min_operands = 0, max_operands = 0, results = 1;
   std::vector<FieldSignature> fields;  ///< in the operator's order, without `type`
+  Traits traits;
 
   const FieldSignature* field(std::string_view field_name) const;
 };
@@ -33,5 +34,9 @@ bool must_be_given(std::string_view field);
 std::span<const Signature> signatures();
 /// Null if there is no operator of that name.
 const Signature* signature_of(std::string_view operator_name);
+/// Whether there is an operator of that name, with that trait.
+bool has_trait(std::string_view operator_name, Trait trait);
+/// Whether it is element-wise, of that many operands.
+bool is_function(std::string_view operator_name, std::size_t operands);
 
 }  // namespace taso::rules

@@ -5,12 +5,13 @@
 
 #include "ops/core/error.h"
 #include "rules/language/canonical.h"
+#include "rules/language/signature.h"
 #include "rules/language/well_formed.h"
 
 namespace taso::search {
 namespace {
 
-bool commutes(std::string_view op) { return op == "add" || op == "mul" || op == "max" || op == "min"; }
+bool commutes(std::string_view op) { return rules::has_trait(op, Trait::commutes); }
 
 template <class T>
 std::size_t place_of(const std::vector<T>& list, const T& element) {

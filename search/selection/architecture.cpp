@@ -69,10 +69,8 @@ struct Roles {
   Role operator()(const auto&) const { return Role::plain; }
 };
 
-Role role_of(const Operator& op) { return std::visit(Roles(), op); }
-
 Role role_of(const Node& node) {
-  if (const Operator* op = node.as_operator()) return role_of(*op);
+  if (const Operator* op = node.as_operator()) return std::visit(Roles(), *op);
   const Opaque* opaque = node.as_opaque();
   if (opaque == nullptr) return Role::foreign;
   static const std::unordered_map<std::string_view, Role> known{

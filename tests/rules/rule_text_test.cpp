@@ -164,7 +164,7 @@ TEST_CASE("a law has the members that take as many operands as it gives, and att
   };
   CHECK(names_of("axiom f-a for f in keeps_zero\n  f(x, y) = f(y, x)") == "add-a sub-a mul-a max-a min-a ");
   CHECK(names_of("axiom f-a for f in keeps_zero\n  f(x) = x") ==
-        "sqrt-a erf-a relu-a leaky-relu-a tanh-a gelu-a hard-swish-a ");
+        "sqrt-a erf-a relu-a leaky-relu-a tanh-a gelu-a hard-swish-a neg-a silu-a ");
   CHECK(names_of("axiom f-of-g for f in linear, g in associates\n  f(g(x, y), z) = g(f(x, z), y)") ==
         "add-of-add add-of-mul add-of-max add-of-min sub-of-add sub-of-mul sub-of-max sub-of-min ");
   CHECK(names_of("rule r-of-r for r in reduction\n  r[axes=a](r[axes=b](x)) <=> r[axes=b](r[axes=a](x))") ==

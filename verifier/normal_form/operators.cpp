@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ops/core/error.h"
-#include "rules/instance/partial.h"
+#include "rules/instance/symbolic_operator.h"
 
 namespace taso::verifier::normal {
 namespace {

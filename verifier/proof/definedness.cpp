@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "ops/core/error.h"
-#include "rules/instance/partial.h"
+#include "rules/instance/symbolic_operator.h"
 #include "verifier/normal_form/matching.h"
 #include "verifier/normal_form/operators.h"
 #include "verifier/normal_form/sign.h"

@@ -6,6 +6,7 @@
 
 #include "ops/core/error.h"
 #include "ops/text/operator_text.h"
+#include "rules/language/signature.h"
 
 namespace taso::verifier {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// An operand that an opaque node leaves out.
 constexpr rules::ValueNumber left_out = ~rules::ValueNumber{0};
 
-bool may_be_exchanged(std::string_view op) { return op == "add" || op == "mul" || op == "max" || op == "min"; }
+bool may_be_exchanged(std::string_view op) { return rules::has_trait(op, Trait::commutes); }
 
 /// A certificate holds names that are no text as well as it can.
 bool same_text(const std::string& given, const std::string& wanted) {

@@ -17,6 +17,7 @@
 #include "onnx/model/model_names.h"
 #include "onnx/model/proto.h"
 #include "onnx/model/tensor_content.h"
+#include "ops/graph/operator.h"
 
 namespace taso::verifier {
 namespace {
@@ -31,9 +32,9 @@ struct Kind {
 
 constexpr int any_number = std::numeric_limits<int>::max();
 
-/// All kinds of nodes that are written, with every attribute that ONNX knows for them.
-constexpr Kind kinds[] = {
-    {"Add", 7, 2, ""},
+/// All kinds of nodes that are written, with every attribute that ONNX knows for them; and those that operators name
+/// themselves (ops::OnnxForm).
+constexpr Kind table[] = {
     {"AveragePool", 7, 1, "auto_pad:STRING count_include_pad:INT kernel_shape:INTS pads:INTS strides:INTS"},
     {"AveragePool", 10, 1,
      "auto_pad:STRING ceil_mode:INT count_include_pad:INT kernel_shape:INTS pads:INTS strides:INTS"},
@@ -47,9 +48,6 @@ constexpr Kind kinds[] = {
     {"Concat", 4, any_number, "axis:INT"},
     {"Constant", 1, 0, "value:TENSOR"},
     {"Conv", 1, 3, "auto_pad:STRING dilations:INTS group:INT kernel_shape:INTS pads:INTS strides:INTS"},
-    {"Div", 7, 2, ""},
-    {"Erf", 9, 1, ""},
-    {"Exp", 6, 1, ""},
     {"Gelu", 20, 1, "approximate:STRING"},
     {"Gemm", 7, 3, "alpha:FLOAT beta:FLOAT transA:INT transB:INT"},
     {"GlobalAveragePool", 1, 1, ""},
@@ -70,32 +68,38 @@ constexpr Kind kinds[] = {
     {"Pad", 2, 1, "mode:STRING pads:INTS value:FLOAT"},
     {"Pad", 11, 3, "mode:STRING"},
     {"Pad", 18, 4, "mode:STRING"},
-    {"Pow", 7, 2, ""},
     {"ReduceMax", 1, 1, "axes:INTS keepdims:INT"},
     {"ReduceMax", 18, 2, "keepdims:INT noop_with_empty_axes:INT"},
     {"ReduceMean", 1, 1, "axes:INTS keepdims:INT"},
     {"ReduceMean", 18, 2, "keepdims:INT noop_with_empty_axes:INT"},
     {"ReduceSum", 1, 1, "axes:INTS keepdims:INT"},
     {"ReduceSum", 13, 2, "keepdims:INT noop_with_empty_axes:INT"},
-    {"Relu", 6, 1, ""},
     {"Reshape", 5, 2, ""},
     {"Reshape", 14, 2, "allowzero:INT"},
-    {"Sigmoid", 6, 1, ""},
     {"Slice", 1, 1, "axes:INTS ends:INTS starts:INTS"},
     {"Slice", 10, 5, ""},
     {"Softmax", 1, 1, "axis:INT"},
     {"Split", 2, 1, "axis:INT split:INTS"},
     {"Split", 13, 2, "axis:INT"},
     {"Split", 18, 2, "axis:INT num_outputs:INT"},
-    {"Sqrt", 6, 1, ""},
-    {"Sub", 7, 2, ""},
-    {"Tanh", 6, 1, ""},
+    {"Swish", 24, 1, "alpha:FLOAT"},
     {"Transpose", 1, 1, "perm:INTS"},
 };
 
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = [] {
+    std::vector<Kind> result(std::begin(table), std::end(table));
+    for (const Operator& op : all_operators())
+      if (const auto form = onnx_form_of(op))
+        result.push_back({form->name, form->since, static_cast<int>(max_inputs(op)), ""});
+    return result;
+  }();
+  return all;
+}
+
 const Kind* kind_of(std::string_view name, std::int64_t opset) {
   const Kind* found = nullptr;
-  for (const Kind& kind : kinds)
+  for (const Kind& kind : kinds())
     if (kind.name == name && kind.since <= opset) found = &kind;
   return found;
 }

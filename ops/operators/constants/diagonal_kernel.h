@@ -6,8 +6,8 @@
 namespace taso::ops::op {
 
 /// [channels, channels / groups, kernel...]
-Shape infer_diagonal_kernel(std::string_view name, std::int64_t channels, std::int64_t groups,
-                            const std::vector<std::int64_t>& kernel, ElementType type);
+template <class Size>
+Shape infer_diagonal_kernel(Fit& fit, Size channels, Size groups, const std::vector<Size>& kernel, ElementType type);
 
 /// The kernel that applies `cells`, given in row-major order, to every channel.
 template <Scalar S>

@@ -1,18 +1,19 @@
 #pragma once
 
-#include <algorithm>
-
 #include "ops/operators/constants/diagonal_kernel.h"
 
 namespace taso::ops::op {
 
 /// The kernel of a convolution that changes nothing: stride 1, padded by half the kernel on each side.
-struct IdentityKernel {
+template <class Size>
+struct IdentityKernelOf {
   static constexpr std::string_view name = "identity_kernel";
+  static constexpr Traits traits{Trait::tame};
+  static constexpr KernelRole role = KernelRole::constant;
   static constexpr std::size_t min_inputs = 0, max_inputs = 0;
-  std::int64_t channels = 1;
-  std::int64_t groups = 1;
-  std::vector<std::int64_t> kernel;  ///< sizes are odd, so that there is a centre
+  Size channels = 1;
+  Size groups = 1;
+  std::vector<Size> kernel;  ///< sizes are odd, so that there is a centre
   ElementType type = ElementType::float32;
 
   template <class Self, class F>
@@ -22,21 +23,23 @@ struct IdentityKernel {
     field("kernel", self.kernel);
     field("type", self.type);
   }
-  bool operator==(const IdentityKernel&) const = default;
+  bool operator==(const IdentityKernelOf&) const = default;
 
-  Shape infer(std::span<const Shape>) const {
-    if (std::any_of(kernel.begin(), kernel.end(), [](std::int64_t size) { return size % 2 == 0; }))
-      misfit(name, "kernel " + text_of(kernel) + " has no middle");
-    return infer_diagonal_kernel(name, channels, groups, kernel, type);
+  Shape infer(std::span<const Shape>, Fit& fit) const {
+    for (const Size& size : kernel)
+      fit.divides(2, Dim(size) - 1, [&] { return "a kernel of size " + Dim(size).text() + " has no middle"; });
+    return infer_diagonal_kernel(fit, channels, groups, kernel, type);
   }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    const Extents extents = extents_of(infer(shapes_of(in)));
+    const Extents extents = extents_of(inferred(*this, shapes_of(in)));
     std::vector<S> cells(static_cast<std::size_t>(count(kernel)), Math<S>::constant(0));
     cells[cells.size() / 2] = Math<S>::constant(1);  // the centre, because sizes are odd
     return diagonal_kernel(extents, cells);
   }
-  Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(infer(in))}; }
+  Work work(std::span<const Shape> in) const { return {0, 0, size_estimate(inferred(*this, in))}; }
 };
+
+using IdentityKernel = IdentityKernelOf<std::int64_t>;
 
 }  // namespace taso::ops::op

@@ -10,8 +10,9 @@ namespace taso::ops::op {
 /// min(max(x, low), high); an infinite bound has no effect.
 struct Clip {
   static constexpr std::string_view name = "clip";
-  static constexpr Traits traits{Trait::element_wise, Trait::rising};
+  static constexpr Traits traits{Trait::element_wise, Trait::rising, Trait::tame};
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  static constexpr double flops = 2;
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 
@@ -22,9 +23,9 @@ struct Clip {
   }
   bool operator==(const Clip&) const = default;
 
-  Shape infer(std::span<const Shape> in) const {
-    if (!(low < std::numeric_limits<double>::infinity() && high > -std::numeric_limits<double>::infinity()))
-      misfit(name, "a bound is not a number or on the wrong side");
+  Shape infer(std::span<const Shape> in, Fit& fit) const {
+    fit.need(low < std::numeric_limits<double>::infinity() && high > -std::numeric_limits<double>::infinity(),
+             [] { return std::string("a bound is not a number or on the wrong side"); });
     return in[0];
   }
   template <Scalar S>
@@ -36,10 +37,10 @@ struct Clip {
   }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    infer(shapes_of(in));
+    inferred(*this, shapes_of(in));
     return apply_to_each(*this, in[0]);
   }
-  Work work(std::span<const Shape> in) const { return streaming_work(in, in, 2); }
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, flops); }
 };
 
 }  // namespace taso::ops::op

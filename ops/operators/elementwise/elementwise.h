@@ -19,7 +19,7 @@ Tensor<S> apply_to_each(const Op& op, const Tensor<S>& x) {
 template <class Derived>
 struct Unary {
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
-  Shape infer(std::span<const Shape> in) const { return in[0]; }
+  Shape infer(std::span<const Shape> in, Fit&) const { return in[0]; }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
     return apply_to_each(static_cast<const Derived&>(*this), in[0]);
@@ -32,7 +32,7 @@ struct Unary {
 template <class Derived>
 struct Binary {
   static constexpr std::size_t min_inputs = 2, max_inputs = 2;
-  Shape infer(std::span<const Shape> in) const { return broadcast(in[0], in[1]); }
+  Shape infer(std::span<const Shape> in, Fit& fit) const { return fit.broadcast(in[0], in[1]); }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
     return zip_elements(in[0], in[1], [this](const S& a, const S& b) {
@@ -40,7 +40,7 @@ struct Binary {
     });
   }
   Work work(std::span<const Shape> in) const {
-    const Shape out[] = {infer(in)};
+    const Shape out[] = {inferred(static_cast<const Derived&>(*this), in)};
     return streaming_work(in, out, Derived::flops);
   }
   bool operator==(const Binary&) const = default;

@@ -7,7 +7,8 @@ namespace taso::ops::op {
 /// The error function of x.
 struct Erf : Unary<Erf>, NoFields {
   static constexpr std::string_view name = "erf";
-  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::rising};
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::rising, Trait::tame};
+  static constexpr OnnxForm onnx{"Erf", 9};
   static constexpr double flops = 10;
 
   template <Scalar S>

@@ -8,6 +8,7 @@ namespace taso::ops::op {
 struct Exp : Unary<Exp>, NoFields {
   static constexpr std::string_view name = "exp";
   static constexpr Traits traits{Trait::element_wise, Trait::rising};
+  static constexpr OnnxForm onnx{"Exp", 6};
   static constexpr double flops = 10;
 
   template <Scalar S>

@@ -7,8 +7,9 @@ namespace taso::ops::op {
 /// x Phi(x), where Phi is the normal distribution, or the usual tanh approximation of it.
 struct Gelu {
   static constexpr std::string_view name = "gelu";
-  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero};
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::tame};
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
+  static constexpr double flops = 16;
   bool tanh = false;
 
   template <class Self, class F>
@@ -17,7 +18,7 @@ struct Gelu {
   }
   bool operator==(const Gelu&) const = default;
 
-  Shape infer(std::span<const Shape> in) const { return in[0]; }
+  Shape infer(std::span<const Shape> in, Fit&) const { return in[0]; }
   template <Scalar S>
   S apply(const S& x) const {
     const S one = Math<S>::constant(1);
@@ -30,10 +31,10 @@ struct Gelu {
   }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    infer(shapes_of(in));
+    inferred(*this, shapes_of(in));
     return apply_to_each(*this, in[0]);
   }
-  Work work(std::span<const Shape> in) const { return streaming_work(in, in, 16); }
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in, flops); }
 };
 
 }  // namespace taso::ops::op

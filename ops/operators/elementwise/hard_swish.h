@@ -7,7 +7,7 @@ namespace taso::ops::op {
 /// x min(max(x/6 + 1/2, 0), 1).
 struct HardSwish : Unary<HardSwish>, NoFields {
   static constexpr std::string_view name = "hard_swish";
-  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero};
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::tame};
   static constexpr double flops = 5;
 
   template <Scalar S>

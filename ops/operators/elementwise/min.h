@@ -7,7 +7,8 @@ namespace taso::ops::op {
 /// The smaller of a and b, with broadcasting.
 struct Min : Binary<Min>, NoFields {
   static constexpr std::string_view name = "min";
-  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::commutes, Trait::associates};
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::commutes, Trait::associates,
+                                 Trait::tame};
   static constexpr double flops = 1;
   template <Scalar S>
   S apply(const S& a, const S& b) const {

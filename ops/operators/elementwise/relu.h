@@ -7,7 +7,8 @@ namespace taso::ops::op {
 /// max(x, 0).
 struct Relu : Unary<Relu>, NoFields {
   static constexpr std::string_view name = "relu";
-  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::rising};
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::rising, Trait::tame};
+  static constexpr OnnxForm onnx{"Relu", 6, true};
   static constexpr double flops = 1;
 
   template <Scalar S>

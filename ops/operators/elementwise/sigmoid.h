@@ -7,7 +7,8 @@ namespace taso::ops::op {
 /// 1 / (1 + exp(-x)).
 struct Sigmoid : Unary<Sigmoid>, NoFields {
   static constexpr std::string_view name = "sigmoid";
-  static constexpr Traits traits{Trait::element_wise, Trait::rising};
+  static constexpr Traits traits{Trait::element_wise, Trait::rising, Trait::tame};
+  static constexpr OnnxForm onnx{"Sigmoid", 6};
   static constexpr double flops = 12;
 
   template <Scalar S>

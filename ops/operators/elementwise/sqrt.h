@@ -7,7 +7,8 @@ namespace taso::ops::op {
 /// The square root of x.
 struct Sqrt : Unary<Sqrt>, NoFields {
   static constexpr std::string_view name = "sqrt";
-  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero};
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::partial};
+  static constexpr OnnxForm onnx{"Sqrt", 6};
   static constexpr double flops = 1;
 
   template <Scalar S>

@@ -7,7 +7,8 @@ namespace taso::ops::op {
 /// The hyperbolic tangent of x.
 struct Tanh : Unary<Tanh>, NoFields {
   static constexpr std::string_view name = "tanh";
-  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::rising};
+  static constexpr Traits traits{Trait::element_wise, Trait::keeps_zero, Trait::rising, Trait::tame};
+  static constexpr OnnxForm onnx{"Tanh", 6};
   static constexpr double flops = 10;
 
   template <Scalar S>

@@ -7,6 +7,8 @@ namespace taso::ops::op {
 /// Joins two tensors along `axis`.
 struct Concat {
   static constexpr std::string_view name = "concat";
+  static constexpr Traits traits{Trait::tame};
+  static constexpr KernelRole role = KernelRole::concat;
   static constexpr std::size_t min_inputs = 2, max_inputs = 2;
   std::int64_t axis = 0;
 
@@ -16,10 +18,10 @@ struct Concat {
   }
   bool operator==(const Concat&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    Extents extents = extents_of(infer(shapes_of(in)));
+    Extents extents = extents_of(inferred(*this, shapes_of(in)));
     // For each index before `axis`, the result holds one contiguous run of each operand.
     const auto run = [&](const Tensor<S>& part) {
       return count(Extents(part.extents.begin() + axis, part.extents.end()));
@@ -33,7 +35,7 @@ struct Concat {
     return Tensor<S>(std::move(extents), std::move(data));
   }
   Work work(std::span<const Shape> in) const {
-    const Shape out[] = {infer(in)};
+    const Shape out[] = {inferred(*this, in)};
     return streaming_work(in, out, 0);
   }
 };

@@ -4,19 +4,27 @@
 
 namespace taso::ops::op {
 
-Shape Enlarge::infer(std::span<const Shape> in) const {
+template <class Size>
+Shape EnlargeOf<Size>::infer(std::span<const Shape> in, Fit& fit) const {
   const Shape& w = in[0];
-  need_rank(name, w, 3);
-  need_list(name, "kernel", kernel, w.size() - 2, 1, greatest_attribute);
+  fit.rank(w, 3);
+  fit.list("kernel", kernel, w.size() - 2, 1, greatest_attribute);
   Shape result{w[0], w[1]};
   for (std::size_t i = 0; i < kernel.size(); ++i) {
     const Dim& own = w[2 + i];
-    if (!own.is_static()) misfit(name, fmt::format("whether {} is larger than {} is not known", own.text(), kernel[i]));
-    if (own.value() > kernel[i])
-      misfit(name, fmt::format("kernel {} is already larger than {}", text_of(w), text_of(kernel)));
+    fit.need(fit.is_for_rule() || own.is_static(), [&] {
+      return fmt::format("whether {} is larger than {} is not known", own.text(), Dim(kernel[i]).text());
+    });
+    fit.at_least(kernel[i], own, [&] {
+      return fmt::format("kernel {} is already larger than {}", text_of(w),
+                         text_of(Shape(kernel.begin(), kernel.end())));
+    });
     result.push_back(kernel[i]);
   }
   return result;
 }
+
+template Shape EnlargeOf<std::int64_t>::infer(std::span<const Shape>, Fit&) const;
+template Shape EnlargeOf<Dim>::infer(std::span<const Shape>, Fit&) const;
 
 }  // namespace taso::ops::op

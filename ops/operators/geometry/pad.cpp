@@ -5,14 +5,23 @@
 
 namespace taso::ops::op {
 
-Shape Pad::infer(std::span<const Shape> in) const {
+template <class Size>
+Shape PadOf<Size>::infer(std::span<const Shape> in, Fit& fit) const {
   constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-  need_list(name, "before", before, in[0].size(), 0, any);
-  need_list(name, "after", after, in[0].size(), 0, any);
-  if (!std::isfinite(value)) misfit(name, "the value is not a finite number");
+  fit.list("before", before, in[0].size(), 0, any);
+  fit.list("after", after, in[0].size(), 0, any);
+  fit.need(std::isfinite(value), [] { return std::string("the value is not a finite number"); });
+  const auto message = [] { return std::string("nothing is cut off"); };
   Shape result = in[0];
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = result[i] + before[i] + after[i];
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    fit.at_least(before[i], 0, message);
+    fit.at_least(after[i], 0, message);
+    result[i] = result[i] + before[i] + after[i];
+  }
   return result;
 }
+
+template Shape PadOf<std::int64_t>::infer(std::span<const Shape>, Fit&) const;
+template Shape PadOf<Dim>::infer(std::span<const Shape>, Fit&) const;
 
 }  // namespace taso::ops::op

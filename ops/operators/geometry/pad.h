@@ -5,10 +5,13 @@
 namespace taso::ops::op {
 
 /// Pads a tensor with `value`: before[i] elements at the start of axis i, after[i] at its end.
-struct Pad {
+template <class Size>
+struct PadOf {
   static constexpr std::string_view name = "pad";
+  static constexpr Traits traits{Trait::tame};
+  static constexpr KernelRole role = KernelRole::copy;
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
-  std::vector<std::int64_t> before, after;
+  std::vector<Size> before, after;
   double value = 0;
 
   template <class Self, class F>
@@ -17,17 +20,19 @@ struct Pad {
     field("after", self.after);
     field("value", self.value);
   }
-  bool operator==(const Pad&) const = default;
+  bool operator==(const PadOf&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    return place(in[0], extents_of(infer(shapes_of(in))), before, Math<S>::constant(value));
+    return place(in[0], extents_of(inferred(*this, shapes_of(in))), before, Math<S>::constant(value));
   }
   Work work(std::span<const Shape> in) const {
-    const Shape out[] = {infer(in)};
+    const Shape out[] = {inferred(*this, in)};
     return streaming_work(in, out, 0);
   }
 };
+
+using Pad = PadOf<std::int64_t>;
 
 }  // namespace taso::ops::op

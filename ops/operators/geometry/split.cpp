@@ -4,15 +4,14 @@
 
 namespace taso::ops::op {
 
-Shapes Split::infer(std::span<const Shape> in) const {
-  const std::size_t cut = axis_in(name, axis, in[0]);
+Shapes Split::infer(std::span<const Shape> in, Fit& fit) const {
+  const std::size_t cut = fit.axis(axis, in[0]);
   Shapes parts{in[0], in[0]};
-  Dim& first = parts[0][cut];
-  Dim& second = parts[1][cut];
-  second = first - at;
-  first = at;
-  if (is_negative(first) || is_negative(second))
-    misfit(name, fmt::format("cannot cut {} at {} along axis {}", text_of(in[0]), at.text(), axis));
+  parts[0][cut] = at;
+  parts[1][cut] = in[0][cut] - at;
+  for (const Shape& part : parts)
+    fit.dimension(part[cut],
+                  [&] { return fmt::format("cannot cut {} at {} along axis {}", text_of(in[0]), at.text(), axis); });
   return parts;
 }
 

@@ -4,17 +4,18 @@
 
 namespace taso::ops::op {
 
-Shape Transpose::infer(std::span<const Shape> in) const {
+Shape Transpose::infer(std::span<const Shape> in, Fit& fit) const {
   const Shape& x = in[0];
   std::vector<bool> used(x.size(), false);
   Shape result;
   for (const std::int64_t axis : permutation) {
-    const std::size_t index = axis_in(name, axis, x);
-    if (used[index]) misfit(name, fmt::format("axis {} is given twice", axis));
+    const std::size_t index = fit.axis(axis, x);
+    fit.need(!used[index], [&] { return fmt::format("axis {} is given twice", axis); });
     used[index] = true;
     result.push_back(x[index]);
   }
-  if (result.size() != x.size()) misfit(name, fmt::format("{} axes for an operand {}", permutation.size(), text_of(x)));
+  fit.need(result.size() == x.size(),
+           [&] { return fmt::format("{} axes for an operand {}", permutation.size(), text_of(x)); });
   return result;
 }
 

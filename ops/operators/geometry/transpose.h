@@ -7,6 +7,8 @@ namespace taso::ops::op {
 /// Reorders the axes: axis i of the result is axis permutation[i] of x.
 struct Transpose {
   static constexpr std::string_view name = "transpose";
+  static constexpr Traits traits{Trait::tame};
+  static constexpr KernelRole role = KernelRole::transpose;
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   std::vector<std::int64_t> permutation;
 
@@ -16,10 +18,10 @@ struct Transpose {
   }
   bool operator==(const Transpose&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    Extents extents = extents_of(infer(shapes_of(in)));
+    Extents extents = extents_of(inferred(*this, shapes_of(in)));
     const auto own = strides_of(in[0].extents);
     std::vector<std::int64_t> strides;
     for (const std::int64_t axis : permutation) strides.push_back(own[static_cast<std::size_t>(axis)]);

@@ -4,27 +4,37 @@
 
 namespace taso::ops::op {
 
-Shape Conv::infer(std::span<const Shape> in) const {
+template <class Size>
+Shape ConvOf<Size>::infer(std::span<const Shape> in, Fit& fit) const {
   const Shape &x = in[0], &w = in[1];
-  need_rank(name, x, 3);
-  if (w.size() != x.size()) misfit(name, fmt::format("kernel {} for an operand {}", text_of(w), text_of(x)));
-  if (groups < 1 || groups > greatest_attribute) misfit(name, fmt::format("{} groups", groups));
-  if (x[1] != w[1] * groups)
-    misfit(name, fmt::format("{} channels for kernels of {} in {} group{}", x[1].text(), w[1].text(), groups,
-                             groups == 1 ? "" : "s"));
-  if (!exact_div(w[0], groups)) misfit(name, fmt::format("{} filters cannot form {} groups", w[0].text(), groups));
-  if (in.size() == 3 && in[2] != Shape{w[0]})
-    misfit(name, fmt::format("bias {} for {} filters", text_of(in[2]), w[0].text()));
+  fit.rank(x, 3);
+  fit.need(w.size() == x.size(), [&] { return fmt::format("kernel {} for an operand {}", text_of(w), text_of(x)); });
+  fit.number("groups", groups, 1, greatest_attribute);
+  const auto in_groups = [&] { return fmt::format("{} group{}", Dim(groups).text(), groups == Size(1) ? "" : "s"); };
+  fit.equal(x[1], w[1] * groups,
+            [&] { return fmt::format("{} channels for kernels of {} in {}", x[1].text(), w[1].text(), in_groups()); });
+  fit.divides(groups, w[0], [&] { return fmt::format("{} filters cannot form {}", w[0].text(), in_groups()); });
+  if (in.size() == 3) {
+    const auto message = [&] { return fmt::format("bias {} for {} filters", text_of(in[2]), w[0].text()); };
+    fit.need(in[2].size() == 1, message);
+    fit.equal(in[2][0], w[0], message);
+  }
   Shape result{x[0], w[0]};
-  const Shape places = Windows{strides, dilations, pads}.infer(name, std::span(x).subspan(2), std::span(w).subspan(2));
+  const Shape places =
+      WindowsOf<Size>{strides, dilations, pads}.infer(fit, std::span(x).subspan(2), std::span(w).subspan(2));
   result.insert(result.end(), places.begin(), places.end());
   return result;
 }
 
-Work Conv::work(std::span<const Shape> in) const {
-  const Shape out[] = {infer(in)};
+template <class Size>
+Work ConvOf<Size>::work(std::span<const Shape> in) const {
+  const Shape out[] = {inferred(*this, in)};
   const Shape window(in[1].begin() + 1, in[1].end());
   return streaming_work(in, out, 2 * size_estimate(window) + (in.size() == 3 ? 1 : 0));
 }
+
+template Shape ConvOf<std::int64_t>::infer(std::span<const Shape>, Fit&) const;
+template Shape ConvOf<Dim>::infer(std::span<const Shape>, Fit&) const;
+template Work ConvOf<std::int64_t>::work(std::span<const Shape>) const;
 
 }  // namespace taso::ops::op

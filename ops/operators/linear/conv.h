@@ -7,12 +7,15 @@ namespace taso::ops::op {
 
 /// Convolution (cross-correlation, as in every framework) of x [N, C, spatial...] with w [O, C / groups, kernel...] and
 /// an optional bias [O]. Any number of spatial dimensions; pads are explicit and may differ at the two ends.
-struct Conv {
+template <class Size>
+struct ConvOf {
   static constexpr std::string_view name = "conv";
+  static constexpr Traits traits{Trait::sums, Trait::tame};
+  static constexpr KernelRole role = KernelRole::convolution;
   static constexpr std::size_t min_inputs = 2, max_inputs = 3;
-  std::vector<std::int64_t> strides, dilations;
-  std::vector<std::int64_t> pads;  ///< all begins, then all ends
-  std::int64_t groups = 1;
+  std::vector<Size> strides, dilations;
+  std::vector<Size> pads;  ///< all begins, then all ends
+  Size groups = 1;
 
   template <class Self, class F>
   static void fields(Self& self, F&& field) {
@@ -21,14 +24,14 @@ struct Conv {
     field("pads", self.pads);
     field("groups", self.groups);
   }
-  bool operator==(const Conv&) const = default;
+  bool operator==(const ConvOf&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
   Work work(std::span<const Shape> in) const;
 
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    const Extents extents = extents_of(infer(shapes_of(in)));
+    const Extents extents = extents_of(inferred(*this, shapes_of(in)));
     const Tensor<S>&x = in[0], &w = in[1];
     const Extents area = spatial(x.extents), kernel = spatial(w.extents), places = spatial(extents);
     const std::int64_t input_size = count(area), kernel_size = count(kernel), output_size = count(places);
@@ -50,5 +53,7 @@ struct Conv {
     return result;
   }
 };
+
+using Conv = ConvOf<std::int64_t>;
 
 }  // namespace taso::ops::op

@@ -4,19 +4,19 @@
 
 namespace taso::ops::op {
 
-Shape MatMul::infer(std::span<const Shape> in) const {
-  for (const Shape& shape : in) need_rank(name, shape, 2);
+Shape MatMul::infer(std::span<const Shape> in, Fit& fit) const {
+  for (const Shape& shape : in) fit.rank(shape, 2);
   const Shape &a = in[0], &b = in[1];
-  if (a.back() != b[b.size() - 2])
-    misfit(name, fmt::format("the inner dimensions of {} and {} differ", text_of(a), text_of(b)));
-  Shape result = broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
+  fit.equal(a.back(), b[b.size() - 2],
+            [&] { return fmt::format("the inner dimensions of {} and {} differ", text_of(a), text_of(b)); });
+  Shape result = fit.broadcast(Shape(a.begin(), a.end() - 2), Shape(b.begin(), b.end() - 2));
   result.push_back(a[a.size() - 2]);
   result.push_back(b.back());
   return result;
 }
 
 Work MatMul::work(std::span<const Shape> in) const {
-  const Shape out[] = {infer(in)};
+  const Shape out[] = {inferred(*this, in)};
   return streaming_work(in, out, 2 * size_estimate({in[0].back()}));
 }
 

@@ -7,15 +7,17 @@ namespace taso::ops::op {
 /// The product of two matrices, or of stacks of matrices whose leading dimensions broadcast.
 struct MatMul : NoFields {
   static constexpr std::string_view name = "matmul";
+  static constexpr Traits traits{Trait::sums, Trait::tame};
+  static constexpr KernelRole role = KernelRole::matmul;
   static constexpr std::size_t min_inputs = 2, max_inputs = 2;
   bool operator==(const MatMul&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
   Work work(std::span<const Shape> in) const;
 
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    const Extents extents = extents_of(infer(shapes_of(in)));
+    const Extents extents = extents_of(inferred(*this, shapes_of(in)));
     const Tensor<S>&a = in[0], &b = in[1];
     const std::int64_t rows = a.extents[a.rank() - 2], inner = a.extents.back(), columns = b.extents.back();
     const auto stack_of = [](const Extents& e) { return Extents(e.begin(), e.end() - 2); };

@@ -6,12 +6,15 @@ namespace taso::ops::op {
 
 /// The mean of each window. The divisor is the number of its cells inside the input or, with `count_padding`, inside
 /// the padded input. Cells beyond that, which `ceil` can add, are never counted.
-struct AveragePool {
+template <class Size>
+struct AveragePoolOf {
   static constexpr std::string_view name = "average_pool";
+  static constexpr Traits traits{Trait::sums, Trait::tame};
+  static constexpr KernelRole role = KernelRole::pooling;
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
-  std::vector<std::int64_t> kernel, strides, dilations;
-  std::vector<std::int64_t> pads;  ///< all begins, then all ends
-  bool ceil = false;               ///< rounds the number of windows up
+  std::vector<Size> kernel, strides, dilations;
+  std::vector<Size> pads;  ///< all begins, then all ends
+  bool ceil = false;       ///< rounds the number of windows up
   bool count_padding = false;
 
   template <class Self, class F>
@@ -23,12 +26,14 @@ struct AveragePool {
     field("ceil", self.ceil);
     field("count_padding", self.count_padding);
   }
-  bool operator==(const AveragePool&) const = default;
+  bool operator==(const AveragePoolOf&) const = default;
 
-  Shape infer(std::span<const Shape> in) const { return infer_pooling(name, in[0], kernel, windows()); }
+  /// A window may see nothing of the input; then there is nothing to divide by.
+  bool is_partial() const { return !count_padding; }
+  Shape infer(std::span<const Shape> in, Fit& fit) const { return infer_pooling(fit, in[0], kernel, windows()); }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    const Extents extents = extents_of(infer(shapes_of(in)));
+    const Extents extents = extents_of(inferred(*this, shapes_of(in)));
     return evaluate_pooling(in[0], extents, kernel, windows(), [this](const S* plane, const Window& window) {
       // Dilation can skip all of a small input: the mean of nothing is 0.
       if (window.taps.empty()) return Math<S>::constant(0);
@@ -38,10 +43,13 @@ struct AveragePool {
       return Math<S>::divide(sum, Math<S>::constant(cells));
     });
   }
-  Work work(std::span<const Shape> in) const { return pooling_work(in, infer(in), kernel); }
+  double window_cells(const Extents&) const { return cells_of(kernel); }
+  Work work(std::span<const Shape> in) const { return pooling_work(in, inferred(*this, in), cells_of(kernel)); }
 
  private:
-  Windows windows() const { return {strides, dilations, pads, ceil}; }
+  WindowsOf<Size> windows() const { return {strides, dilations, pads, ceil}; }
 };
+
+using AveragePool = AveragePoolOf<std::int64_t>;
 
 }  // namespace taso::ops::op

@@ -7,8 +7,8 @@
 namespace taso::ops::op {
 
 /// The shape that results from sliding `kernel` over x [N, C, spatial...].
-Shape infer_pooling(std::string_view name, const Shape& x, const std::vector<std::int64_t>& kernel,
-                    const Windows& windows);
+template <class Size>
+Shape infer_pooling(Fit& fit, const Shape& x, const std::vector<Size>& kernel, const WindowsOf<Size>& windows);
 
 /// Calls `pool(plane, window)` for every window of every channel and collects the results. `plane` points to the first
 /// element of the channel.
@@ -25,7 +25,12 @@ Tensor<S> evaluate_pooling(const Tensor<S>& x, const Extents& extents, const std
   return result;
 }
 
+/// The number of cells of a window.
+double cells_of(const std::vector<std::int64_t>& kernel);
+
 /// The work of one operation per cell of each window.
-Work pooling_work(std::span<const Shape> in, const Shape& out, const std::vector<std::int64_t>& kernel);
+inline Work pooling_work(std::span<const Shape> in, const Shape& out, double cells) {
+  return streaming_work(in, std::span(&out, 1), cells);
+}
 
 }  // namespace taso::ops::op

@@ -22,14 +22,15 @@ struct Window {
   double padded_cells = 0;    ///< the number of its cells inside the padded input
 };
 
-struct Windows {
-  const std::vector<std::int64_t>& strides;
-  const std::vector<std::int64_t>& dilations;
-  const std::vector<std::int64_t>& pads;  ///< all begins, then all ends
+template <class Size>
+struct WindowsOf {
+  const std::vector<Size>& strides;
+  const std::vector<Size>& dilations;
+  const std::vector<Size>& pads;  ///< all begins, then all ends
   bool ceil = false;  ///< the last window may reach beyond the padded input if it starts before the padding at the end
 
   /// How many window positions each dimension of `input` has.
-  Shape infer(std::string_view name, std::span<const Dim> input, std::span<const Dim> kernel) const;
+  Shape infer(Fit& fit, std::span<const Dim> input, std::span<const Dim> kernel) const;
 
   /// Calls `visit(Window)` for every position, in row-major order.
   template <class Visit>
@@ -59,6 +60,8 @@ struct Windows {
     });
   }
 };
+
+using Windows = WindowsOf<std::int64_t>;
 
 /// The dimensions after batch and channel.
 inline Extents spatial(const Extents& extents) { return Extents(extents.begin() + 2, extents.end()); }

@@ -6,12 +6,16 @@
 
 namespace taso::ops::op {
 
-Shape BatchNorm::infer(std::span<const Shape> in) const {
-  need_rank(name, in[0], 2);
-  if (!std::isfinite(epsilon)) misfit(name, "epsilon is not a finite number");
-  for (const Shape& shape : in.subspan(1))
-    if (shape != Shape{in[0][1]})
-      misfit(name, fmt::format("{} is not one number for each channel of {}", text_of(shape), text_of(in[0])));
+Shape BatchNorm::infer(std::span<const Shape> in, Fit& fit) const {
+  fit.rank(in[0], 2);
+  fit.need(std::isfinite(epsilon), [] { return std::string("epsilon is not a finite number"); });
+  for (const Shape& shape : in.subspan(1)) {
+    const auto message = [&] {
+      return fmt::format("{} is not one number for each channel of {}", text_of(shape), text_of(in[0]));
+    };
+    fit.need(shape.size() == 1, message);
+    fit.equal(shape[0], in[0][1], message);
+  }
   return in[0];
 }
 

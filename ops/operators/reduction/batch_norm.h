@@ -8,7 +8,10 @@ namespace taso::ops::op {
 /// bias, mean and variance, each [C]. This is the inference form: mean and variance are given.
 struct BatchNorm {
   static constexpr std::string_view name = "batch_norm";
+  static constexpr Traits traits{Trait::partial, Trait::sums};
+  static constexpr KernelRole role = KernelRole::element_wise;
   static constexpr std::size_t min_inputs = 5, max_inputs = 5;
+  static constexpr double kernel_flops = 40;  ///< per element: a square root and a division
   double epsilon = 1e-5;
 
   template <class Self, class F>
@@ -17,12 +20,12 @@ struct BatchNorm {
   }
   bool operator==(const BatchNorm&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
   Work work(std::span<const Shape> in) const { return streaming_work(in, in.first(1), 4); }
 
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    infer(shapes_of(in));
+    inferred(*this, shapes_of(in));
     const Tensor<S>&scale = in[1], &bias = in[2], &mean = in[3], &variance = in[4];
     const Tensor<S> deviation =
         map_elements(variance, [this](const S& v) { return Math<S>::sqrt(v + Math<S>::constant(epsilon)); });

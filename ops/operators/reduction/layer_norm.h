@@ -11,7 +11,10 @@ namespace taso::ops::op {
 /// the third, if there is one. Both broadcast to x.
 struct LayerNorm {
   static constexpr std::string_view name = "layer_norm";
+  static constexpr Traits traits{Trait::sums};
+  static constexpr KernelRole role = KernelRole::rows;
   static constexpr std::size_t min_inputs = 2, max_inputs = 3;
+  static constexpr double flops = 8;
   std::int64_t axis = 0;
   double epsilon = 1e-5;
 
@@ -22,12 +25,14 @@ struct LayerNorm {
   }
   bool operator==(const LayerNorm&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
-  Work work(std::span<const Shape> in) const { return streaming_work(in, in.first(1), 8); }
+  /// A mean of squares is not negative.
+  bool is_partial() const { return !(epsilon > 0); }
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
+  Work work(std::span<const Shape> in) const { return streaming_work(in, in.first(1), flops); }
 
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    infer(shapes_of(in));
+    inferred(*this, shapes_of(in));
     std::vector<std::int64_t> axes(in[0].rank() - static_cast<std::size_t>(axis));
     std::iota(axes.begin(), axes.end(), axis);
     const auto minus = [](const S& a, const S& b) { return S(a - b); };

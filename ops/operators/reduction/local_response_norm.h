@@ -8,10 +8,13 @@ namespace taso::ops::op {
 
 /// x [N, C, spatial...] divided by (bias + alpha/size · s)^beta, where s is the sum of squares over the `size` channels
 /// around each channel that exist. If `size` is even, the window has one more channel above than below.
-struct LocalResponseNorm {
+template <class Size>
+struct LocalResponseNormOf {
   static constexpr std::string_view name = "local_response_norm";
+  static constexpr Traits traits{Trait::sums};
+  static constexpr KernelRole role = KernelRole::pooling;
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
-  std::int64_t size = 1;
+  Size size = 1;
   double alpha = 1e-4, beta = 0.75, bias = 1;
 
   template <class Self, class F>
@@ -21,9 +24,11 @@ struct LocalResponseNorm {
     field("beta", self.beta);
     field("bias", self.bias);
   }
-  bool operator==(const LocalResponseNorm&) const = default;
+  bool operator==(const LocalResponseNormOf&) const = default;
 
-  Shape infer(std::span<const Shape> in) const;
+  bool is_partial() const { return !(bias > 0 && alpha >= 0); }
+  double window_cells(const Extents& result) const { return static_cast<double>(std::min(size, result[1])); }
+  Shape infer(std::span<const Shape> in, Fit& fit) const;
   Work work(std::span<const Shape> in) const { return streaming_work(in, in, 2.0 * static_cast<double>(size) + 12); }
 
   /// The window of a channel: from the first index up to the second, which is excluded.
@@ -34,7 +39,7 @@ struct LocalResponseNorm {
 
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    infer(shapes_of(in));
+    inferred(*this, shapes_of(in));
     const Tensor<S>& x = in[0];
     const std::int64_t channels = x.extents[1];
     const std::int64_t places = count(Extents(x.extents.begin() + 2, x.extents.end()));
@@ -54,5 +59,7 @@ struct LocalResponseNorm {
     return result;
   }
 };
+
+using LocalResponseNorm = LocalResponseNormOf<std::int64_t>;
 
 }  // namespace taso::ops::op

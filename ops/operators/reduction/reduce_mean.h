@@ -7,7 +7,8 @@ namespace taso::ops::op {
 /// The mean along some axes.
 struct ReduceMean {
   static constexpr std::string_view name = "reduce_mean";
-  static constexpr Traits traits{Trait::reduction};
+  static constexpr Traits traits{Trait::reduction, Trait::sums, Trait::tame};
+  static constexpr KernelRole role = KernelRole::rows;
   static constexpr std::size_t min_inputs = 1, max_inputs = 1;
   std::vector<std::int64_t> axes;
   bool keep = true;  ///< whether the axes stay, as dimensions of 1
@@ -19,17 +20,17 @@ struct ReduceMean {
   }
   bool operator==(const ReduceMean&) const = default;
 
-  Shape infer(std::span<const Shape> in) const {
-    Shape result = infer_reduction(name, in[0], axes, keep);
-    need_elements(name, in[0], axes);
+  Shape infer(std::span<const Shape> in, Fit& fit) const {
+    Shape result = infer_reduction(fit, in[0], axes, keep);
+    need_elements(fit, in[0], axes);
     return result;
   }
   template <Scalar S>
   Tensor<S> evaluate(Tensors<S> in) const {
-    Extents extents = extents_of(infer(shapes_of(in)));
+    Extents extents = extents_of(inferred(*this, shapes_of(in)));
     return Tensor<S>(std::move(extents), mean_along(in[0], axes).data);
   }
-  Work work(std::span<const Shape> in) const { return reduction_work(in, infer(in), axes); }
+  Work work(std::span<const Shape> in) const { return reduction_work(in, inferred(*this, in), axes); }
 };
 
 }  // namespace taso::ops::op

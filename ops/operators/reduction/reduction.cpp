@@ -4,11 +4,11 @@
 
 namespace taso::ops::op {
 
-Shape infer_reduction(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes, bool keep) {
+Shape infer_reduction(Fit& fit, const Shape& x, const std::vector<std::int64_t>& axes, bool keep) {
   std::vector<bool> reduced(x.size(), false);
   for (const std::int64_t axis : axes) {
-    const std::size_t index = axis_in(name, axis, x);
-    if (reduced[index]) misfit(name, fmt::format("axis {} is given twice", axis));
+    const std::size_t index = fit.axis(axis, x);
+    fit.need(!reduced[index], [&] { return fmt::format("axis {} is given twice", axis); });
     reduced[index] = true;
   }
   Shape result;
@@ -27,8 +27,10 @@ Dim reduced_count(const Shape& x, const std::vector<std::int64_t>& axes) {
   return product;
 }
 
-void need_elements(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes) {
-  if (reduced_count(x, axes) == Dim(0)) misfit(name, fmt::format("there is nothing to reduce in {}", text_of(x)));
+void need_elements(Fit& fit, const Shape& x, const std::vector<std::int64_t>& axes) {
+  for (const std::int64_t axis : axes)
+    fit.need(x[static_cast<std::size_t>(axis)] != Dim(0),
+             [&] { return fmt::format("there is nothing to reduce in {}", text_of(x)); });
 }
 
 Work reduction_work(std::span<const Shape> in, const Shape& out, const std::vector<std::int64_t>& axes) {

@@ -6,11 +6,11 @@
 namespace taso::ops::op {
 
 /// The shape after reducing `axes`, which are distinct and in any order. With `keep` they stay as dimensions of 1.
-Shape infer_reduction(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes, bool keep);
+Shape infer_reduction(Fit& fit, const Shape& x, const std::vector<std::int64_t>& axes, bool keep);
 /// The product of the dimensions along the axes.
 Dim reduced_count(const Shape& x, const std::vector<std::int64_t>& axes);
 /// Throws if there are no elements to reduce: nothing has no maximum and no mean.
-void need_elements(std::string_view name, const Shape& x, const std::vector<std::int64_t>& axes);
+void need_elements(Fit& fit, const Shape& x, const std::vector<std::int64_t>& axes);
 
 /// Combines all elements that differ only along `axes`, in row-major order. The axes stay as dimensions of 1. Without
 /// elements the result is 0.

@@ -1,9 +1,9 @@
 #include "runtime/gpu/kernels/computation.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "ops/core/error.h"
+#include "runtime/gpu/kernels/expression.h"
 
 namespace taso::gpu::kernels {
 namespace {
@@ -18,66 +18,30 @@ AxisMap operand_axes(const Operator& op, std::size_t operand, const Extents& ext
   return own;
 }
 
+/// Whether an operator says what it does to one element, or to one of each operand.
+template <class Op>
+concept SaysElements = requires(const Op& op, const Expression& x) {
+  op.template apply<Expression>(x);
+}
+|| requires(const Op& op, const Expression& x) { op.template apply<Expression>(x, x); };
+
 struct Writer {
   const std::vector<std::string>& in;
   Arithmetic arithmetic;
 
-  std::string constant(double value) const { return number(value, arithmetic); }
-  /// A call of a C library function for this type.
-  std::string call(std::string_view function, std::string_view operands) const {
-    check(!is_integral(arithmetic), "integers have no such function");
-    return fmt::format("{}{}({})", function, arithmetic == Arithmetic::single ? "f" : "", operands);
-  }
-  std::string infix(char sign, std::string_view function) const {
-    return is_integral(arithmetic) ? fmt::format("{}({}, {})", function, in[0], in[1])
-                                   : fmt::format("{} {} {}", in[0], sign, in[1]);
-  }
-
-  std::string operator()(const op::Add&) const { return infix('+', "plus"); }
-  std::string operator()(const op::Sub&) const { return infix('-', "minus"); }
-  std::string operator()(const op::Mul&) const { return infix('*', "times"); }
-  std::string operator()(const op::ScalarMul&) const { return infix('*', "times"); }
-  std::string operator()(const op::Div&) const { return infix('/', "divide"); }
-  std::string operator()(const op::Max&) const { return fmt::format("maximum({}, {})", in[0], in[1]); }
-  std::string operator()(const op::Min&) const { return fmt::format("minimum({}, {})", in[0], in[1]); }
-  std::string operator()(const op::Pow&) const {
-    const std::string both = in[0] + ", " + in[1];
-    return is_integral(arithmetic) ? fmt::format("power({})", both) : call("pow", both);
-  }
-  std::string operator()(const op::Sqrt&) const { return call("sqrt", in[0]); }
-  std::string operator()(const op::Exp&) const { return call("exp", in[0]); }
-  std::string operator()(const op::Erf&) const { return call("erf", in[0]); }
-  std::string operator()(const op::Tanh&) const { return call("tanh", in[0]); }
-  std::string operator()(const op::Relu&) const { return fmt::format("maximum({}, {})", in[0], constant(0)); }
-  std::string operator()(const op::LeakyRelu& op) const {
-    return fmt::format("maximum({0}, {1}) + {2} * minimum({0}, {1})", in[0], constant(0), constant(op.alpha));
-  }
-  std::string operator()(const op::Sigmoid&) const {
-    return fmt::format("{0} / ({0} + {1})", constant(1), call("exp", "-" + in[0]));
-  }
-  std::string operator()(const op::Clip& op) const {
-    std::string text = in[0];
-    if (std::isfinite(op.low)) text = fmt::format("maximum({}, {})", text, constant(op.low));
-    if (std::isfinite(op.high)) text = fmt::format("minimum({}, {})", text, constant(op.high));
-    return text;
-  }
-  std::string operator()(const op::Gelu& op) const {
-    const std::string inner = op.tanh
-                                  ? call("tanh", fmt::format("{0} * ({1} + {2} * {1} * {1} * {1})",
-                                                             constant(0.7978845608028654), in[0], constant(0.044715)))
-                                  : call("erf", fmt::format("{} * {}", in[0], constant(std::sqrt(0.5))));
-    return fmt::format("{} * {} * ({} + {})", constant(0.5), in[0], constant(1), inner);
-  }
-  std::string operator()(const op::HardSwish&) const {
-    check(!is_integral(arithmetic), "integers have no such function");
-    return fmt::format("{0} * minimum(maximum({0} * {1} + {2}, {3}), {4})", in[0], constant(1.0 / 6), constant(0.5),
-                       constant(0), constant(1));
+  template <SaysElements Op>
+  std::string operator()(const Op& op) const {
+    const Expression::Type type(arithmetic);
+    if constexpr (Op::max_inputs == 1)
+      return op.template apply<Expression>(Expression(in[0])).text();
+    else
+      return op.template apply<Expression>(Expression(in[0]), Expression(in[1])).text();
   }
   std::string operator()(const op::BatchNorm& op) const {
     check(!is_integral(arithmetic), "integers have no such function");
     // A square root and a division would take longer than everything else.
-    return fmt::format("{} * ({} - {}) * {} + {}", in[1], in[0], in[3],
-                       call("rsqrt", fmt::format("{} + {}", in[4], constant(op.epsilon))), in[2]);
+    return fmt::format("{} * ({} - {}) * rsqrt{}({} + {}) + {}", in[1], in[0], in[3],
+                       arithmetic == Arithmetic::single ? "f" : "", in[4], number(op.epsilon, arithmetic), in[2]);
   }
   template <class Other>
   std::string operator()(const Other&) const {

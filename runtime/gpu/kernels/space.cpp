@@ -10,13 +10,16 @@ namespace taso::gpu::kernels {
 std::int64_t alignment_of(const cost::Call::Operand& operand) {
   const auto size = static_cast<std::int64_t>(size_of(operand.element));
   std::int64_t alignment = 16;
+  bool has_rows = false, has_gaps = false;
   for (std::size_t i = 0; i < operand.extents.size(); ++i) {
     if (operand.extents[i] == 1) continue;
+    (operand.strides[i] == 1 ? has_rows : has_gaps) |= operand.strides[i] != 0;
     // Contiguous rows start at multiples of their length.
     const std::int64_t step = operand.strides[i] == 1 ? operand.extents[i] : operand.strides[i];
     while (step * size % alignment != 0) alignment /= 2;
   }
-  return std::max(alignment, size);
+  // Of single elements with others between them, the first may be anywhere: one channel of many, in NHWC.
+  return has_gaps && !has_rows ? size : std::max(alignment, size);
 }
 
 std::vector<Axis> axes_of(const Extents& space, const std::vector<Access>& accesses) {
