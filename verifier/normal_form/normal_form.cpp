@@ -40,7 +40,7 @@ Sides sides(const rules::Instance& instance, std::size_t result) {
 bool same_result(const rules::Instance& instance, std::size_t result) {
   auto [free, source, target] = sides(instance, result);
   Sum difference = source - target;
-  // Indices that are divided with rounding, such as a channel by the channels of a group, become pairs.
+  // Indices that are divided with rounding (such as a channel by the channels of a group) become pairs.
   Constraints context;
   while (true) {
     Workspace::current().step();

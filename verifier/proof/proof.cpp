@@ -9,7 +9,7 @@
 namespace taso::verifier {
 namespace {
 
-/// Writes terms of the e-graph out as terms over unknowns.
+/// Writes terms of the e-graph as terms over unknowns.
 class Extraction {
  public:
   explicit Extraction(const rules::EGraph& graph) : graph_(graph) {}
@@ -140,7 +140,7 @@ ProofResult prove(const rules::Instance& instance, const rules::Properties& prop
       return certify(instance, result.proof, properties);
     };
     Certificate certificate = certificate_of(reasons);
-    // An explanation may go a long way round; what Z3 does not need is left out.
+    // An explanation may contain detours; steps that Z3 does not need are left out.
     if (const auto needed = needed_steps(certificate, reasons.size(), limits.effort, stop);
         needed && needed->size() < reasons.size()) {
       std::vector<rules::EGraph::Reason> used;

@@ -18,8 +18,8 @@
 namespace taso::verifier {
 namespace {
 
-/// After the search only those clean-ups are done that do not change what is computed, not even in the last bit: what
-/// they did needs no following, as the graph is the same.
+/// After the search, only those clean-ups are done that do not change results, not even in the last bit. They need no
+/// replay, because the graph is the same.
 bool is_harmless(std::string_view pass) {
   return pass == "identity" || pass == "no-op" || pass == "constant-folding" || pass == "common-subexpressions" ||
          pass == "dead-code" || pass == "unused-weights";
@@ -62,8 +62,7 @@ class CertificateReplay {
     return {false, std::move(reason), step};
   }
 
-  /// Does the clean-ups again, to see what they are, and makes sure by other means that they have kept what is
-  /// computed.
+  /// Repeats the clean-ups to see what they do, and checks by other means that the graph still computes the same.
   std::string clean() {
     onnx::CleanupOptions options;
     const auto passes = onnx::cleanup_passes();
@@ -88,7 +87,7 @@ class CertificateReplay {
     return reason ? fmt::format("the clean-ups are not shown to be right: {}", *reason) : "";
   }
 
-  /// What the values of a model are called in messages.
+  /// The names of a model's values, for messages.
   static std::function<std::string(const Value&)> by_name(const onnx::Imported& model) {
     std::unordered_map<Value, std::string, HashValue> names;
     for (const auto& [name, value] : model.values) {
@@ -145,7 +144,7 @@ class CertificateReplay {
   const rules::RewriteCertificate& certificate_;
   const onnx::Model &before_, &after_;
   onnx::GraphEdit edit_;
-  std::shared_ptr<const onnx::Imported> original_;  // of the model before the clean-ups
+  std::shared_ptr<const onnx::Imported> original_;  // the model before the clean-ups
   ReplayRules rules_;
 };
 

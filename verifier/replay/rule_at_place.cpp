@@ -11,7 +11,7 @@
 namespace taso::verifier {
 namespace {
 
-/// An attribute as rules see it: numbers (a truth value is 0 or 1), or a real number.
+/// An attribute as rules see it: integers (a truth value is 0 or 1), or a real number.
 struct Quantity {
   std::vector<Dim> numbers;
   std::optional<double> real;
@@ -93,7 +93,7 @@ class Place {
     return static_cast<std::size_t>(found - names.begin());
   }
 
-  // --- What the variables stand for ---
+  // --- Binding variables ---
 
   void bind(const std::string& variable, Quantity value) {
     auto& known = bound_[place_of_variable(variable)];
@@ -117,7 +117,7 @@ class Place {
     for (std::size_t i = 0; i < part.operands.size(); ++i) bind(*pattern.operands[i], part.operands[i]);
   }
 
-  // --- Which instance of the rule this is ---
+  // --- Choosing the instance of the rule ---
 
   rules::Property::Choice choice() const {
     rules::Property::Choice choice;
@@ -140,7 +140,7 @@ class Place {
     return choice;
   }
 
-  /// A dimension of 1 counts as stretched where another input has more there.
+  /// A dimension of 1 counts as broadcast if another input has more there.
   void choose_ones(const std::vector<std::size_t>& group, rules::Property::Choice& choice) const {
     std::size_t rank = 0;
     for (const std::size_t input : group) rank = std::max(rank, choice.ranks[input]);
@@ -191,7 +191,7 @@ class Place {
       }
   }
 
-  // --- Whether the source is what is there ---
+  // --- Checking the source ---
 
   Quantity value_of(const rules::SymbolicField& field) const {
     if (const auto* truth = std::get_if<bool>(&field)) return {{Dim(*truth ? 1 : 0)}, {}};
@@ -244,7 +244,7 @@ class Place {
       const auto& last = made.operands.emplace_back(operand(from, output));
       shapes.push_back(last.is_input ? *inputs_[last.index].shape : target_.nodes[last.index].shapes[last.output]);
     }
-    set_field(made.op, "type", element_);  // of those that have one
+    set_field(made.op, "type", element_);  // only for those that have one
     const auto& fields = rules::symbolic_fields(node.op.kind);
     for (std::size_t i = 0; i < fields.size(); ++i) set(made.op, fields[i].name, value_of(node.op.fields[i]));
     made.shapes = infer(made.op, shapes);
@@ -252,7 +252,7 @@ class Place {
     target_.nodes.push_back(std::move(made));
   }
 
-  /// Sets an attribute, in the form that the operator has it in.
+  /// Sets an attribute, in the form that the operator uses.
   static void set(Operator& op, std::string_view name, const Quantity& value) {
     std::vector<std::int64_t> numbers;
     for (const Dim& dim : value.numbers)
@@ -285,7 +285,7 @@ class Place {
   std::vector<std::optional<Quantity>> bound_;  // by variable
   const rules::PropertyInstance* at_ = nullptr;
   std::map<std::string, Dim, std::less<>> unknowns_;
-  std::vector<std::optional<std::size_t>> places_;  // of the instance's nodes among the target's
+  std::vector<std::optional<std::size_t>> places_;  // of the instance's nodes in the target
   GroundTarget target_;
 };
 

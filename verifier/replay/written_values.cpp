@@ -21,7 +21,7 @@ namespace {
 
 using Message = proto::TensorProto;
 
-/// What a tensor says beyond its data and where that lies; of data that is here, that it lies elsewhere too.
+/// What a tensor contains beyond its data and its location; for data that is inside, also a second location elsewhere.
 std::string rest_of(const Message& tensor) {
   const int elsewhere = onnx::is_external(tensor) ? Message::kExternalDataFieldNumber : 0;
   return onnx::bytes_without(
