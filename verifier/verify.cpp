@@ -115,7 +115,7 @@ class Verification {
 
  private:
   static constexpr std::size_t quick_tries = 24, thorough_tries = 2000;
-  static constexpr const char* rounding_up = "the number of windows is rounded up, of which the verifier knows nothing";
+  static constexpr const char* rounding_up = "the number of windows is rounded up, which the verifier does not model";
 
   RuleVerdict decide_all(const std::vector<rules::Condition>& extra) {
     rules::InstanceOptions instance_options;
@@ -130,7 +130,7 @@ class Verification {
         return std::move(verdict_);
       }
       if (instances_.empty() && !beyond(extra).empty()) {
-        verdict_.reason = fmt::format("it speaks of ranks and lengths above {} only, which are not tried",
+        verdict_.reason = fmt::format("it applies only to ranks and lengths above {}, which are not tried",
                                       instance_options.greatest_rank);
         return std::move(verdict_);
       }
@@ -140,7 +140,7 @@ class Verification {
       }
       verdict_.kind = RuleVerdict::Kind::refuted;
       verdict_.reason = instances_.empty() ? "there are no ranks and axes at which its source is well-formed"
-                                           : "its target is well-formed nowhere, or never has the source's shape";
+                                           : "its target is never well-formed, or never has the source's shape";
       verdict_.counterexample = verdict_.reason + "\n";
       return std::move(verdict_);
     }
@@ -161,7 +161,7 @@ class Verification {
     }
     if (options_.thorough && look_for_counterexample(thorough_tries)) return std::move(verdict_);
     verdict_.kind = RuleVerdict::Kind::unknown;
-    verdict_.reason = deadline_.is_over() ? "the time limit was met" : open_;
+    verdict_.reason = deadline_.is_over() ? "the time limit was reached" : open_;
     return std::move(verdict_);
   }
 
@@ -186,7 +186,7 @@ class Verification {
     refute_options.stop = deadline_.token();
     const Refutation refutation = refute(more, refute_options);
     if (refutation.counterexample) {
-      open_ = fmt::format("it is false beyond the ranks and lengths that are tried: {}",
+      open_ = fmt::format("it is false beyond the ranks and lengths that are proved: {}",
                           more[refutation.counterexample->instance].choice);
       return;
     }
@@ -194,8 +194,7 @@ class Verification {
       return is_too_large_to_try(one, refute_options.most_work);
     });
     if (found != more.end())
-      open_ =
-          fmt::format("it grows too large to be tried beyond the ranks and lengths that are proved: {}", found->choice);
+      open_ = fmt::format("it is too large to be tried beyond the proved ranks and lengths: {}", found->choice);
   }
 
   /// Whether the instance is too large even at the smallest sizes, so that no counterexample could be searched.

@@ -167,7 +167,7 @@ Outcome judge(const Mutant& mutant, std::size_t number, const rules::Properties&
       const auto says = [&](std::string_view words) { return verdict.counterexample.find(words) != std::string::npos; };
       const bool has_numbers = says("\n  ");
       const bool differ = says("they differ"), is_undefined = says("is undefined");
-      const bool fits_nowhere = says("target is well-formed nowhere");
+      const bool fits_nowhere = says("target is never well-formed");
       return {differ                        ? "values differ"
               : is_undefined                ? "target undefined"
               : has_numbers || fits_nowhere ? "target ill-formed"

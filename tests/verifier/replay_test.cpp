@@ -142,7 +142,7 @@ TEST_CASE("constants are put together in any groups") {
   const auto describe = [](const Value&) { return std::string("y"); };
   CHECK_FALSE(verifier::difference(left, right, describe));
   CHECK_FALSE(verifier::difference(right, left, describe));
-  CHECK(verifier::difference(left, wrong, describe).value_or("") == "y: its numbers are others");
+  CHECK(verifier::difference(left, wrong, describe).value_or("") == "y: its numbers differ");
 }
 
 TEST_CASE("what has branches is as often there as it was, although it can be run") {
@@ -161,8 +161,8 @@ TEST_CASE("what has branches is as often there as it was, although it can be run
                        given = onnx::import_model(onnx::view_of(once));
   const auto describe = [](const Value&) { return std::string("z"); };
   CHECK(!verifier::difference(wanted.graph, wanted.graph, describe));
-  CHECK(verifier::difference(wanted.graph, given.graph, describe) == "z: If was there twice");
-  CHECK(verifier::difference(given.graph, wanted.graph, describe) == "z: If is there twice");
+  CHECK(verifier::difference(wanted.graph, given.graph, describe) == "z: If occurred twice");
+  CHECK(verifier::difference(given.graph, wanted.graph, describe) == "z: If occurs twice");
 }
 
 }  // namespace taso::test

@@ -65,7 +65,7 @@ NormalFormResult prove_element_wise(const rules::Instance& instance, const Norma
                                                                                  fmt::format("i{}", index.size()))));
     if (OwnPlace(instance, index).reads_only(element(instance, instance.source[0], index)))
       return {NormalFormResult::proved, ""};
-    return {NormalFormResult::unknown, "an element of the result depends on more than the elements at its place"};
+    return {NormalFormResult::unknown, "an element of the result depends on more than the elements at its index"};
   } catch (const ProofLimit& limit) {
     return {NormalFormResult::unknown, limit.what()};
   } catch (const ShapeError& error) {

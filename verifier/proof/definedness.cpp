@@ -288,7 +288,7 @@ std::string obstacle(const rules::Instance& instance, std::size_t result) {
   if (wanted.empty()) return "";
   const std::vector<Demand> known = Demands(applications(instance, instance.source[result], index)).list;
   for (const Demand& demand : wanted)
-    if (!Covering(known, demand, shared).succeeds()) return "the source is not seen to demand that " + text(demand);
+    if (!Covering(known, demand, shared).succeeds()) return "the source is not shown to demand that " + text(demand);
   return "";
 }
 
@@ -314,7 +314,7 @@ bool source_may_be_undefined(const rules::Instance& instance) { return reaches_p
 bool target_may_be_undefined(const rules::Instance& instance) { return reaches_partial(instance, instance.target); }
 
 NormalFormResult prove_definedness(const rules::Instance& instance, const NormalFormLimits& limits) {
-  constexpr const char* claim = "the target is not seen to be defined wherever the source is: ";
+  constexpr const char* claim = "the target is not shown to be defined wherever the source is: ";
   if (!instance.target_fits) return {NormalFormResult::unknown, "ranks do not fit"};
   if (!target_may_be_undefined(instance)) return {NormalFormResult::proved, ""};
   try {

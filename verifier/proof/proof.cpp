@@ -74,11 +74,11 @@ Proof extract(const rules::EGraph& graph, const rules::Saturation& saturation,
 std::string end_text(rules::Saturation::End end) {
   switch (end) {
     case rules::Saturation::End::goal: return "the sides are equal";
-    case rules::Saturation::End::saturated: return "the properties say nothing more about it";
+    case rules::Saturation::End::saturated: return "the properties yield nothing new";
     case rules::Saturation::End::rounds: return "no proof within the limit of rounds";
     case rules::Saturation::End::terms: return "no proof within the limit of terms";
     case rules::Saturation::End::matches: return "no proof within the limit of matches";
-    case rules::Saturation::End::stopped: return "the time limit was met";
+    case rules::Saturation::End::stopped: return "the time limit was reached";
   }
   return {};
 }

@@ -36,7 +36,7 @@ std::string SmtText::term(const Dim& dim) {
       ++factors;
       if (!factor.name.empty()) {
         const auto name = names_.find(factor.name);
-        check(name != names_.end(), "a question speaks of declared unknowns");
+        check(name != names_.end(), "a question uses only declared unknowns");
         product += " " + name->second;
         continue;
       }

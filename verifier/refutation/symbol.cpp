@@ -253,7 +253,7 @@ Verdict prove_equal(const std::vector<std::pair<Symbol, Symbol>>& pairs, unsigne
           const z3::func_decl unknown = model.get_const_decl(i);
           reason += (i ? ", " : "") + unknown.name().str() + " = " + model.get_const_interp(unknown).to_string();
         }
-        return {Verdict::refuted, reason.empty() ? "they differ whatever the unknowns are" : reason};
+        return {Verdict::refuted, reason.empty() ? "they differ for all values of the unknowns" : reason};
       }
       default: return {Verdict::unknown, solver.reason_unknown()};
     }

@@ -114,7 +114,7 @@ FoundPart Replay::source_at(const rules::Pattern& pattern, rules::ValueNumber nu
   if (pattern.is_input()) {
     const auto& names = rule.inputs();
     const auto input = static_cast<std::size_t>(std::find(names.begin(), names.end(), pattern.input) - names.begin());
-    check(input < names.size(), "a rule speaks of its own inputs");
+    check(input < names.size(), "a rule uses only its own inputs");
     if (number == left_out || find(number) != find(step.inputs[input].second))
       throw Refusal{fmt::format("'{}' is not value {}", pattern.input, step.inputs[input].second)};
     part.input = input;
@@ -125,7 +125,7 @@ FoundPart Replay::source_at(const rules::Pattern& pattern, rules::ValueNumber nu
   if (!equation.op || name_of(*equation.op) != pattern.op || equation.output != pattern.output ||
       equation.operands.size() != pattern.operands.size())
     throw Refusal{
-        fmt::format("the source of the rule is not there: value {} is not a result of '{}'", number, pattern.op)};
+        fmt::format("the source of the rule does not match: value {} is not a result of '{}'", number, pattern.op)};
   part.op = equation.op.get();
   part.output = equation.output;
   std::vector<rules::ValueNumber> operands = equation.operands;
@@ -251,7 +251,7 @@ void Replay::apply(const rules::RewriteStep& step, const Plan& plan) {
   }
   for (const auto& [value, other] : step.merged) {
     const rules::ValueNumber a = known(value), b = known(other);
-    if (a == b) throw Refusal{fmt::format("values {} and {} are one already", value, other)};
+    if (a == b) throw Refusal{fmt::format("values {} and {} are the same already", value, other)};
     if (!same(values_[a].equation, values_[b].equation))
       throw Refusal{fmt::format("values {} and {} are not computed in the same way", value, other)};
     values_[a].same_as = b;

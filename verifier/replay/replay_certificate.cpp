@@ -47,13 +47,13 @@ class CertificateReplay {
     for (std::size_t i = 0; i < certificate_.steps.size(); ++i) {
       const rules::RewriteStep& step = certificate_.steps[i];
       if (i > 0 && step.cost_before != certificate_.steps[i - 1].cost_after)
-        return refuse("it does not begin with the cost that the one before ends with", i + 1);
+        return refuse("its cost before does not equal the cost after the previous step", i + 1);
       if (const auto reason = replay.take(step, rules_)) return refuse(*reason, i + 1);
     }
     if (!certificate_.steps.empty() && certificate_.steps.back().cost_after > certificate_.steps.front().cost_before)
-      return refuse("the steps make it dearer");
+      return refuse("the steps increase the cost");
     for (const rules::CleanupStep& step : certificate_.after)
-      if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is no clean-up after the search", step.pass));
+      if (!is_harmless(step.pass)) return refuse(fmt::format("'{}' is not allowed after the search", step.pass));
     return compare(imported, replay);
   }
 
@@ -129,7 +129,7 @@ class CertificateReplay {
           taken.push_back(*number);
           written.graph.outputs.push_back(now);
         } else if (old_name != new_name) {  // an input or a weight that only such nodes use
-          return refuse(fmt::format("a node that nothing uses takes '{}' and not '{}'", new_name, old_name));
+          return refuse(fmt::format("an unused node takes '{}' instead of '{}'", new_name, old_name));
         }
       }
       graph = replay.graph(taken);

@@ -60,13 +60,13 @@ class Place {
       : property_(property), found_(found), inputs_(inputs), element_(element), bound_(property.variables().size()) {}
 
   GroundTarget run() {
-    if (!is_floating(element_)) throw Refusal{"rules speak of floating-point numbers"};
+    if (!is_floating(element_)) throw Refusal{"rules apply to floating-point numbers only"};
     for (const Type& type : inputs_)
-      if (type.element != element_ || !type.shape) throw Refusal{"an input has no rank, or another type of elements"};
+      if (type.element != element_ || !type.shape) throw Refusal{"an input has no known rank, or another element type"};
     const rules::Rule& rule = property_.rule();
     for (std::size_t i = 0; i < rule.source.size(); ++i) bind(*rule.source[i], found_[i]);
     for (std::size_t i = 0; i < bound_.size(); ++i) {
-      if (!bound_[i]) throw Refusal{fmt::format("nothing says what '{}' is", property_.variables()[i])};
+      if (!bound_[i]) throw Refusal{fmt::format("nothing determines '{}'", property_.variables()[i])};
       target_.variables.emplace_back(property_.variables()[i], bound_[i]->text());
     }
     at_ = property_.at(choice());
@@ -89,7 +89,7 @@ class Place {
   std::size_t place_of_variable(const std::string& name) const {
     const auto& names = property_.variables();
     const auto found = std::find(names.begin(), names.end(), name);
-    check(found != names.end(), "a rule speaks of its own variables");
+    check(found != names.end(), "a rule uses only its own variables");
     return static_cast<std::size_t>(found - names.begin());
   }
 
@@ -97,7 +97,7 @@ class Place {
 
   void bind(const std::string& variable, Quantity value) {
     auto& known = bound_[place_of_variable(variable)];
-    if (known && !(*known == value)) throw Refusal{fmt::format("'{}' would stand for two things", variable)};
+    if (known && !(*known == value)) throw Refusal{fmt::format("'{}' would have two values", variable)};
     known = std::move(value);
   }
 
@@ -165,7 +165,7 @@ class Place {
       const rules::PropertyInstance::Origin& origin = at_->origins[i];
       const std::vector<Dim>& from =
           origin.is_dimension ? *inputs_.at(origin.index).shape : bound_.at(origin.index)->numbers;
-      if (origin.element >= from.size()) throw Refusal{"a list is shorter than the rule has it"};
+      if (origin.element >= from.size()) throw Refusal{"a list is shorter than in the rule"};
       unknowns_.emplace(instance().unknowns[i].name, from[origin.element]);
     }
   }
@@ -173,7 +173,7 @@ class Place {
   Dim ground(const Dim& dim) const {
     return substitute(dim, [&](std::string_view name) -> std::optional<Dim> {
       const auto found = unknowns_.find(name);
-      check(found != unknowns_.end(), "an instance speaks of its own unknowns");
+      check(found != unknowns_.end(), "an instance uses only its own unknowns");
       return found->second;
     });
   }
@@ -181,7 +181,7 @@ class Place {
   void check_requirements() {
     for (const rules::Unknown& unknown : instance().unknowns)
       if (!surely_at_least(unknowns_.at(unknown.name), unknown.least))
-        throw Refusal{fmt::format("'{}' must be {} at least", unknown.name, unknown.least)};
+        throw Refusal{fmt::format("'{}' must be at least {}", unknown.name, unknown.least)};
     for (const auto* list : {&instance().hypotheses, &instance().obligations})
       for (const rules::Requirement& requirement : *list) {
         const rules::Requirement here{requirement.kind, ground(requirement.left), ground(requirement.right)};
@@ -210,17 +210,17 @@ class Place {
   void check_source(const rules::InstanceValue& value, const FoundPart& part) const {
     const rules::InstanceNode& node = instance().nodes[value.first];
     if (node.input || part.input) {
-      if (node.input != part.input) throw Refusal{"the source of the rule is not there: another input"};
+      if (node.input != part.input) throw Refusal{"the source of the rule does not match: another input"};
       return;
     }
     const std::string_view name = name_of(rules::prototype(node.op.kind));
     if (name_of(*part.op) != name || part.output != value.second || part.operands.size() != node.operands.size())
-      throw Refusal{fmt::format("the source of the rule is not there: no '{}'", name)};
+      throw Refusal{fmt::format("the source of the rule does not match: no '{}'", name)};
     const auto& fields = rules::symbolic_fields(node.op.kind);
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const Quantity wanted = value_of(node.op.fields[i]), given = quantity_of(*part.op, fields[i].name);
       if (!(wanted == given))
-        throw Refusal{fmt::format("the rule wants '{}' of '{}' to be {}, and it is {}", fields[i].name, name,
+        throw Refusal{fmt::format("the rule needs '{}' of '{}' to be {}, but it is {}", fields[i].name, name,
                                   wanted.text(), given.text())};
     }
     for (std::size_t i = 0; i < part.operands.size(); ++i) check_source(node.operands[i], part.operands[i]);

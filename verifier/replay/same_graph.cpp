@@ -186,14 +186,14 @@ class Comparison {
         actual_(actual) {}
 
   std::optional<std::string> run() {
-    if (expected_graph_.outputs.size() != actual_graph_.outputs.size()) return "another number of outputs";
+    if (expected_graph_.outputs.size() != actual_graph_.outputs.size()) return "the number of outputs differs";
     for (std::size_t i = expected_graph_.outputs.size(); i-- > 0;)
       open_.emplace_back(expected_graph_.outputs[i], actual_graph_.outputs[i]);
     while (!open_.empty()) {
       auto [expected, actual] = open_.back();
       open_.pop_back();
       if (!expected && !actual) continue;
-      if (!expected || !actual) return "an operand is left out";
+      if (!expected || !actual) return "an operand is missing";
       expected = skip_idle(expected);
       actual = skip_idle(actual);
       if (!seen_.insert({{expected.node, expected.output}, {actual.node, actual.output}}).second) continue;
@@ -207,7 +207,7 @@ class Comparison {
  private:
   /// Returns what differs, or nothing; adds the pairs that are left to compare to the list.
   std::string compare(const Value& expected, const Value& actual) {
-    if (!(expected.type().element == actual.type().element)) return "it has another type of elements";
+    if (!(expected.type().element == actual.type().element)) return "it has another element type";
     const bool constants = expected_.is_constant(expected) && actual_.is_constant(actual);
     const bool joined =
         constants && operator_of(expected) != nullptr && std::holds_alternative<op::Concat>(*operator_of(expected));
@@ -220,7 +220,7 @@ class Comparison {
         return "";
       }
       if (!constants)
-        return fmt::format("it is {} of {}, and should be {} of {}", given.what, given.operands.size(), wanted.what,
+        return fmt::format("it is {} of {}, but should be {} of {}", given.what, given.operands.size(), wanted.what,
                            wanted.operands.size());
     }
     if (constants) return compare_numbers(expected, actual);
@@ -230,13 +230,13 @@ class Comparison {
     }
     if (expected.node->as_opaque() != nullptr && actual.node->as_opaque() != nullptr)
       return compare_opaque(expected, actual);
-    return "it is computed in another way";
+    return "it is computed differently";
   }
 
   std::string compare_numbers(const Value& expected, const Value& actual) {
     try {
       const ArrayLimit limit(std::size_t{4} << 30);
-      return identical(numbers_of(expected), numbers_of(actual)) ? "" : "its numbers are others";
+      return identical(numbers_of(expected), numbers_of(actual)) ? "" : "its numbers differ";
     } catch (const InputError& error) {
       return fmt::format("its numbers cannot be computed: {}", error.what());
     }
@@ -254,10 +254,9 @@ class Comparison {
     const Opaque &wanted = *left.as_opaque(), &given = *right.as_opaque();
     if (expected.output != actual.output) return fmt::format("it is another result of {}", given.kind);
     const auto partner = partners_.find(&left);
-    if (partner != partners_.end())
-      return partner->second == &right ? "" : fmt::format("{} is there twice", given.kind);
+    if (partner != partners_.end()) return partner->second == &right ? "" : fmt::format("{} occurs twice", given.kind);
     const auto pairs = wanted.body && given.body ? wanted.body->agreement(*given.body) : std::nullopt;
-    if (!pairs) return fmt::format("{} is not the node that it was", given.kind);
+    if (!pairs) return fmt::format("{} has changed", given.kind);
     // Later nodes may have been read with the help of declared types.
     if (wanted.outputs.size() != given.outputs.size()) return fmt::format("{} has other results", given.kind);
     for (std::size_t i = 0; i < wanted.outputs.size(); ++i) {
@@ -269,7 +268,7 @@ class Comparison {
     // A node that draws random numbers, or may, must occur as often as before.
     const bool repeats =
         wanted.body->obstacle().empty() && !wanted.body->has_programs() && !wanted.kind.ends_with("Dropout");
-    if (!taken_.insert(&right).second && !repeats) return fmt::format("{} was there twice", given.kind);
+    if (!taken_.insert(&right).second && !repeats) return fmt::format("{} occurred twice", given.kind);
     partners_.emplace(&left, &right);
     for (const auto& [place, other] : *pairs) {
       if (place >= left.inputs().size() || other >= right.inputs().size()) return "it has other operands";

@@ -192,7 +192,7 @@ std::string rest_of(const proto::AttributeProto& attribute) {
 
 std::string trouble_with_attributes(const proto::NodeProto& node, const proto::ModelProto& model) {
   const Kind* const kind = kind_of(node, model);
-  if (kind == nullptr) return "which no rewriting writes";
+  if (kind == nullptr) return "which rewriting never writes";
   bool finds_pads = false, lists_pads = false;
   for (const proto::AttributeProto& attribute : node.attribute()) {
     if (!is_listed(kind->attributes, name_and_type(attribute)))
@@ -241,12 +241,13 @@ class Familiar {
       const Message content = onnx::content_of(node, model.folder());
       const bool known = std::any_of(with_subgraphs_.begin(), with_subgraphs_.end(),
                                      [&](const Message& old) { return onnx::rewiring_of(old, content).has_value(); });
-      return known ? "" : "which no rewriting writes";
+      return known ? "" : "which rewriting never writes";
     }
     const auto form = forms_.find(form_of(node, model));
     if (form != forms_.end() && form->second.contains(places_of(node))) return "";
     const Kind* const kind = kind_of(node, model.proto());
-    if (kind == nullptr) return form != forms_.end() ? "with other operands or results" : "which no rewriting writes";
+    if (kind == nullptr)
+      return form != forms_.end() ? "with other operands or results" : "which rewriting never writes";
     if (form == forms_.end()) {
       if (std::string trouble = trouble_with_attributes(node, model.proto()); !trouble.empty()) return trouble;
       if (!onnx::bytes_without(node,

@@ -89,7 +89,7 @@ std::string trouble_with_declarations(const onnx::Model& before, const onnx::Imp
     const std::string bytes = info.SerializeAsString();
     const auto same = std::find_if(known.begin(), known.end(),
                                    [&](const proto::ValueInfoProto* one) { return one->SerializeAsString() == bytes; });
-    if (same == known.end()) return fmt::format("the output declares {} anew", onnx::in_quotes(info.name()));
+    if (same == known.end()) return fmt::format("the output declares a new type for {}", onnx::in_quotes(info.name()));
     known.erase(same);
     if (contradicts(info, written) && !contradicts(info, original))
       return fmt::format("the output declares a type for {} that it does not have", onnx::in_quotes(info.name()));
