@@ -1,6 +1,6 @@
 // Checks a certificate from beginning to end: from one model to the other. Matching, rewriting and comparing are
-// independent code; the meaning of models and operators (ops/) and of rules (rules/) is shared with the search, and
-// trusted.
+// independent code; the meaning of models and operators (onnx/, ops/) and of rules (rules/) is shared with the search,
+// and trusted.
 #pragma once
 
 #include <optional>
