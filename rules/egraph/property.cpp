@@ -31,7 +31,7 @@ bool is_number(const SymbolicField& field) {
   return std::holds_alternative<Dim>(field) || std::holds_alternative<std::vector<Dim>>(field);
 }
 
-/// The code of a term that is known as it stands and takes part in choosing an instance.
+/// The code of a literal term that takes part in choosing an instance.
 std::optional<FieldCode> known_code(const SymbolicField& sample, const Term& term) {
   const auto number = [](const Term& t) { return static_cast<std::uint32_t>(t.integer); };
   if (std::holds_alternative<bool>(sample) && term.kind == Term::Kind::boolean) return FieldCode{number(term)};
@@ -47,7 +47,7 @@ std::optional<FieldCode> known_code(const SymbolicField& sample, const Term& ter
   return std::nullopt;
 }
 
-/// Answers from what a match has bound.
+/// Answers with what a match has bound.
 class Bound : public Chooser {
  public:
   Bound(const std::vector<std::string>& inputs, const std::vector<std::string>& variables,

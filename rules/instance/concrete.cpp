@@ -148,7 +148,7 @@ std::variant<ConcreteInstance, Misfit> Concretizer::at(const Assignment& assignm
       const std::string_view name = ops::name_of(prototype(nodes_[place].kind));
       auto op = operator_at(place, assignment);
       if (!op) return ill_formed(in_target, fmt::format("{}: an attribute has no value", name));
-      // Operators refuse attributes beyond what their products fit in; rules speak of those that they take.
+      // Operators refuse attributes whose products would overflow; rules apply to those that they accept.
       if (is_beyond_limits(*op)) return ill_formed(false, fmt::format("{}: an attribute is too large", name));
       node.op = std::move(*op);
       Shapes operands;

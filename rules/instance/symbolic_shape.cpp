@@ -1,5 +1,5 @@
-// Shape inference where attributes may be unknown. Each operator's own `infer` (ops/operators) says what is right for
-// numbers; a test holds the two against each other for every operator.
+// Shape inference with unknown attributes. Each operator's own `infer` (ops/operators) defines what is right for
+// numbers; a test compares the two for every operator.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ class Inference {
   Inference(const SymbolicOperator& op, std::span<const Shape> in, std::vector<Requirement>& requirements)
       : op_(op), in_(in), requirements_(requirements) {}
 
-  // Every operator without an overload of its own is element-wise.
+  // Every operator without its own overload is element-wise.
   template <class Op>
   Maybe operator()(const Op&) {
     static_assert(std::is_base_of_v<op::Unary<Op>, Op> || std::is_base_of_v<op::Binary<Op>, Op>,
@@ -85,8 +85,8 @@ class Inference {
   Maybe operator()(const op::MaxPool&) {
     Maybe result = pooling();
     if (!result) return std::nullopt;
-    // Else dilation could step over all of the input. The greatest of nothing is no real number: of that, rules say
-    // nothing.
+    // Otherwise dilation could step over all of the input. The maximum of nothing is not a real number, and rules do
+    // not cover it.
     const auto& dilations = dims("dilations");
     for (std::size_t axis = 0; axis < dilations.size(); ++axis) at_least(in_[0][2 + axis], dilations[axis]);
     return result;
@@ -258,7 +258,7 @@ class Inference {
   Maybe pooling() {
     const Shape& x = in_[0];
     const auto &kernel = dims("kernel"), &pads = dims("pads");
-    // Rounding up has no polynomial for its shape.
+    // The shape is not a polynomial if windows are rounded up.
     if (x.size() < 3 || kernel.size() + 2 != x.size() || flag("ceil")) return std::nullopt;
     Maybe result = windows({x[0], x[1]}, kernel);
     if (!result) return std::nullopt;
@@ -305,7 +305,7 @@ class Inference {
   std::vector<Requirement>& requirements_;
 };
 
-/// Proofs are about real numbers. Only a bound may be infinite: there is none then.
+/// Proofs are about real numbers. Only a bound may be infinite, which means that there is none.
 bool has_real_numbers(const SymbolicOperator& op) {
   if (std::holds_alternative<op::Clip>(prototype(op.kind))) return true;
   return std::all_of(op.fields.begin(), op.fields.end(), [](const SymbolicField& field) {

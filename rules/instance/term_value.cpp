@@ -10,7 +10,7 @@
 namespace taso::rules {
 namespace {
 
-/// Far beyond any rank.
+/// Far above any rank.
 constexpr std::int64_t longest_list = 64;
 
 [[noreturn]] void misuse(const std::string& message) { throw InputError(message); }
@@ -93,14 +93,14 @@ class Evaluation {
     for (std::size_t i = 0; i < size.size(); ++i) {
       const Dim windows = quotient(size[i] + stride[i] - 1, stride[i]);
       const Dim total = non_negative_part((windows - 1) * stride[i] + kernel[i] - size[i]);
-      begins.push_back(floor_div(total + 1, 2));  // the larger half comes first, as in the kernels of such files
+      begins.push_back(floor_div(total + 1, 2));  // the larger half comes first, as in TASO's kernels
       ends.push_back(total - begins.back());
     }
     begins.insert(begins.end(), ends.begin(), ends.end());
     return begins;
   }
 
-  /// The one place at which it stands. Numbers of different forms may be equal, so that each place is to be decided.
+  /// The one index at which it occurs. Numbers of different forms may be equal, so every index must be decided.
   Dim position(const std::vector<Dim>& list, const Dim& wanted) const {
     std::optional<std::size_t> place;
     for (std::size_t i = 0; i < list.size(); ++i) {

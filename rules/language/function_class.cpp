@@ -10,7 +10,7 @@
 namespace taso::rules {
 namespace {
 
-// They have no value at some numbers; verifier/membership.h proves of all others that they have one.
+// These are undefined at some numbers; verifier/membership.h proves that all others are total.
 bool is_partial(std::string_view op) { return op == "sqrt" || op == "div" || op == "pow"; }
 
 std::vector<FunctionClass> make_classes() {
@@ -33,7 +33,7 @@ std::vector<FunctionClass> make_classes() {
   return classes;
 }
 
-// The operators of all classes of the variable.
+// The operators that belong to all classes of the variable.
 std::vector<const Signature*> operators_of(const FunctionVariable& variable) {
   std::vector<const Signature*> members;
   bool first = true;
@@ -60,7 +60,7 @@ void collect_names(const Term& term, std::set<std::string>& names) {
   for (const TermPtr& operand : term.operands) collect_names(*operand, names);
 }
 
-// Inputs and variables: what an attribute's variable must not be called.
+// Inputs and variables: names that an attribute's variable must not have.
 std::set<std::string> names_in(const Rule& law) {
   std::set<std::string> names;
   const auto look = [&](const Pattern& pattern) {
@@ -208,7 +208,7 @@ Rule with_members(const Rule& law, const std::vector<const Signature*>& members)
 }
 
 std::vector<Rule> expanded(const Rule& rule) {
-  // One variable after the other: the last one's members come closest together.
+  // One variable after the other: the members of the last variable are adjacent.
   std::vector<std::vector<const Signature*>> choices{{}};
   for (const FunctionVariable& variable : rule.functions) {
     std::vector<std::vector<const Signature*>> more;

@@ -20,10 +20,10 @@
 namespace taso::rules {
 namespace {
 
-/// Numbers as operands of one rule.
+/// The number of operands of a rule that are numbers.
 constexpr std::size_t most_numbers = 8;
 
-/// One item. Its parts remember where they stand until it has been checked.
+/// Parses one item. Remembers where its parts are in the text until it has been checked.
 class ItemParser {
  public:
   explicit ItemParser(RuleWords& words)
@@ -124,7 +124,7 @@ class ItemParser {
     return variable;
   }
 
-  // Of an operator, or of a function variable: what all members have.
+  // The signature of an operator, or of a function variable: what all members have in common.
   const Signature* known_signature(std::string_view name) const {
     for (const auto& [variable, signature] : functions_)
       if (variable == name) return &signature;
@@ -171,7 +171,7 @@ class ItemParser {
     return result;
   }
 
-  // A number as an operand. What it is a tensor of follows from the operand beside it, see with_constants.
+  // A number as an operand. Its shape follows from the other operand, see with_constants.
   PatternPtr number() {
     const std::size_t begin = words_.peek().offset;
     auto result = std::make_shared<Pattern>(constant(terms_.real()));
@@ -186,7 +186,7 @@ class ItemParser {
     return result;
   }
 
-  // The variables that are numbers.
+  // Collects the variables that are numbers.
   void find_numbers(const std::vector<PatternPtr>& patterns) {
     for (const PatternPtr& pattern : patterns) {
       const Signature* signature = pattern->is_input() ? nullptr : known_signature(pattern->op);
@@ -216,7 +216,7 @@ class ItemParser {
       const PatternPtr &operand = pattern->operands[i], &other = pattern->operands[1 - i];
       if (!is_constant(*operand)) continue;
       if (is_constant(*other)) fail(pattern_places_.at(other.get()), "one of two operands is a tensor, not a number");
-      // Each copies the operand beside it, so that numbers within one another double the rule.
+      // Each number copies the operand beside it, so nested numbers double the rule.
       if (++count_of_numbers_ > most_numbers)
         fail(pattern_places_.at(operand.get()), fmt::format("a rule has at most {} numbers as operands", most_numbers));
       auto filled = std::make_shared<Pattern>(*operand);
@@ -253,7 +253,7 @@ class ItemParser {
     result->output = word.text == "first" ? 0 : 1;
     pattern_places_[result.get()] = range;
     picked_.insert(result.get());
-    kept_.push_back(whole);  // or its address, by which places are found, might be used again
+    kept_.push_back(whole);  // otherwise its address, which is a key of the places, might be reused
     return result;
   }
 
@@ -384,8 +384,8 @@ class ItemParser {
   std::vector<SourceRange> condition_places_;
   std::set<const Pattern*> picked_;  // by first() or second()
   std::vector<PatternPtr> kept_;
-  std::vector<std::pair<std::string, Signature>> functions_;  // of `for`
-  std::deque<std::string> function_classes_;                  // as the signatures call them
+  std::vector<std::pair<std::string, Signature>> functions_;  // declared by `for`
+  std::deque<std::string> function_classes_;                  // owns the names in these signatures
   std::set<std::string> numbers_;                             // variables that are whole real attributes
   std::size_t count_of_numbers_ = 0;                          // as operands
 };

@@ -51,7 +51,7 @@ Json json_of(const RewriteStep& step) {
   return json;
 }
 
-/// One element to a line.
+/// One element per line.
 template <class T>
 std::string lines_of(const std::vector<T>& list) {
   if (list.empty()) return "[]";
@@ -62,11 +62,11 @@ std::string lines_of(const std::vector<T>& list) {
 
 // --- Reading ---
 
-/// Where in a certificate something is: put into words only where it is wrong, for there are millions of places.
+/// The path of an element in a certificate. It becomes text only in an error, because there are millions of elements.
 struct Where {
   std::string_view key;           ///< of an object; empty for an element of a list
-  std::size_t index = 0;          ///< of a list
-  const Where* around = nullptr;  ///< what it is part of
+  std::size_t index = 0;          ///< in a list
+  const Where* around = nullptr;  ///< the element that contains it
 
   std::string text() const {
     const std::string outside = around == nullptr ? "" : around->text();
@@ -116,7 +116,7 @@ const Json& object(const Json& json, const Where& where, std::initializer_list<s
   return json;
 }
 
-/// A list of exactly so many.
+/// A list of exactly that length.
 const Json& tuple(const Json& json, const Where& where, std::size_t size) {
   if (!json.is_array() || json.size() != size) fail(where, fmt::format("a list of {} is needed", size));
   return json;
@@ -160,7 +160,7 @@ CleanupStep cleanup_of(const Json& json, const Where& where) {
   return {text(json[0], where), text(json[1], where)};
 }
 
-/// Refuses what the library would let pass: a key that is there twice, brackets without end.
+/// Refuses what the library accepts: repeated keys, deep nesting.
 Json parse(const std::string& bytes) {
   std::vector<std::set<std::string>> keys;
   const auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
@@ -180,7 +180,7 @@ Json parse(const std::string& bytes) {
   }
 }
 
-/// What print() begins with, up to where texts differ.
+/// The fixed parts of the beginning of print()'s text.
 constexpr std::string_view heads[] = {"{\n  \"schema_version\": ", ",\n  \"version\": \"",
                                       "\",\n  \"input\": \"",      "\",\n  \"output\": \"",
                                       "\",\n  \"rules\": \"",      "\",\n  \"disabled_passes\": ["};

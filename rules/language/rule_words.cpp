@@ -9,7 +9,7 @@
 namespace taso::rules {
 namespace {
 
-// How many bytes the code point takes; 0 if it is none.
+// The number of bytes of the code point; 0 if it is invalid.
 std::size_t code_point(std::string_view text) {
   const auto byte = [&](std::size_t i) -> unsigned { return static_cast<unsigned char>(text[i]); };
   const unsigned lead = byte(0);
@@ -19,7 +19,7 @@ std::size_t code_point(std::string_view text) {
   for (std::size_t i = 1; i < size; ++i)
     if ((byte(i) & 0xc0u) != 0x80u) return 0;
   const unsigned second = byte(1);
-  // Forms that are too long, halves of surrogates, and what lies beyond the last code point.
+  // Overlong forms, surrogates, and numbers beyond the last code point.
   if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f) || (lead == 0xf0 && second < 0x90) ||
       (lead == 0xf4 && second > 0x8f))
     return 0;
@@ -97,7 +97,7 @@ bool RuleWords::begin_item() {
 std::vector<RuleComment> RuleWords::comments(std::size_t begin, std::size_t end) const {
   std::vector<RuleComment> found;
   const std::string_view text = source().text();
-  // No word of the language holds a '#'.
+  // No word of the language contains a '#'.
   for (std::size_t at = text.find('#', begin); at < end; at = text.find('#', found.back().range.end)) {
     const std::size_t line_end = std::min(text.find('\n', at), text.size());
     std::string_view body = text.substr(at + 1, line_end - at - 1);

@@ -41,7 +41,7 @@ constexpr std::array functions{
 
 TermPtr make(Term term) { return std::make_shared<const Term>(std::move(term)); }
 
-// How tightly the outermost part of a term holds together.
+// The precedence of the outermost part of a term.
 constexpr int loosest = 0, tightest = 4;
 int binding_of(const Term& term) {
   if (term.kind == Term::Kind::integer && term.integer < 0) return 3;
@@ -64,7 +64,7 @@ void print_all(const std::vector<TermPtr>& terms, std::string& text) {
 
 void print_call(const Term& term, std::string& text) {
   const int binding = binding_of(term);
-  if (binding < tightest) {  // to the left first: a - b - c is (a - b) - c
+  if (binding < tightest) {  // left-associative: a - b - c is (a - b) - c
     print(*term.operands[0], binding, text);
     text += ' ' + term.name + ' ';
     print(*term.operands[1], binding + 1, text);

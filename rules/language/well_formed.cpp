@@ -24,7 +24,7 @@ ValueKind kind_of_field(const Rule& rule, const Pattern& pattern, const std::str
   return field->kind;
 }
 
-// Either side of an axiom may be the source of the other; of the others, it is the left side that binds names.
+// Either side of an axiom may be the source; in other rules, the left side binds names.
 class Checker {
  public:
   explicit Checker(const Rule& rule, bool backwards = false) : rule_(rule), backwards_(backwards) {}
@@ -46,7 +46,7 @@ class Checker {
  private:
   struct Variable {
     ValueKind kind = ValueKind::integer;
-    bool bound = false;  // it is the whole of an attribute, or an element of a list that is
+    bool bound = false;  // whether it is a whole attribute, or an element of a list that is
   };
 
   [[noreturn]] static void fail(const Term& term, std::string message) {
@@ -74,7 +74,7 @@ class Checker {
            fmt::format("'{}' is {} here and {} elsewhere", term.name, text_of(kind), text_of(place->second.kind)));
   }
 
-  // A function is one thing throughout: as many operands, and attributes everywhere or nowhere.
+  // A function is used consistently: with the same number of operands, and with attributes everywhere or nowhere.
   void bind_function(const Pattern& pattern, bool binds) {
     const FunctionUse use = *use_of(rule_, pattern.op);
     if (pattern.operands.size() != use.operands)
@@ -187,7 +187,7 @@ class Checker {
       for (const TermPtr& part : term.operands) need(*part, ValueKind::integer, who);
       return ValueKind::list;
     }
-    // All the others take a list first.
+    // All others take a list first.
     need(operand(0), ValueKind::list, who);
     if (name == "without")
       need_number(operand(1), who);

@@ -12,8 +12,8 @@
 namespace taso::rules {
 namespace {
 
-// TASO itself writes three. Shared operators are written out each time that they are used: what that makes of a hostile
-// file must stay in proportion to its length.
+// TASO itself writes three. Shared operators are written at each use: the size of the text must stay in proportion to
+// the length of a hostile file.
 constexpr std::size_t most_operators = 16;
 constexpr std::size_t most_operators_written = 100;
 
