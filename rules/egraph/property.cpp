@@ -15,7 +15,7 @@ void visit_attributes(const std::vector<PatternPtr>& patterns,
   for (const PatternPtr& pattern : patterns) {
     if (pattern->is_input()) continue;
     const auto kind = kind_named(pattern->op);
-    check(kind.has_value(), "the parser lets known operators through only");
+    check(kind.has_value(), "the parser accepts only known operators");
     for (const auto& [name, term] : pattern->attributes) visit(*kind, name, *term);
     visit_attributes(pattern->operands, visit);
   }
@@ -80,7 +80,7 @@ class Bound : public Chooser {
  private:
   static std::size_t place(const std::vector<std::string>& names, const std::string& name) {
     const auto found = std::find(names.begin(), names.end(), name);
-    check(found != names.end(), "a property speaks of its own names");
+    check(found != names.end(), "a property uses only its own names");
     return static_cast<std::size_t>(found - names.begin());
   }
   const std::vector<std::string>& inputs_;

@@ -79,7 +79,7 @@ AssignmentSampler::AssignmentSampler(const Instance& instance)
 }
 
 bool AssignmentSampler::admits(std::span<const std::int64_t> unknowns) const {
-  check(unknowns.size() == least_.size(), "a value for each unknown");
+  check(unknowns.size() == least_.size(), "each unknown has a value");
   if (contradictory_) return false;
   for (std::size_t i = 0; i < least_.size(); ++i)
     if (unknowns[i] < least_[i]) return false;

@@ -73,7 +73,7 @@ Concretizer::Concretizer(const Instance& instance) : instance_(instance) {
     std::size_t next = 0;
     for (const NamedField& field : fields_of(prototype(node.op.kind))) {
       if (field.name == "type") continue;
-      check(next < node.op.fields.size(), "a value for each field");
+      check(next < node.op.fields.size(), "each field has a value");
       mine.fields.emplace_back(
           field.name,
           std::visit(Overloaded{[](bool value) -> CompiledField { return value; },
@@ -119,7 +119,7 @@ std::optional<Operator> Concretizer::operator_at(std::size_t node, const Assignm
                               }},
                    field);
     if (!value) return std::nullopt;
-    check(set_field(op, name, *value), "an attribute is of the kind that its operator wants");
+    check(set_field(op, name, *value), "an attribute has the kind that its operator needs");
   }
   return op;
 }

@@ -129,7 +129,7 @@ class Builder {
   void learn_kind(const std::string& variable, const SymbolicFieldName& field) {
     const auto [slot, fresh] = kinds_.try_emplace(variable, VariableKind{field.name, field.sample});
     if (slot->second.sample.index() != field.sample.index())
-      throw InputError(fmt::format("rule '{}': variable '{}' stands for '{}' and for '{}', which are not of one kind",
+      throw InputError(fmt::format("rule '{}': variable '{}' stands for '{}' and for '{}', which have different kinds",
                                    rule_.name, variable, slot->second.field, field.name));
   }
 
@@ -220,8 +220,7 @@ class Builder {
     const auto found = values_.find(variable);
     if (found != values_.end()) return reduced(found->second);
     const auto kind = kinds_.find(variable);
-    if (kind == kinds_.end())
-      throw InputError(fmt::format("rule '{}': nothing says what '{}' is", rule_.name, variable));
+    if (kind == kinds_.end()) throw InputError(fmt::format("rule '{}': nothing determines '{}'", rule_.name, variable));
     return values_.emplace(variable, make_value(variable, kind->second, length)).first->second;
   }
 
@@ -343,7 +342,7 @@ class Builder {
       throw Contradiction{};
     }
     if (relation == Condition::Relation::not_equal && size != 1)
-      throw InputError(fmt::format("rule '{}': lists are compared with '!='; name the element", rule_.name));
+      throw InputError(fmt::format("rule '{}': '!=' cannot compare lists; name the element", rule_.name));
     for (std::size_t i = 0; i < size; ++i) compare(relation, a[i], b[i]);
   }
   void compare(Condition::Relation relation, Dim a, Dim b) {
@@ -400,8 +399,8 @@ class Builder {
   SymbolicField convert(const Pattern& pattern, const SymbolicFieldName& field, const TermValue& value,
                         std::size_t length) const {
     const auto refuse = [&]() -> SymbolicField {
-      throw InputError(fmt::format("rule '{}': field '{}' of '{}' is given something of another kind", rule_.name,
-                                   field.name, pattern.op));
+      throw InputError(
+          fmt::format("rule '{}': field '{}' of '{}' has a value of another kind", rule_.name, field.name, pattern.op));
     };
     if (std::holds_alternative<bool>(field.sample))
       return std::holds_alternative<bool>(value) ? SymbolicField(std::get<bool>(value)) : refuse();

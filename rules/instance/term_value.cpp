@@ -108,8 +108,7 @@ class Evaluation {
       const bool is_decided = is_there || (list[i].is_static() && wanted.is_static()) ||
                               (context_.differ && context_.differ(list[i], wanted));
       if (!is_decided || (is_there && place))
-        throw Undecided{
-            fmt::format("{} stands at more than one place of {}, or may do so", wanted.text(), ops::text_of(list))};
+        throw Undecided{fmt::format("{} occurs more than once in {}, or may", wanted.text(), ops::text_of(list))};
       if (is_there) place = i;
     }
     if (!place) throw NoValue{};
@@ -222,12 +221,12 @@ TermValue evaluate(const Term& term, const TermContext& context, std::size_t len
 
 Dim as_number(const TermValue& value) {
   if (const auto* number = std::get_if<Dim>(&value)) return *number;
-  misuse("a list or a truth value stands where an integer must");
+  misuse("a list or a truth value where an integer is needed");
 }
 
 std::vector<Dim> as_list(const TermValue& value) {
   if (const auto* list = std::get_if<std::vector<Dim>>(&value)) return *list;
-  misuse("an integer or a truth value stands where a list must");
+  misuse("an integer or a truth value where a list is needed");
 }
 
 std::int64_t as_integer(const TermValue& value) {

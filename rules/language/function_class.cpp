@@ -17,7 +17,7 @@ std::vector<FunctionClass> make_classes() {
   std::vector<FunctionClass> classes{
       {"unary", Trait::element_wise, 1, "any function of one element", false, {}},
       {"binary", Trait::element_wise, 2, "any function of two elements", false, {}},
-      {"total", Trait::element_wise, 0, "a function that has a value everywhere", true, {}},
+      {"total", Trait::element_wise, 0, "a function that is defined everywhere", true, {}},
       {"keeps_zero", Trait::keeps_zero, 0, "f(0) = 0", false, {}},
       {"rising", Trait::rising, 1, "f(max(x, y)) = max(f(x), f(y))", false, {}},
       {"linear", Trait::linear, 2, "f(x, y) = a x + b y", false, {}},
@@ -144,7 +144,7 @@ std::vector<const FunctionClass*> classes_of(const FunctionVariable& variable) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(" & ", begin), text.size());
     const FunctionClass* known = class_named(text.substr(begin, end - begin));
-    check(known != nullptr, "the parser lets known classes through only");
+    check(known != nullptr, "the parser accepts only known classes");
     classes.push_back(known);
     begin = end + 3;
   }

@@ -33,10 +33,10 @@ const Source& checked(const Source& source) {
     const auto byte = static_cast<unsigned char>(text[i]);
     const std::size_t size = code_point(text.substr(i));
     const SourceRange range{i, i + 1};
-    if (size == 0) source.fail(range, fmt::format("a rule file is UTF-8, and byte 0x{:02x} is not", byte));
+    if (size == 0) source.fail(range, fmt::format("a rule file must be UTF-8: invalid byte 0x{:02x}", byte));
     if ((byte < 0x20 && text[i] != '\n' && text[i] != '\r' && text[i] != '\t') || byte == 0x7f)
       source.fail(range, fmt::format("control character 0x{:02x} in a rule file", byte));
-    if (size > 1 && !in_comment) source.fail({i, i + size}, "only comments may hold letters beyond ASCII");
+    if (size > 1 && !in_comment) source.fail({i, i + size}, "only comments may contain characters beyond ASCII");
     if (text[i] == '#') in_comment = true;
     if (text[i] == '\n') in_comment = false;
     i += size;

@@ -105,7 +105,7 @@ class Translator {
 
   void learn_rank(TasoValue input, std::int32_t rank) {
     if (ranks_.insert({input, rank}).first->second != rank)
-      fail(fmt::format("an operand would have to have rank {} and rank {}", ranks_.at(input), rank));
+      fail(fmt::format("an operand would need both rank {} and rank {}", ranks_.at(input), rank));
   }
 
   // Takes ranks from operators that name them, and from there to all operands of the same rank, as in TASO.
@@ -178,7 +178,7 @@ class Translator {
     }
     const auto& results = patterns[static_cast<std::size_t>(value.op)];
     if (results.empty())
-      throw CannotBeStated{fmt::format("nothing says how large the constant is that is operator {}", value.op)};
+      throw CannotBeStated{fmt::format("nothing determines the size of the constant that is operator {}", value.op)};
     return results[static_cast<std::size_t>(value.output)];
   }
 
@@ -230,7 +230,7 @@ class Translator {
       seen.insert(*place);
     }
     if (*digits < 0 || rest != 0 || seen.size() != result.size())
-      fail(fmt::format("{} is no permutation of {} axes", *digits, *rank));
+      fail(fmt::format("{} is not a permutation of {} axes", *digits, *rank));
     return result;
   }
 
@@ -415,7 +415,7 @@ class Translator {
   std::int32_t axis_of(const TasoOperator& op) const {
     const auto axis = parameter(op, TasoKey::axis);
     if (!axis || *axis < 0 || *axis >= parameter(op, TasoKey::rank).value_or(8))
-      fail("no axis to work along");
+      fail("the axis is missing or out of range");
     return *axis;
   }
 
@@ -428,12 +428,12 @@ class Translator {
 
   std::vector<PatternPtr> split(const TasoOperator& op, TasoAttributes& given, const TasoTerms& terms, bool is_source,
                                 const std::vector<PatternPtr>& operands) {
-    if (parameter(op, TasoKey::outputs).value_or(2) != 2) fail("a split into other than two parts");
+    if (parameter(op, TasoKey::outputs).value_or(2) != 2) fail("a split must have two parts");
     const std::int32_t axis = axis_of(op);
     given.cut = terms.joint(op.inputs[0], axis);
     if (!given.cut) {
       const std::string name = fmt::format("c{}", axis);
-      if (!is_source && !cuts_.contains(name)) throw CannotBeStated{"no concat says where the split cuts"};
+      if (!is_source && !cuts_.contains(name)) throw CannotBeStated{"no concat determines where the split cuts"};
       if (is_source) cuts_.insert(name);
       given.cut = variable_term(name);
     }

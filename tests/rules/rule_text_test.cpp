@@ -331,7 +331,7 @@ TEST_CASE("every mistake in a rule file is reported where it stands") {
 
 TEST_CASE("what is no text is refused") {
   const std::string head = "taso rules 1\n";
-  CHECK(error_of(head + "# \xff\n").starts_with(":2:3: a rule file is UTF-8, and byte 0xff is not"));
+  CHECK(error_of(head + "# \xff\n").starts_with(":2:3: a rule file must be UTF-8: invalid byte 0xff"));
   CHECK(error_of(head + "# \xc3").starts_with(":2:3: a rule file is UTF-8"));
   CHECK(error_of(head + "# \xed\xa0\x80\n").starts_with(":2:3: a rule file is UTF-8"));
   CHECK(error_of(head + "# \xf4\x90\x80\x80\n").starts_with(":2:3: a rule file is UTF-8"));

@@ -153,7 +153,7 @@ TEST_CASE("a split cuts where the concat joined") {
                              {{{1, 0}, {1, 1}}})) ==
         "  relu(second(split[axis=0, at=c0](x))) => second(split[axis=0, at=c0](relu(x)))\n");
   CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{split, {x}, cut}}, first_to_first))
-            .find("rule 0: no concat says where the split cuts") != std::string::npos);
+            .find("rule 0: no concat determines where the split cuts") != std::string::npos);
 }
 
 TEST_CASE("constants are as large as what they meet") {
@@ -181,9 +181,9 @@ TEST_CASE("constants are as large as what they meet") {
                              {{{0, 0}, {2, 0}}}))
             .find("identity_kernel[channels=dim(x, 1), kernel=[3, 5]]") != std::string::npos);
   CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{ones, {}, {}}, {relu, {{0, 0}}, {}}}, {{{0, 0}, {1, 0}}}))
-            .find("nothing says how large the constant is") != std::string::npos);
+            .find("nothing determines the size of the constant") != std::string::npos);
   CHECK(error_of(taso_rule({{relu, {x}, {}}}, {{ones, {}, {}}, {mul, {{0, 0}, {0, 0}}, {}}}, {{{0, 0}, {1, 0}}}))
-            .find("nothing says how large the constant is") != std::string::npos);
+            .find("nothing determines the size of the constant") != std::string::npos);
 }
 
 TEST_CASE("inputs may be results") {
@@ -211,7 +211,7 @@ TEST_CASE("a hostile file of TASO's is an error that names the rule") {
   refused("\x0b", "protobuf cannot read it");
   refused(message_field(1, ""), "rule 0: it has no results");
   refused(message_field(1, number_field(1, 3)), "rule 0: it has no results");
-  refused(message_field(1, message_field(1, "")), "rule 0: an operator without a type");
+  refused(message_field(1, message_field(1, "")), "rule 0: an operator has no type");
   refused(taso_rule({{21, {x}, {}}}, {}, {}), "operator type 21 (merge grouped convolution) has no counterpart here");
   refused(taso_rule({{14, {x}, {}}}, {}, {}), "operator type 14 (reshape) has no counterpart here");
   refused(taso_rule({{26, {x}, {}}}, {}, {}), "there is no operator type 26");
@@ -226,12 +226,14 @@ TEST_CASE("a hostile file of TASO's is an error that names the rule") {
   refused(taso_rule({{relu, {x}, {}}, {relu, {{0, -1}}, {}}}, {}, {{{0, 0}, {-1, 0}}}), "no result -1 of operator 0");
   refused(taso_rule({{relu, {x}, {}}}, {}, first_to_first), "there is no result 0 of operator 0");
   refused(taso_rule({{relu, {x}, {{9, 0}, {9, 0}}}}, {}, {}), "parameter 9 is given twice");
-  refused(taso_rule({{concat, {x, y}, {}}}, {{relu, {x}, {}}}, first_to_first), "rule 0: no axis to work along");
-  refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first), "no axis");
+  refused(taso_rule({{concat, {x, y}, {}}}, {{relu, {x}, {}}}, first_to_first),
+          "rule 0: the axis is missing or out of range");
+  refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first),
+          "out of range");
   refused(taso_rule({{concat, {x, y}, {{key_axis, 2}, {key_rank, 1000000000}}}}, {{relu, {x}, {}}}, first_to_first),
           "1000000000 dimensions");
   refused(taso_rule({{transpose, {x}, {{key_permutation, 3}, {key_rank, 2}}}}, {{relu, {x}, {}}}, first_to_first),
-          "3 is no permutation of 2 axes");
+          "3 is not a permutation of 2 axes");
   refused(taso_rule({{conv, {x, y}, window(3, 1, 2)}}, {{relu, {x}, {}}}, first_to_first),
           "an unknown kind of padding");
   refused(taso_rule({{conv, {x, y}, window(3, 1, 0, 9)}}, {{relu, {x}, {}}}, first_to_first), "an unknown activation");
@@ -244,7 +246,7 @@ TEST_CASE("a hostile file of TASO's is an error that names the rule") {
   // Each operator twice the one before it: endless, once it is written out.
   std::vector<Node> doubled{{add, {x, y}, {}}};
   for (int i = 0; i < 15; ++i) doubled.push_back({add, {{i, 0}, {i, 0}}, {}});
-  refused(taso_rule(doubled, {}, {{{15, 0}, {-1, 0}}}), "too long to be written out");
+  refused(taso_rule(doubled, {}, {{{15, 0}, {-1, 0}}}), "its text is too long");
   refused(taso_rule(std::vector<Node>(1000, Node{relu, {x}, {}}), {}, {}), "more than 16 operators on a side");
 }
 

@@ -397,7 +397,7 @@ class ByTheLetter {
                              std::holds_alternative<std::vector<Dim>>(field.value);
         number = is_list ? FieldValue(std::vector<std::int64_t>(length, single->value())) : FieldValue(single->value());
       }
-      check(set_field(op, field.name, number), "an attribute is of the kind that its operator wants");
+      check(set_field(op, field.name, number), "an attribute has the kind that its operator needs");
     }
     return op;
   }

@@ -120,7 +120,7 @@ FoundPart Replay::source_at(const rules::Pattern& pattern, rules::ValueNumber nu
     part.input = input;
     return part;
   }
-  if (number == left_out) throw Refusal{"the source of the rule is not there: an operand is left out"};
+  if (number == left_out) throw Refusal{"the source of the rule does not match: an operand is missing"};
   const Equation& equation = values_[find(number)].equation;
   if (!equation.op || name_of(*equation.op) != pattern.op || equation.output != pattern.output ||
       equation.operands.size() != pattern.operands.size())
