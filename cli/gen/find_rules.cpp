@@ -35,7 +35,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Level = Console::Level;
 
-/// Failure that would only show after the work: better now. Leaves nothing behind.
+/// Finds out before the work whether all outputs can be written. Leaves nothing behind.
 void check_writable(const GenSettings& settings) {
   const AtomicFile trial(settings.output);
   for (const auto& file : {settings.report, settings.rejected})
@@ -51,7 +51,7 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// All that a decision depends on beside the candidate, for the checkpoint.
+/// Everything that a decision depends on besides the candidate, for the checkpoint.
 std::string context_of(const Findings& findings) {
   const GenSettings& settings = findings.settings;
   return nlohmann::ordered_json{{"program", program_version()},
@@ -75,7 +75,7 @@ void check_memory(const GenSettings& settings) {
                                        bytes_text(settings.memory_limit), bytes_text(used)));
 }
 
-/// Runs the generator on a thread of its own while this one watches; an exception of either is thrown here.
+/// Runs the generator on another thread while this one watches; rethrows an exception of either.
 generator::GenerateReport generate_watched(const generator::GenerateOptions& options, std::stop_source stop,
                                            const std::function<void()>& watch) {
   std::mutex mutex;
@@ -99,7 +99,7 @@ generator::GenerateReport generate_watched(const generator::GenerateOptions& opt
     lock.unlock();
     try {
       if (!trouble) watch();
-    } catch (...) {  // the thread has to be joined first
+    } catch (...) {  // the thread must be joined first
       trouble = std::current_exception();
       stop.request_stop();
     }
@@ -111,7 +111,7 @@ generator::GenerateReport generate_watched(const generator::GenerateOptions& opt
   return report;
 }
 
-/// Everything but what is found.
+/// Everything except the results.
 Findings prepare(const GenSettings& settings, std::vector<rules::Rule>& properties) {
   Findings findings;
   findings.settings = settings;
@@ -194,8 +194,8 @@ void run(Findings& findings, const std::vector<rules::Rule>& rules, Checkpoint& 
   findings.interrupted = interrupted() && !findings.report.complete;
 }
 
-/// An interrupted run writes what it has, if that is anything, but over nothing that is there already; after a
-/// disagreement of the provers nothing counts.
+/// An interrupted run writes what it has, if anything, but replaces no existing file; after a disagreement of the
+/// provers nothing counts.
 void conclude(Findings& findings, Checkpoint& checkpoint, Console& console) {
   const GenSettings& settings = findings.settings;
   const bool is_worth_it = findings.report.complete || !findings.report.rules.empty();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t widest_comment = 118;
 
-/// Words in lines that are no wider than a rule file.
+/// Breaks text into lines that are no wider than those of a rule file.
 std::vector<std::string> wrapped(std::string_view text) {
   std::vector<std::string> lines;
   std::string line;
@@ -37,7 +37,7 @@ std::string count_of_graphs(double graphs) {
   return graphs < 1e15 ? with_commas(static_cast<std::uint64_t>(graphs)) : fmt::format("{:.1e}", graphs);
 }
 
-/// What was looked for, in words that say nothing of when and where.
+/// What was searched, without times and places.
 rules::CommentBlock header_of(const Findings& findings, std::string_view before = {}) {
   std::vector<std::string_view> families;
   for (const generator::FamilyReport& family : findings.report.families)
@@ -102,7 +102,7 @@ std::string families_table(const Findings& findings) {
 std::string steps_table(const Findings& findings) {
   const generator::GenerateReport& report = findings.report;
   Table table;
-  // Where not everything is enumerated, steps lack what no one looked at.
+  // If not everything is enumerated, the difference includes undecided candidates.
   table.rows.push_back({"step", "left", findings.enumerated ? "dropped" : "dropped or undecided"});
   table.numbers_from = 1;
   table.numbers_to = 3;
@@ -175,13 +175,13 @@ std::uint64_t Findings::spilled() const {
 }
 
 double chance_of_a_coincidence(const Findings& findings) {
-  const double prime = 0x1p61 - 1, elements = 4096;  // no tensor that is enumerated has more
-  // An operator at most doubles the degree; two polynomials that differ agree at random contents with this chance.
+  const double prime = 0x1p61 - 1, elements = 4096;  // no enumerated tensor has more
+  // An operator at most doubles the degree; two different polynomials agree at random contents with this probability.
   const double by_contents = std::exp2(static_cast<double>(findings.settings.max_operators)) / prime;
   const double by_keys = elements / prime * (elements / prime);
   double chance = 0;
   for (const generator::FamilyReport& family : findings.report.families) {
-    if (family.is_in_order) continue;  // small integers coincide more easily, but only add to what the field shows
+    if (family.is_in_order) continue;  // small integers agree more often, but only add to what the field shows
     const double values = static_cast<double>(family.values);
     chance += values * values / 2 * (by_contents + by_keys);
   }

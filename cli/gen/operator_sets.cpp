@@ -36,7 +36,7 @@ void add(std::vector<std::string>& to, const std::vector<std::string>& names) {
     if (!contains(to, name)) to.push_back(name);
 }
 
-/// Line by line.
+/// Parses the file line by line.
 class Parser {
  public:
   explicit Parser(const Source& source) : source_(source), text_(source.text()), known_(generator::schema_names()) {}

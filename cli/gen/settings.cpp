@@ -17,14 +17,14 @@
 namespace taso::cli {
 namespace {
 
-/// What the enumeration can hold: places in a term are bytes.
+/// The limit of the enumeration: indices in a term are bytes.
 constexpr std::size_t most_operators = 8;
 
-// Steps are the limit that counts: the clock of a busy machine is not to decide what is found. But with five operators
-// so many candidates stay open that nobody waits two minutes for each.
+// The step limit is the one that counts: the clock of a busy machine must not decide what is found. But with five
+// operators so many candidates stay open that two minutes for each would take too long.
 constexpr double limit_of_few = 120, limit_of_many = 10;
 
-/// The options as text, before they are looked at: CLI11 only takes the command line apart.
+/// The options as text. CLI11 only splits the command line; resolve() interprets the values.
 struct Raw {
   std::string output, operators, operator_sets, max_operators, properties, seed, jobs, memory_limit, time_limit;
   std::string report, rejected, checkpoint, stated, log_file, color;
@@ -121,9 +121,9 @@ void resolve(const Raw& raw, GenSettings& settings) {
 
 GenCommand parse_gen_command(int argc, const char* const* argv) {
   GenCommand command;
-  // Whether a candidate is true is asked thousands of times: what is written is looked at once more by taso-verify.
+  // The prover is asked thousands of times; taso-verify checks the written rules again.
   command.settings.proving.second_opinion = false;
-  // What the properties do not prove points to one that is missing.
+  // If the properties do not prove a rule, a property may be missing.
   command.settings.proving.normal_form = false;
   command.settings.proving.conditions = 4;
   command.settings.proving.effort = 1'000'000;
