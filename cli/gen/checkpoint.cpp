@@ -130,13 +130,13 @@ void Checkpoint::open() {
   };
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode))
-    refuse(EnvironmentError(fmt::format("the checkpoint {} is no ordinary file", file_.string())));
+    refuse(EnvironmentError(fmt::format("the checkpoint {} is not a regular file", file_.string())));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0)
     refuse(EnvironmentError(fmt::format("the checkpoint {} is used by another run", file_.string())));
   std::string begin(first_line.size(), '\0');
   const ssize_t got = ::pread(descriptor_, begin.data(), begin.size(), 0);
   if (got < 0 || !first_line.starts_with(begin.substr(0, static_cast<std::size_t>(got))))
-    refuse(UsageError(fmt::format("{} is no checkpoint of this program: it is left as it is", file_.string())));
+    refuse(UsageError(fmt::format("{} is not a checkpoint of this program, and is not replaced", file_.string())));
   size_ = static_cast<std::size_t>(status.st_size);
 }
 
@@ -170,9 +170,8 @@ void Checkpoint::read() {
   const auto context = next();
   if (!context) return;
   if (*context != context_)
-    throw UsageError(
-        fmt::format("the checkpoint {} is of another run ({} is not the same); without --resume it is replaced",
-                    file_.string(), difference(*context, context_)));
+    throw UsageError(fmt::format("the checkpoint {} is of another run ({} differs); without --resume it is replaced",
+                                 file_.string(), difference(*context, context_)));
   header_size_ = size_ = at;
   is_damaged_ = size_ < text.size();
   const auto candidates = next();

@@ -49,41 +49,39 @@ void declare(CLI::App& app, Raw& raw, const GenSettings& settings) {
       fmt::format("Sets and operators, separated by commas; --list-operators names them (default {})",
                   settings.operators),
       "NAMES", programs);
-  one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of those that come with taso", "FILE",
+  one("--operator-sets", raw.operator_sets, "Named sets of operators, instead of the shipped ones", "FILE",
       programs);
   app.add_flag("--list-operators", raw.list_operators, "Print the sets and all operators, and exit")->group(programs);
   one("--max-ops", raw.max_operators,
-      fmt::format("Operators in a program, at most (default {})", settings.max_operators), "N", programs);
+      fmt::format("The largest number of operators in a program (default {})", settings.max_operators), "N", programs);
   one("--seed", raw.seed, fmt::format("Seed for the inputs of fingerprints (default {})", settings.seed), "N",
       programs);
 
   const std::string proving = "Proofs";
-  one("--properties", raw.properties, "The operators' properties, instead of those that come with taso", "FILE",
-      proving);
+  one("--properties", raw.properties, "Operator properties, instead of the shipped ones", "FILE", proving);
   one("--time-limit", raw.time_limit,
-      fmt::format(
-          "Seconds for one proof, in addition to its limit of steps; 0: none (default {:g}, {:g} above four operators)",
-          limit_of_few, limit_of_many),
+      fmt::format("Time limit for one proof in seconds, besides its step limit; 0: none (default {:g}, {:g} above four "
+                  "operators)",
+                  limit_of_few, limit_of_many),
       "S", proving);
 
   const std::string choosing = "Selection";
   app.add_flag("--all", raw.all,
-               "Write all that is proved, also what searches cannot use, or what follows from the rest")
+               "Write all proved rules, even those that searches cannot use or that follow from others")
       ->group(choosing);
-  one("--stated", raw.stated, "Rules that need not be found, instead of those by hand that come with taso", "FILE",
+  one("--stated", raw.stated, "Rules that need not be found again, instead of the shipped ones written by hand", "FILE",
       choosing);
 
   const std::string again = "Resuming";
-  one("--checkpoint", raw.checkpoint, "Where decisions are kept until the end (default OUTPUT.checkpoint)", "FILE",
+  one("--checkpoint", raw.checkpoint, "Where to keep decisions until the end (default OUTPUT.checkpoint)", "FILE",
       again);
-  app.add_flag("--resume", raw.resume, "Go on where the run that left the checkpoint ended")->group(again);
+  app.add_flag("--resume", raw.resume, "Continue the run that left the checkpoint")->group(again);
 
   const std::string saying = "Output";
   one("--report", raw.report, "Write a report, as JSON; - is the standard output", "FILE", saying);
-  one("--rejected", raw.rejected, "Write the candidates that are refuted or not proved, with the reasons", "FILE",
-      saying);
-  app.add_flag("-v,--verbose", raw.verbose, "Say more; may be repeated")->group(saying);
-  app.add_flag("-q,--quiet", raw.quiet, "Say less; may be repeated")->group(saying);
+  one("--rejected", raw.rejected, "Write the candidates that are refuted or not proved, with reasons", "FILE", saying);
+  app.add_flag("-v,--verbose", raw.verbose, "Print more; may be repeated")->group(saying);
+  app.add_flag("-q,--quiet", raw.quiet, "Print less; may be repeated")->group(saying);
   one("--log-file", raw.log_file, "Append all messages, at every verbosity, to FILE", "FILE", saying);
   one("--color", raw.color, "Colour: auto, always or never (default auto)", "WHEN", saying);
   app.add_flag("--version", raw.version, "Print versions and exit")->group(saying);
@@ -96,15 +94,15 @@ std::optional<std::filesystem::path> file_named(const std::string& text) {
 void resolve(const Raw& raw, GenSettings& settings) {
   if (raw.output.empty()) throw UsageError("no output is given: -o names the rule file to write");
   if (raw.output == "-")
-    throw UsageError(
-        "-o takes the name of a file, beside which decisions are kept; '-' is not taken for the standard output");
+    throw UsageError("-o needs a file name, because decisions are kept beside it; '-' is not accepted here");
   settings.output = raw.output;
   settings.properties = file_named(raw.properties);
   settings.report = file_named(raw.report);
   settings.rejected = file_named(raw.rejected);
   settings.checkpoint = named_file("--checkpoint", raw.checkpoint).value_or(raw.output + ".checkpoint");
   settings.resume = raw.resume;
-  if (raw.all && !raw.stated.empty()) throw UsageError("--stated says nothing with --all: nothing is left out");
+  if (raw.all && !raw.stated.empty())
+    throw UsageError("--stated cannot be combined with --all, which leaves nothing out");
   settings.selects = !raw.all;
   settings.stated = file_named(raw.stated);
   settings.console.log_file = named_file("--log-file", raw.log_file);
@@ -172,7 +170,7 @@ std::optional<std::filesystem::path> stated_path(const GenSettings& settings) {
 void check_places(const GenSettings& settings) {
   std::vector<Place> read = {{"the properties", properties_path(settings.properties)},
                              {"the operator sets", operator_sets_path(settings.operator_sets)}};
-  if (const auto stated = stated_path(settings)) read.push_back({"the rules that are stated", *stated});
+  if (const auto stated = stated_path(settings)) read.push_back({"the stated rules", *stated});
   std::vector<Place> written;
   written.push_back({"the output", settings.output});
   written.push_back({"the output of an interrupted run", part_of(settings.output)});

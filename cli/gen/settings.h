@@ -14,8 +14,8 @@ namespace taso::cli {
 
 struct GenSettings {
   std::filesystem::path output;
-  std::string operators = "full";  ///< names of sets and operators, separated by commas
-  bool names_operators = false;    ///< false: they are the default
+  std::string operators = "full";                                  ///< names of sets and operators, separated by commas
+  bool names_operators = false;                                    ///< false: they are the default
   std::optional<std::filesystem::path> operator_sets, properties;  ///< nothing: the shipped ones
   std::size_t max_operators = 4;
   std::uint64_t seed = 1;

@@ -340,7 +340,7 @@ std::string print_rules(const VerifySettings& settings) {
     for (auto& item : file.rules.items) {
       if (const rules::Rule* rule = std::get_if<rules::Rule>(&item);
           rule != nullptr && !names.insert(rule->name).second)
-        throw UsageError(fmt::format("'{}' is in more than one of the files: print them one by one", rule->name));
+        throw UsageError(fmt::format("'{}' is in more than one of the files; print each file separately", rule->name));
       all.items.push_back(std::move(item));
     }
   }

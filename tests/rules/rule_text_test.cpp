@@ -332,14 +332,14 @@ TEST_CASE("every mistake in a rule file is reported where it stands") {
 TEST_CASE("what is no text is refused") {
   const std::string head = "taso rules 1\n";
   CHECK(error_of(head + "# \xff\n").starts_with(":2:3: a rule file must be UTF-8: invalid byte 0xff"));
-  CHECK(error_of(head + "# \xc3").starts_with(":2:3: a rule file is UTF-8"));
-  CHECK(error_of(head + "# \xed\xa0\x80\n").starts_with(":2:3: a rule file is UTF-8"));
-  CHECK(error_of(head + "# \xf4\x90\x80\x80\n").starts_with(":2:3: a rule file is UTF-8"));
-  CHECK(error_of(head + "# \xe0\x80\x80\n").starts_with(":2:3: a rule file is UTF-8"));
+  CHECK(error_of(head + "# \xc3").starts_with(":2:3: a rule file must be UTF-8"));
+  CHECK(error_of(head + "# \xed\xa0\x80\n").starts_with(":2:3: a rule file must be UTF-8"));
+  CHECK(error_of(head + "# \xf4\x90\x80\x80\n").starts_with(":2:3: a rule file must be UTF-8"));
+  CHECK(error_of(head + "# \xe0\x80\x80\n").starts_with(":2:3: a rule file must be UTF-8"));
   CHECK(error_of(head + std::string("# \0\n", 4)).starts_with(":2:3: control character 0x00"));
   CHECK(error_of("").starts_with(":1:1: expected 'taso rules 1' as the first line"));
   CHECK(error_of("t\0a\0s\0o\0").starts_with(":1:1: expected 'taso rules 1'"));
-  CHECK(error_of(std::string("\xff\xfet\0a\0", 6)).starts_with(":1:1: a rule file is UTF-8"));
+  CHECK(error_of(std::string("\xff\xfet\0a\0", 6)).starts_with(":1:1: a rule file must be UTF-8"));
   CHECK(error_of(head + "# \xf0\x9f\x98\x80 \xc3\xa9\n") == "no error");
 }
 

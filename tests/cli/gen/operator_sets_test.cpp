@@ -47,15 +47,15 @@ TEST_CASE("what is wrong with a file of sets is pointed at") {
   CHECK(message("taso operator sets 2\n").starts_with("some.sets:1:1: "));
   CHECK(message(head + "s: add, matmull\n").starts_with("some.sets:2:9: there is no operator"));
   CHECK(message(head + "s: add, matmull\n").find("did you mean 'matmul'?") != std::string::npos);
-  CHECK(message(head + "s: s\n").starts_with("some.sets:2:4: the set 's' cannot hold itself"));
+  CHECK(message(head + "s: s\n").starts_with("some.sets:2:4: the set 's' cannot contain itself"));
   CHECK(message(head + "zzzzzzzz: zzzzzzzy\n").find("did you mean") == std::string::npos);
   CHECK(message(head + "s:\n").starts_with("some.sets:2:1: the set 's' is empty"));
   CHECK(message(head + "s: # none\n\nt: add\n").starts_with("some.sets:2:1: the set 's' is empty"));
   CHECK(message(head + "s: later\nlater: add\n").starts_with("some.sets:2:4: "));
-  CHECK(message(head + "s add\n").starts_with("some.sets:2:3: a colon follows"));
-  CHECK(message(head + "s: add\ns: relu\n").starts_with("some.sets:3:1: there is a set"));
-  CHECK(message(head + "add: relu\n").starts_with("some.sets:2:1: 'add' is no name"));
-  CHECK(message(head + "all: relu\n").starts_with("some.sets:2:1: 'all' is no name"));
+  CHECK(message(head + "s add\n").starts_with("some.sets:2:3: expected a colon"));
+  CHECK(message(head + "s: add\ns: relu\n").starts_with("some.sets:3:1: the set 's' already exists"));
+  CHECK(message(head + "add: relu\n").starts_with("some.sets:2:1: 'add' cannot be the name"));
+  CHECK(message(head + "all: relu\n").starts_with("some.sets:2:1: 'all' cannot be the name"));
   CHECK(message(head + "  add\n").starts_with("some.sets:2:3: a set begins"));
   CHECK(message(head + "s: add, ?\n").starts_with("some.sets:2:9: "));
 }
