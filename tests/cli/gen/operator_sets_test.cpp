@@ -20,7 +20,7 @@ std::vector<OperatorSet> parse(const std::string& text) {
 
 std::vector<OperatorSet> shipped() { return read_operator_sets(source_folder() / "rules/operators.sets"); }
 
-TEST_CASE("a set is what its lines name") {
+TEST_CASE("a set has the operators that its lines name") {
   const auto sets =
       parse("\n# Sums\n# of things\nsums: add, sub\n\n# apart\n\nmore: sums relu,  # a comment\n  tanh\n");
   REQUIRE(sets.size() == 2);
@@ -33,7 +33,7 @@ TEST_CASE("a set is what its lines name") {
   CHECK(parse("").empty());
 }
 
-TEST_CASE("what is wrong with a file of sets is pointed at") {
+TEST_CASE("mistakes in a file of sets are reported at their place") {
   const auto message = [](const std::string& text) -> std::string {
     try {
       parse_operator_sets(Source("some.sets", text));
@@ -69,7 +69,7 @@ TEST_CASE("operators are chosen by set and by name") {
   for (const char* bad : {"", "add,", "smal", "add;relu"}) CHECK_THROWS_AS(chosen_operators(bad, sets), UsageError);
 }
 
-TEST_CASE("the sets that come with taso are what they say") {
+TEST_CASE("the shipped sets have the operators that they describe") {
   const auto sets = shipped();
   CHECK(chosen_operators("full", sets) == generator::schema_names());
   Names taso = generator::taso_schemas(), here = chosen_operators("taso", sets);
