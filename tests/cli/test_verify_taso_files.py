@@ -122,7 +122,7 @@ def test_an_empty_binary_file_has_no_rules(taso_verify, tmp_path):
     assert run(taso_verify, path).code in (0, 3)
 
 
-def test_many_operators_are_no_trouble(taso_verify, tmp_path):
+def test_shared_operands_do_not_blow_up(taso_verify, tmp_path):
     """Patterns share their operands: written out, this one has 2^60 operators."""
     parts = [operator(1, 16, [-1, -1])] + [operator(1, 16, [i, i]) for i in range(60)]
     path = tmp_path / "wide.pb"
